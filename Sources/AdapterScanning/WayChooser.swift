@@ -234,8 +234,8 @@ extension ScanObstacle {
         case .denied: "this user has no permission"
         case .blocked: "rfkill blocks Bluetooth"
         case .blockedByHardware: "a hardware switch blocks Bluetooth"
-        case .waiting: "waiting for bluetoothd, or for an adapter to power on"
-        case .unavailable: "bluetoothd does not run, or there is no adapter"
+        case .waiting: "waiting for bluetoothd or for the power of an adapter"
+        case .unavailable: "no running bluetoothd or no adapter"
         case .thinned: "not all reports are delivered"
         }
     }

@@ -4,13 +4,13 @@ import BeaconScanning
 import CommandSupport
 
 extension ScanStatus {
-    /// What is going on, for people: `scans on hci0 by management`.
+    /// The state of scanning, for operators: `scans on hci0 with management`.
     package var words: String {
         let listening = adapters.filter { $0.activity == .listening }.map {
             ScanSupervisor.Options.adapterName(of: $0.number)
         }
         if let backend, !listening.isEmpty {
-            return "scans on \(listening.joined(separator: ", ")) by \(backend.rawValue)"
+            return "scans on \(listening.joined(separator: ", ")) with \(backend.rawValue)"
         }
         let names = Diagnostics(obstacles).listed.joined(separator: ", ")
         let why = names.isEmpty ? "" : " (\(names))"

@@ -16,7 +16,7 @@ package enum MessageKind: String, Sendable, Hashable, CaseIterable {
         scanningObstructed, scanningUnobstructed
     // What is monitored.
     case configurationApplied, configurationRejected, configurationPostponed, conditionNotMonitored,
-        beaconsDoNotFit, newBeaconsRefused, uuidReversed, locationUnavailable, locationDataInvalid, locationFound
+        beaconsDoNotFit, newBeaconsRefused, uuidReversed, locationUnavailable, locationProblem, locationFound
     // The event log.
     case linesNotStored, linesStoredAgain, eventFilesChanged, aliveNotWritten, beaconForgotten, beaconNotForgotten
     // The broker.
@@ -56,8 +56,7 @@ package enum MessageKind: String, Sendable, Hashable, CaseIterable {
         case .gatewayRuns:
             Row(
                 .notice, "58853e2658724914ac41d82d65d97d6c",
-                "The gateway runs. The message has the backend, the number of conditions, and the folder and first "
-                    + "line of its events.")
+                "The gateway runs. The message has its backend, its conditions, its folder and its first line.")
         case .gatewayWaits:
             Row(
                 .notice, "b483fb2de0a84e62898715883bb5f6eb",
@@ -87,7 +86,7 @@ package enum MessageKind: String, Sendable, Hashable, CaseIterable {
         case .recovered:
             Row(
                 .warning, "e7ce8f5f239040e3a60aa9f217fedc34",
-                "The files of the run before were not in order: for example, an incomplete line, a record that "
+                "The files of the previous run were not in order: for example, an incomplete line, a record that "
                     + "can't be read, or a lock without an owner. The message has the file and the action.")
         case .capabilityKept:
             Row(
@@ -117,7 +116,8 @@ package enum MessageKind: String, Sendable, Hashable, CaseIterable {
         case .adapterUnconfirmed:
             Row(
                 .info, "5a2746710c664d5abb12b0b275e78f87",
-                "An adapter was started. It counts as scanning from its next report on.")
+                "An adapter scans, but it is not confirmed that it receives. It counts as scanning from its next "
+                    + "report on; if the canary is missing, from the canary's next report on.")
         case .adapterSilent:
             Row(
                 .warning, "73788a7aa93e4c8b9fb5df8f1f2adb73",
@@ -130,8 +130,7 @@ package enum MessageKind: String, Sendable, Hashable, CaseIterable {
         case .adapterStep:
             Row(
                 .notice, "0a36b041c2a7432099ed4e13cda42f8b",
-                "A step that was taken or skipped for a silent adapter. For a skipped step, the message has the reason."
-            )
+                "A step that was taken for a silent adapter, or a skipped step with its reason.")
         case .adapterStepRepeated:
             Row(
                 .info, "fcb63dfa8054442f94ad94ea28a1ae40",
@@ -228,7 +227,8 @@ package enum MessageKind: String, Sendable, Hashable, CaseIterable {
         case .beaconsDoNotFit:
             Row(
                 .warning, "0777604af2094d6c83eaeb1403e3addc",
-                "More beacons match a condition than max_beacons. Raise it, or narrow the condition.")
+                "Not all beacons under a condition are monitored, because max_beacons is reached. Raise it, or "
+                    + "narrow the condition.")
         case .uuidReversed:
             Row(
                 .warning, "9b761436351c4ecf929ee6e6be40870b",
@@ -243,10 +243,10 @@ package enum MessageKind: String, Sendable, Hashable, CaseIterable {
             Row(
                 .error, "fc05a307a3f048a083460012e9c3b282",
                 "The location source can't be used. Circles have no fix; beacons are still monitored.")
-        case .locationDataInvalid:
+        case .locationProblem:
             Row(
                 .warning, "bc5a8fdc712249149ab1f210af5c42f8",
-                "An error in the data of the location source.")
+                "A problem with the location source or with its data. The message has the reason.")
         case .locationFound:
             Row(
                 .notice, "46baafebba7c4dff8ca533e837e77009",
@@ -280,12 +280,12 @@ package enum MessageKind: String, Sendable, Hashable, CaseIterable {
         case .brokerError:
             Row(
                 .warning, "0f9a3fc6cd164a19b51958b1c43591e7",
-                "Lines can't be published. The message has the reason and a remedy. The lines wait, and none is "
-                    + "lost.")
+                "A problem with publishing. The message has the reason, and a remedy if there is one. Lines wait in "
+                    + "the event files unless the message says otherwise.")
         case .brokerAvailable:
             Row(
                 .notice, "174e0dd031d54f73aa4771b5dcc2cf27",
-                "The broker is connected, or accepts lines again.")
+                "The broker is connected or accepts lines again, or another problem with publishing has ended.")
         case .brokerExposed:
             Row(
                 .warning, "b6366b5206ef4d4c951892a56747067d",
@@ -293,8 +293,7 @@ package enum MessageKind: String, Sendable, Hashable, CaseIterable {
         case .linesPublished:
             Row(
                 .notice, "01b3068e86734c30848d58fb4b1d5de0",
-                "The number of lines that `publish` has published, and the last line up to which the broker has "
-                    + "all.")
+                "The number of lines that `publish` has published, and the line up to which the broker has all.")
         case .recordingStarts:
             Row(
                 .notice, "c3cca35484de4c138865ca5605109655",

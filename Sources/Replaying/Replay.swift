@@ -370,7 +370,7 @@ package struct Replay {
         }
         if statistics.untracked > 0 {
             let times = PlainText.count(statistics.untracked, "time")
-            remarks.append("\(times) a beacon got no place; see max_beacons in the configuration")
+            remarks.append("\(times) a beacon was not monitored; see max_beacons in the configuration")
         }
         if statistics.displaced > 0 {
             let times = PlainText.count(statistics.displaced, "time")

@@ -64,7 +64,8 @@ struct ServeFiles: Sendable, Hashable {
         }
         guard bytes.count <= limit else {
             throw ExitFailure(
-                .configurationInvalid, "\(path) (\(setting)) has more than \(limit) octets: it is something else")
+                .configurationInvalid,
+                "\(path) (\(setting)) has more than \(limit) bytes, so it is another kind of file")
         }
         return bytes
     }

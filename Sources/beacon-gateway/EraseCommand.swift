@@ -13,9 +13,9 @@ struct EraseCommand: ParsableCommand {
         commandName: "erase",
         abstract: "Erases a beacon from the data that a gateway stores (right to be forgotten).",
         discussion: """
-            Lines of the beacon keep only their sequence number and date. Other lines lose the parts that name the beacon. \
-            All sequence numbers, positions and other lines stay as they are. A running gateway forgets the beacon too: \
-            if it is received again, it is new. The command can be interrupted and repeated. If a folder is given, only \
+            Lines of the beacon keep only their sequence number and date. Other lines that name the beacon lose only these \
+            parts. All remaining lines, and all sequence numbers and positions, stay as they are. A running gateway forgets \
+            the beacon too: if it is received again, it is new. The command can be interrupted and repeated. If a folder is given, only \
             that folder is changed, for example a copy, or the output of replay --output.
             """)
 

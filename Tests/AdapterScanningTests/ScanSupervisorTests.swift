@@ -34,7 +34,7 @@ private func listening(_ scanner: ScriptedScanner) {
         try world.supervisor.start(world.handler)
         #expect(world.supervisor.status.backend == .dbus)
         #expect(world.supervisor.status.reason == "management: this user lacks CAP_NET_ADMIN")
-        #expect(world.log.contains("notice: scanning by dbus: management: this user lacks CAP_NET_ADMIN"))
+        #expect(world.log.contains("notice: scanning with dbus: management: this user lacks CAP_NET_ADMIN"))
         #expect(world.supervisor.status.ways.map(\.standing).first == "not available: this user lacks CAP_NET_ADMIN")
         // Rights do not come back: nobody wakes to ask for them again.
         world.scanners[.dbus]?.report()

@@ -83,9 +83,9 @@ import Testing
         #expect(
             found.damages.map(\.description) == [
                 #"record 2 at line 2, byte 45: time is "2025-03-30 01:00:00", which does not exist in here: the clocks went "#
-                    + "forward over it",
+                    + "forward at this time",
                 #"record 3 at line 3, byte 86: time is "2025-03-30 01:59:59", which does not exist in here: the clocks went "#
-                    + "forward over it",
+                    + "forward at this time",
             ])
     }
 

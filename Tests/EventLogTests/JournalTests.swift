@@ -235,7 +235,7 @@ import Testing
         let before = try folder.read("state/state.json")
         files.failures = [.rename: .ioError]
         #expect(!journal.keep(Self.snapshot(.satisfied), at: .start))
-        #expect(journal.trouble?.contains("records can't be kept") == true)
+        #expect(journal.trouble?.contains("records can't be written") == true)
         #expect(try folder.read("state/state.json") == before)
         files.failures = [:]
         journal.advance(to: .start + .seconds(31))

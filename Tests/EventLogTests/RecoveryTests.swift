@@ -169,7 +169,7 @@ import Testing
         try folder.write("events/" + name, text.replacing("\"sequence\":2,", with: "\"sequence\":\(number),"))
         let error = EventLogError.numberTooGreat(folder.path + "/events/" + name, offset: place)
         #expect(throws: error) { try Journal(in: folder, process: 2) }
-        #expect(error.description.contains("octet \(place)") && error.description.contains("take the line out"))
+        #expect(error.description.contains("byte \(place)") && error.description.contains("remove the line"))
         var reader = try LogReader([FilePath(folder.path + "/events")])
         var found: [Int] = []
         try reader.read([.event]) { line in

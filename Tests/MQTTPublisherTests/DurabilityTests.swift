@@ -84,7 +84,7 @@ import Testing
         let publisher = try RunningPublisher(options, files: calls)
         publisher.mailbox.tell(durable: 1500)
         try publisher.remark(with: "mqtt.json can't be written: Read-only file system; at most 1000 lines are sent")
-        let said = try publisher.remark(with: "shipping has stopped")
+        let said = try publisher.remark(with: "publishing has stopped")
         #expect(said.contains("1000 lines were sent") && said.contains("Read-only file system"), "\(said)")
         #expect(broker.came.now.numbers == Array(1...1000))
         #expect(publisher.status.localTrouble == said)

@@ -148,7 +148,9 @@ import Testing
         try first.write(20)
         try first.until("it ships") { first.process.status.shipped == 20 }
         let second = try ShippingWorld(folder, files: first.files, port: broker.port)
-        try second.until("it waits") { second.process.status.localTrouble?.contains("waiting until it ends") ?? false }
+        try second.until("it waits") {
+            second.process.status.localTrouble?.contains("publishing starts when that process has ended") ?? false
+        }
         #expect(second.process.status.localTrouble?.contains("process \(try first.runningProcess())") ?? false)
         #expect(second.process.status.version == nil)
         try first.stop()

@@ -207,7 +207,7 @@ extension PublisherOptions {
         let broker = try Broker(folder, isStarted: false)
         let publisher = try RunningPublisher(PublisherOptions(folder, port: broker.port))
         let said = try publisher.remark(with: "can't be reached")
-        #expect(said.contains("Connection refused") && said.contains("compare mqtt.host and mqtt.port"), "\(said)")
+        #expect(said.contains("Connection refused") && said.contains("check mqtt.host and mqtt.port"), "\(said)")
         try files.append(10)
         try broker.start()
         try publisher.remark(with: "accepts lines from 1 on")

@@ -63,10 +63,10 @@ import Testing
         var world = try World()
         try world.certificates.authority("other")
         world.options.tls?.caFile = world.certificates.path("other.pem")
-        try world.refused(with: "vouched for by an unknown authority", "mqtt.tls.ca_file")
+        try world.refused(with: "signed by an unknown authority", "mqtt.tls.ca_file")
         // Nor do the system's authorities know ours.
         world.options.tls?.caFile = nil
-        try world.refused(with: "vouched for by an unknown authority")
+        try world.refused(with: "signed by an unknown authority")
     }
 
     @Test(arguments: [("DNS:other.test", "other.test"), ("IP:127.0.0.2,DNS:127.0.0.1", "127.0.0.2")])
@@ -88,7 +88,7 @@ import Testing
 
     @Test func `a missing client certificate is the broker's alert, with a hint`() throws {
         let world = try World(listener: "require_certificate true")
-        try world.refused(with: "no client certificate was sent", "set mqtt.tls.certificate_file and key_file")
+        try world.refused(with: "it received no client certificate", "set mqtt.tls.certificate_file and key_file")
     }
 
     @Test func `a client certificate lets in`() throws {
@@ -107,7 +107,7 @@ import Testing
         world.options.tls?.keyFile = world.certificates.path("client.key")
         try world.refused(
             with: "does not know the authority of this gateway's certificate",
-            "have the broker know the authority of mqtt.tls.certificate_file")
+            "add the authority of mqtt.tls.certificate_file to the broker")
     }
 
     @Test func `a client certificate that has expired is told from one of an unknown authority`() throws {

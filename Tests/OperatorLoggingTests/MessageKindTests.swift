@@ -29,7 +29,7 @@ import Testing
             .reportsLost, .canarySilent, .duplicatesFiltered, .beaconTooRare, .scannerEnded, .scannerLimited,
             .scanningObstructed, .configurationPostponed, .conditionNotMonitored, .beaconsDoNotFit, .newBeaconsRefused,
             .uuidReversed,
-            .locationDataInvalid, .eventFilesChanged, .aliveNotWritten, .brokerError, .brokerExposed,
+            .locationProblem, .eventFilesChanged, .aliveNotWritten, .brokerError, .brokerExposed,
             .reportsNotListed,
             .reportsNotTaken, .servingNotReloaded, .certificateExpires, .eventFilesNotRead,
         ]

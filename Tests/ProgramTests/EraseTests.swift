@@ -13,7 +13,7 @@ import Testing
         ("2026-11-21T00:01", "before 2026-11-21 00:01:00 UTC names this beacon"),
         (
             "2026-11-21T00:01:41",
-            "1 line of this beacon was erased, 0 other lines were changed, in 1 rewritten file"
+            "1 line of this beacon was erased, 0 other lines were cleared of its identity, in 1 rewritten file"
         ),
     ])
     func `with --before, erase says if nothing earlier names the beacon`(date: String, words: String) throws {
@@ -30,7 +30,7 @@ import Testing
                 more.isEmpty
                 ? words
                 : words.replacing("was erased", with: "would be erased")
-                    .replacing("were changed", with: "would be changed")
+                    .replacing("were cleared", with: "would be cleared")
             let first = try #require(ending.errors.split(separator: "\n").first)
             #expect(first == (words.hasPrefix("before") ? "nothing in \(folder) \(words)" : words), "\(first)")
         }

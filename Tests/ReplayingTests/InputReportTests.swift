@@ -229,8 +229,8 @@ func beaconVisits(_ lines: [String]) throws -> [String] {
             #expect(
                 ending.errors == """
                     warning: standard input has no iBeacons, but malformed reports (adStructureTruncated: 1)
-                    standard input: record 1 at line 1, byte 0: \(key) is manufacturer data without length and type; read it \
-                    with --fields manufacturerData=\(key)
+                    standard input: record 1 at line 1, byte 0: \(key) is manufacturer data without length and type; use \
+                    --fields manufacturerData=\(key)
 
                     """)
             // A conversion keeps the bytes, so it reports them as well.
@@ -240,7 +240,7 @@ func beaconVisits(_ lines: [String]) throws -> [String] {
             #expect(
                 conversion.errors == """
                     not stored in the output: 1 malformed report or AD structure was skipped
-                    \(alone): record 1 at line 1, byte 0: \(key) is manufacturer data without length and type; read it with \
+                    \(alone): record 1 at line 1, byte 0: \(key) is manufacturer data without length and type; use \
                     --fields manufacturerData=\(key)
 
                     """)

@@ -59,7 +59,7 @@ import Testing
         #expect(paced.status == 0 && paced.errors == damages && !paced.lines.isEmpty)
         // An empty element is not a time.
         let empty = try Gateway.run("replay", "--config", config, track(""))
-        #expect(empty.status == 65 && empty.errors.contains("the file has no times; say how fast"), "\(empty.errors)")
+        #expect(empty.status == 65 && empty.errors.contains("the file has no times; set the speed"), "\(empty.errors)")
     }
 
     @Test func `a capture and a track on one timeline, whichever is named first`() throws {

@@ -65,7 +65,9 @@ import Testing
             return ending
         }
         let verb = isDry ? "would be" : "were"
-        #expect(try erase().errors.contains("3 lines of this beacon \(verb) erased, 0 other lines \(verb) changed"))
+        #expect(
+            try erase().errors.contains(
+                "3 lines of this beacon \(verb) erased, 0 other lines \(verb) cleared of its identity"))
         let json = try object(try #require(erase("--json").lines.first))
         #expect(json["kind"] as? String == "erasure" && json["dryRun"] as? Bool == isDry)
         #expect(json["erased"] as? Int == 3 && json["cleared"] as? Int == 0 && json["damaged"] as? Int == 0)
@@ -116,6 +118,7 @@ import Testing
     @Test func `an explanation is no table, and says so`() throws {
         let ending = try Gateway.run("explain", "--csv", "2", try folder())
         #expect(
-            ending.status == 64 && ending.errors.contains("an explanation is no table: --json has"), "\(ending.errors)")
+            ending.status == 64 && ending.errors.contains("an explanation is not a table; use --json"),
+            "\(ending.errors)")
     }
 }

@@ -154,7 +154,7 @@ import Testing
     @Test(arguments: [
         (["--from", "2030-01-01"], 65, "nothing is known of the time from 2030-01-01"),
         (["--condition", "stafff"], 65, "is “staff” meant?"),
-        (["--from", "2026-11-22", "--to", "2026-11-21"], 64, "the range is reversed"),
+        (["--from", "2026-11-22", "--to", "2026-11-21"], 64, "must be before --to"),
         (["--every", "30s"], 64, "from 1m to 1d"), (["--every", "2d"], 64, "from 1m to 1d"),
         (["--every", "15"], 64, "15s"), (["--by", "place"], 64, "expected condition"),
         (["--json", "--csv"], 64, "use only one of"),

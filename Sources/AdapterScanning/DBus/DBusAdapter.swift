@@ -416,7 +416,7 @@ extension DBusAdapter {
         // Where power can't be switched, it ends by itself: nothing is asked of the watchdog that it can't do. Else it is
         // asked each time: it may have had something in its way.
         guard orphan.isPossible(at: now), mayPowerCycle, !isPowerDenied else { return }
-        let reason = "the kernel still runs the discovery of the bluetoothd before, and refuses a new one"
+        let reason = "the kernel still runs the discovery of the previous bluetoothd, and refuses a new one"
         actions.append(.change(.needs(adapter: index, step: .powerCycle, reason: reason)))
     }
 

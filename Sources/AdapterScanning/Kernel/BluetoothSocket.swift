@@ -201,7 +201,7 @@ extension ScannerError {
         case .addressFamilyNotSupported, .protocolNotSupported:
             ScannerError(
                 .unavailable,
-                "this kernel has no Bluetooth sockets: \(error)",
+                "Bluetooth sockets are not available to this process: \(error)",
                 remedy:
                     "Load its module (modprobe bluetooth) or use a kernel that has one (Debian: linux-image-amd64, not the "
                     + "-cloud one); in a container, use the host's network; in a systemd unit, add "
@@ -211,7 +211,7 @@ extension ScannerError {
                 .denied,
                 "the kernel refuses a Bluetooth socket (\(what)): \(error)",
                 remedy:
-                    "Give the program the capability, or check its restrictions (seccomp, SELinux, AppArmor)"
+                    "Give the program the capability that this backend needs, or check its restrictions (seccomp, SELinux, AppArmor)"
             )
         default:
             ScannerError(.unavailable, "a Bluetooth socket (\(what)) can't be opened: \(error)")

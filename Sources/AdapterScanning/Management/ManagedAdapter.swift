@@ -441,7 +441,8 @@ extension ManagedAdapter {
         case .reset:
             return .skipped(
                 reason:
-                    "the management socket can reset a controller only by switching it off and on; unplug it and plug it in again, or restart"
+                    "the management socket can reset a controller only by switching it off and on; unplug it and plug it in again, or restart the "
+                    + "machine"
             )
         }
         return .taken

@@ -354,7 +354,7 @@ package final class ScanSupervisor {
             stopAll(reason: "the backend changes from \(before.scanner.backend.rawValue) to \(name)", at: now)
             before.isUsed = false
         }
-        log(.scannerUsed, "scanning by \(name): \(because)")
+        log(.scannerUsed, "scanning with \(name): \(because)")
         overall.reason = because
         overall.since = now
         for place in watches.indices where watches[place].isPresent { watches[place].isUnconfirmed = true }
@@ -525,10 +525,10 @@ package final class ScanSupervisor {
         watches[place].ladder.listening(at: time)
         guard !watches[place].isTold else { return }
         if isDoubted(place) {
-            watches[place].note(reason: "it scans, but has not delivered a report yet", at: time)
+            watches[place].note(reason: "it scans, but it is not confirmed that it receives", at: time)
             log(
                 .adapterUnconfirmed,
-                "\(watches[place].name) was started (\(reason)); it counts as scanning from its next report on"
+                "\(watches[place].name) scans (\(reason)), but it is not confirmed that it receives; it counts as scanning from its next report on"
             )
         } else {
             tellListening(place, reason: reason, at: time)

@@ -12,9 +12,9 @@ public struct Identifier: Sendable {
     /// - Throws: ``MonitorError/identifierInvalid(_:_:)`` with what is wrong.
     public init(_ text: String) throws(MonitorError) {
         guard Self.lengthRange.contains(text.utf8.count) else {
-            throw .identifierInvalid(text, "it has \(text.utf8.count) bytes of UTF-8; must be 1…128")
+            throw .identifierInvalid(text, "it has \(text.utf8.count) bytes of UTF-8")
         }
-        guard text != ".", text != ".." else { throw .identifierInvalid(text, "it is the name of a folder") }
+        guard text != ".", text != ".." else { throw .identifierInvalid(text, "“.” and “..” are reserved") }
         if !Self.isPlain(text.utf8.span) { try Self.checkScalars(of: text) }
         self.text = text
     }

@@ -251,7 +251,7 @@ public struct LogReader {
             do throws(Errno) {
                 guard let proof = try AliveFile.read(in: folder, files: files) else {
                     if try WholeFile.read(path, octetsMax: .max, files: files) != nil {
-                        proofTroubles.append("\(path) has no lines of a gateway")
+                        proofTroubles.append("\(path) is damaged, or was not written by a gateway")
                     }
                     continue
                 }

@@ -338,7 +338,7 @@ package struct Doctor {
             )
         case .trackingLimitExceeded:
             (
-                .warning, "more beacons match the conditions than can be monitored",
+                .warning, "more beacons match the conditions than max_beacons or max_new_beacons allow",
                 "name the important ones (beacons), raise monitor.max_beacons or max_new_beacons, or narrow the conditions"
             )
         case .locationUnavailable:

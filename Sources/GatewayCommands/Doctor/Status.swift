@@ -37,7 +37,7 @@ package struct Status: Sendable {
                 throw ExitFailure(mistakes.code, "\(mistakes)\nno gateway answers at \(socket)")
             }
             status.note =
-                "\(path) has errors, so this gateway runs with an older version of it; `beacon-gateway check \(path)` lists the errors"
+                "\(path) has errors, so the running gateway does not use its present content; `beacon-gateway check \(path)` lists the errors"
             return status
         }
     }

@@ -214,7 +214,7 @@ package struct Erasing {
         } else {
             lines.append(
                 "\(done(counts.erased, "line of this beacon", "lines of this beacon")) erased, "
-                    + "\(done(counts.cleared, "other line", "other lines")) changed, in "
+                    + "\(done(counts.cleared, "other line", "other lines")) cleared of its identity, in "
                     + PlainText.count(erasure.files, "rewritten file")
                     + (counts.damaged > 0
                         ? "; it was also named in \(PlainText.count(counts.damaged, "damaged place"))" : ""))
@@ -223,7 +223,7 @@ package struct Erasing {
             lines.append(
                 options.request.before == nil
                     ? "the gateway has forgotten it; if it is received again, it is new"
-                    : "the gateway keeps the beacon's data since then")
+                    : "the gateway keeps the beacon's data from the date of --before on")
         } else if state.contains("state.json") {
             lines.append("state.json \(options.isDryRun ? "names it" : "does not name it any more")")
         }

@@ -523,7 +523,7 @@ extension Daemon {
             "\(backend.rawValue)\(status.map { $0.reason.isEmpty ? "" : ": \($0.reason)" } ?? "")"
         }
         return """
-            gateway \(gateway): \(PlainText.count(conditions, "condition")); scans by \(way ?? "no backend yet"); \
+            gateway \(gateway): \(PlainText.count(conditions, "condition")); \(way.map { "scans with \($0)" } ?? "no backend is in use yet"); \
             writes to \(configuration.output.directory) from line \(monitor.journal.sequence + 1) on
             """
     }

@@ -207,14 +207,14 @@ final class GatewayMonitor {
         case .trackingLimitExceeded(let identifier, .held):
             log(
                 .beaconsDoNotFit,
-                "not all beacons under \(identifier) can be monitored; max_beacons is \(live.engine.settings.maxBeacons)"
+                "not all beacons under \(identifier) are monitored, because max_beacons (\(live.engine.settings.maxBeacons)) is reached"
             )
         case .trackingLimitExceeded(let identifier, .new):
             log(
                 .newBeaconsRefused,
                 """
-                more new beacons under \(identifier) than max_new_beacons (\(live.engine.settings.maxNewBeacons)) and one every \
-                2 s allow: name them in beacons or raise the limit, unless they are forged
+                more new beacons under \(identifier) than the limit: max_new_beacons (\(live.engine.settings.maxNewBeacons)), plus \
+                one every 2 s. Name them in beacons or raise the limit; if they are forged, find their sender
                 """)
         case .event(let event) where event.state == .unmonitored:
             log(.conditionNotMonitored, "\(event.identifier) is not monitored")

@@ -40,7 +40,7 @@ struct LifeSigns {
         } catch {
             previous = nil
             remark =
-                "\(directory.appending(AliveFile.name).string) can't be read: \(error); the end of the run before is "
+                "\(directory.appending(AliveFile.name).string) can't be read: \(error); the end of the previous run is "
                 + "not known"
         }
     }

@@ -87,7 +87,7 @@ final class LocationTracker: LocationHandler {
                     .inputMissing,
                     "location.file \(track.file) can't be read, or is not a GPX file; circles have no fix")
             }
-            for damage in file.damages.prefix(10) { log(.locationDataInvalid, "\(track.file):\(damage)") }
+            for damage in file.damages.prefix(10) { log(.locationProblem, "\(track.file):\(damage)") }
             var options = GPXOptions()
             options.speed = track.speed
             options.loops = track.loops
@@ -115,7 +115,7 @@ final class LocationTracker: LocationHandler {
         case .unavailable(let since, let reason):
             standing?.trouble = reason
             tell(.lost(since: since, reason: reason, at: time))
-        case .remark(let text): log(.locationDataInvalid, text)
+        case .remark(let text): log(.locationProblem, text)
         // The log says why there is no fix; the flags of events are about hearing.
         case .flags: break
         }

@@ -279,12 +279,12 @@ struct StatusReport {
     private var beaconsText: String? {
         let counters = monitor.counters
         guard counters.untrackedBeacons + counters.displacedBeacons + counters.refusedBeacons > 0 else { return nil }
-        let left = monitor.engine.newBeaconsLeft.map { "; \($0) unnamed ones can enter now" } ?? ""
+        let left = monitor.engine.newBeaconsLeft.map { "; \($0) unnamed beacons can enter now" } ?? ""
         return """
             beacons
-              \(PlainText.count(counters.untrackedBeacons, "time")) one got no place, \
-            \(PlainText.count(counters.displacedBeacons, "time")) one lost its place to a named one, \
-            \(PlainText.count(counters.refusedBeacons, "time")) the entry of an unnamed one was refused\(left)
+              not monitored (max_beacons): \(PlainText.count(counters.untrackedBeacons, "time")); \
+            replaced by a named beacon: \(PlainText.count(counters.displacedBeacons, "time")); \
+            unnamed beacon refused (max_new_beacons): \(PlainText.count(counters.refusedBeacons, "time"))\(left)
             """
     }
 }

@@ -130,7 +130,7 @@ package final class LiveScan: ScanHandler {
         let unlisted = beacons.unlisted + advertisers.unlisted
         if unlisted > 0 {
             let reports = PlainText.count(unlisted, "report was", "reports were")
-            log(.reportsNotListed, "\(reports) of beacons or advertisers that exceed the list")
+            log(.reportsNotListed, "\(reports) not listed, because the list of beacons or advertisers is full")
         }
         if skippedPages > 0, terminal == nil {
             let seconds = PlainText.count(skippedPages, "second was", "seconds were")

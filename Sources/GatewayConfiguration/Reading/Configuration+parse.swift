@@ -109,7 +109,7 @@ extension Reader {
             return try Identifier(String(decoding: text, as: UTF8.self))
         } catch {
             guard case .identifierInvalid(_, let reason) = error else { throw ScalarProblem(error.description) }
-            throw ScalarProblem("\(reason); expected 1 to 128 octets without /, +, # and control characters")
+            throw ScalarProblem("\(reason); expected 1 to 128 bytes without /, +, # and control characters")
         }
     }
 }

@@ -67,13 +67,13 @@ extension BrokerTrouble {
         case .retainRefused: "if you need states, enable retained messages in the broker"
         case .ended(let code, _): code == 0x87 ? Self.rights : nil
         case .unanswered(_, .none):
-            "if the broker uses TLS at this port, set mqtt.tls: true; otherwise check the broker's log"
+            "if the broker uses TLS at this port, set mqtt.tls: true, otherwise check the broker's log"
         case .unanswered(_, .tls(true)):
             "check in the broker's log whether it knows the authority of mqtt.tls.certificate_file"
         case .unanswered(_, .tls(false)):
-            "if the broker requires a client certificate, set mqtt.tls.certificate_file and key_file; check its log"
+            "if the broker requires a client certificate, set mqtt.tls.certificate_file and key_file, and check its log"
         case .closedSoon(_, let clientID), .takenOver(let clientID):
-            "check whether another gateway connects as \(clientID), and give each another gateway.name or mqtt.client_id"
+            "check whether another gateway connects as \(clientID), and give each gateway its own gateway.name or mqtt.client_id"
         case .otherProtocol(_, let what):
             what == "TLS"
                 ? "set mqtt.tls: true, or set mqtt.port to the broker's port without TLS (usually 1883)"
@@ -98,9 +98,9 @@ extension BrokerTrouble {
         case 0x02, 0x85: "set another mqtt.client_id"
         case 0x04, 0x86: "check mqtt.username and the password"
         case 0x05, 0x87:
-            "allow this username and client identifier to connect in the broker; it can also require a password"
-        case 0x8A: "the broker has banned this client; ask its operator"
-        case 0x90: "\(rights); it refuses the last will's topic"
+            "allow this username and client identifier to connect in the broker, or set the password that it requires"
+        case 0x8A: "ask the operator of the broker, which has banned this client"
+        case 0x90: "\(rights), because the broker refuses the topic of the last will"
         default: "check the broker's log"
         }
     }

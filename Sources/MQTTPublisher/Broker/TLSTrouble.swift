@@ -55,12 +55,12 @@ package enum TLSTrouble: Error, Sendable, Hashable {
     private static func remedy(_ number: UInt8, _ hasCertificate: Bool) -> String {
         switch number {
         case 45 where hasCertificate:
-            "renew the certificate of mqtt.tls.certificate_file; check the clocks of both machines"
+            "renew the certificate of mqtt.tls.certificate_file, and check the clocks of both machines"
         case 48 where hasCertificate:
             "add the authority of mqtt.tls.certificate_file to the broker (mosquitto: cafile), or use a certificate of one "
                 + "that it knows"
         case 42...46 where hasCertificate, 51 where hasCertificate:
-            "the broker requires another client certificate than mqtt.tls.certificate_file; check its log"
+            "use another certificate for mqtt.tls.certificate_file, and check the broker's log"
         case 112: "set mqtt.tls.server_name to a name that the broker has a certificate for"
         case 40 where hasCertificate, 47, 71: "check the broker's TLS versions and ciphers, and its log"
         case 40, 42...46, 116:
@@ -96,10 +96,10 @@ extension TLSTrouble: CustomStringConvertible {
         case 45 where hasCertificate: "this gateway's certificate has expired, by the broker's clock"
         case 48 where hasCertificate: "it does not know the authority of this gateway's certificate"
         case 42...46 where hasCertificate, 51 where hasCertificate: "it does not accept this gateway's certificate"
-        case 40, 42...46, 116:
-            hasCertificate ? "there is no common version or cipher" : "no client certificate was sent"
+        case 40 where hasCertificate: "it accepts none of the TLS parameters, such as ciphers"
+        case 40, 42...46, 116: "it received no client certificate"
         case 112: "it has no certificate for the name"
-        default: "the broker has its own reason"
+        default: "the reason is in its log"
         }
     }
 }

@@ -115,8 +115,8 @@ extension PresentStateError: CustomStringConvertible {
         switch self {
         case .damaged:
             """
-            the list of retained topics is damaged; delete it: it is rebuilt from the event files. You must then clear topics \
-            that are missing in it by hand
+            the list of retained topics is damaged; delete it: it is rebuilt from the event files. Topics that are missing in the \
+            new list must be cleared by hand at the broker
             """
         case .newerVersion(let version):
             "the list of retained topics was written by a later version of the program (format \(version)); use that version"

@@ -120,7 +120,7 @@ package final class PublisherService {
         if let lockTimer { loop.set(lockTimer, at: loop.now + Self.lockInterval) }
         guard !saidHolder else { return }
         saidHolder = true
-        let text = "\(holder) uses \(options.checkpoint); waiting until it ends"
+        let text = "\(holder) uses \(options.checkpoint); publishing starts when that process has ended"
         var status = PublisherStatus(since: loop.now)
         status.state = .waiting
         status.localTrouble = text

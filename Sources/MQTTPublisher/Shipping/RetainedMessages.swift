@@ -334,7 +334,7 @@ final class RetainedMessages {
         guard hasForgetting, forgotten.isEmpty else { return }
         hasForgetting = false
         do throws(EventLogError) { try ForgottenBeacon.removeAll(in: directory) } catch {
-            report.note(true, "\(error); it continues without it")
+            report.note(true, "\(error); the retained messages of the beacon were deleted all the same")
         }
     }
 

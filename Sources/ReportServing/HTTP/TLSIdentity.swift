@@ -20,13 +20,13 @@ package struct TLSIdentity: Sendable, Hashable {
     /// - Throws: ``Problem`` where there is no certificate or no key, the key needs a password, or is not the certificate's.
     package init(certificate: [UInt8], key: [UInt8]) throws(Problem) {
         guard let certificate = Self.text(certificate), certificate.contains("-----BEGIN CERTIFICATE-----") else {
-            throw .certificate("there is no certificate in it (PEM: -----BEGIN CERTIFICATE-----)")
+            throw .certificate("it has no certificate (PEM: -----BEGIN CERTIFICATE-----)")
         }
         guard let key = Self.text(key), key.contains("PRIVATE KEY-----") else {
-            throw .key("there is no key in it (PEM: -----BEGIN PRIVATE KEY-----)")
+            throw .key("it has no key (PEM: -----BEGIN PRIVATE KEY-----)")
         }
         guard !key.contains("ENCRYPTED") else {
-            throw .key("the key is encrypted, and nobody is there to type its password")
+            throw .key("the key is encrypted, and the server has no password for it")
         }
         (self.certificate, self.key) = (certificate, key)
         var ends: Int64 = 0
@@ -35,7 +35,7 @@ package struct TLSIdentity: Sendable, Hashable {
         guard result != 0 else { return }
         let words = unsafe gnutls_strerror(result).map { unsafe String(cString: $0) } ?? "error \(result)"
         guard result != GNUTLS_E_CERTIFICATE_KEY_MISMATCH else {
-            throw .key("it is not the key to the certificate")
+            throw .key("it is not the key of the certificate")
         }
         throw .certificate("it can't be used with its key: \(words)")
     }

@@ -135,7 +135,7 @@ import Testing
         }
         #expect(
             gateway.log.lines.contains {
-                $0.contains("records can't be kept") && $0.hasSuffix("monitoring continues, and lines are written")
+                $0.contains("records can't be written") && $0.hasSuffix("monitoring continues, and lines are written")
             }, "\(gateway.log.lines)")
         #expect(!gateway.log.lines.contains { $0.contains("wait in memory") })
         let status = try gateway.status()

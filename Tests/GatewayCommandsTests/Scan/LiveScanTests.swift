@@ -109,7 +109,7 @@ final class PseudoTerminal {
         #expect(text.hasSuffix(Self.screenGiven))
         let page = try #require(pages.first)
         #expect(page.count == 10)
-        #expect(page[0].hasPrefix("scans on hci0 by management; 2 beacons, "))
+        #expect(page[0].hasPrefix("scans on hci0 with management; 2 beacons, "))
         #expect(page[3].hasPrefix("F7826DA6..     1     2  -50.0 immediate"))
         #expect(page[4].hasPrefix("F7826DA6..     1     1  -70.0 near"))
         #expect(page[9].hasPrefix("q quits"))
@@ -179,7 +179,7 @@ final class PseudoTerminal {
         #expect(!text.contains("\u{1B}"))
         let lines = text.split(separator: "\n")
         try #require(lines.count == 4)
-        #expect(lines[0].contains("Z  scans on hci0 by management; 2 beacons, "))
+        #expect(lines[0].contains("Z  scans on hci0 with management; 2 beacons, "))
         #expect(lines[1].hasPrefix("UUID "))
         #expect(lines[2].hasPrefix("\(Log.uuid)     1     2"))
     }

@@ -101,10 +101,10 @@ import Testing
         }
         #expect(problem(certificate, key) == nil)
         #expect(
-            problem(certificate, Array(try contents(of: other.key))) == .key("it is not the key to the certificate"))
+            problem(certificate, Array(try contents(of: other.key))) == .key("it is not the key of the certificate"))
         #expect(
             problem(Array(try contents(of: locked.certificate)), Array(try contents(of: locked.key)))
-                == .key("the key is encrypted, and nobody is there to type its password"))
+                == .key("the key is encrypted, and the server has no password for it"))
         for nothing in [[], key, Array("x".utf8), [0], [0xFF]] {
             guard case .certificate? = problem(nothing, key) else {
                 Issue.record("\(nothing.prefix(20)) is taken for a certificate")

@@ -73,7 +73,7 @@ class Cut:
         try:
             gateway.start()
             wait_until("the gateway is up", 30, lambda: gateway.process.poll() is not None
-                       or "scans by" in (self._folder / "gateway.log").read_text())
+                       or "; writes to " in (self._folder / "gateway.log").read_text())
             wait_until("something new is on the disk", 10, lambda: gateway.process.poll() is not None
                        or max(numbered(disk / "events", []), default=0) > max(before, default=0))
             time.sleep(0.2)

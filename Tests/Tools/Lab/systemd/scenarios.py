@@ -59,7 +59,7 @@ def reloads(run):
     run.guest.until("journalctl -b -u %s -p err --no-pager" % UNIT, MOMENT, lambda result: "was not applied" in result.output)
     refused = [each for each in run.journal("-p err") if int(each["__MONOTONIC_TIMESTAMP"]) / 1e6 >= before - 1]
     said = "\n".join(each["MESSAGE"] for each in refused)
-    run.demand(CONFIGURATION in said and "what runs stays" in said, "a bad file was refused without a word as an error: %r" % said)
+    run.demand(CONFIGURATION in said and "continues with the old configuration" in said, "a bad file was refused without a word as an error: %r" % said)
     # What it is asked by, the file says, which is not read again by being mended.
     run.guest.put(CONFIGURATION, good)
     run.listens()
