@@ -526,10 +526,11 @@ package final class ScanSupervisor {
         guard !watches[place].isTold else { return }
         if isDoubted(place) {
             watches[place].note(reason: "it scans, but it is not confirmed that it receives", at: time)
+            let proof = canary?.isDeaf(watches[place].number) ?? false ? "the canary's" : "its"
             log(
                 .adapterUnconfirmed,
-                "\(watches[place].name) scans (\(reason)), but it is not confirmed that it receives; it counts as scanning from its next report on"
-            )
+                "\(watches[place].name) scans (\(reason)), but it is not confirmed that it receives; it counts as "
+                    + "scanning from \(proof) next report on")
         } else {
             tellListening(place, reason: reason, at: time)
         }

@@ -57,7 +57,7 @@ extension MonitorError: CustomStringConvertible {
         case .settingInvalid(let setting, let expected): "\(setting): \(expected)"
         case .adaptersTooMany(let most): "more than \(most) adapters; remove some from the configuration or the capture"
         case .subscriberTooSlow(let most):
-            "the subscriber was \(most) events late, so its subscription ended; subscribe again"
+            "the subscriber was \(most) events behind, so its subscription ended; subscribe again"
         case .ended(let name): "the monitor “\(name)” has ended"
         case .recordsUnavailable(let reason): reason
         case .running(let name): "the monitor “\(name)” runs already; await run() once"
