@@ -69,7 +69,7 @@ package struct BeaconDirectory: Sendable {
             return found.isEmpty ? nil : names.all.first { label($0.beacon) == found[0] }?.beacon
         }
         throw ExitFailure(
-            .dataInvalid, "“\(text)” is a part of \(found.count) names: \(Self.list(found)); give more of one")
+            .dataInvalid, "“\(text)” matches \(found.count) names: \(Self.list(found)); use a longer part of one")
     }
 
     /// The beacons that an operator named: by their numbers, or by a name or an unambiguous part of one.
@@ -83,10 +83,10 @@ package struct BeaconDirectory: Sendable {
         guard !isEmpty else {
             throw ExitFailure(
                 .usage,
-                "--beacon is \(text); expected UUID, UUID/MAJOR, UUID/MAJOR/MINOR or MAJOR/MINOR, or a name of the "
-                    + "configuration's beacons, which has none (--config FILE)")
+                "--beacon is \(text); expected UUID, UUID/MAJOR, UUID/MAJOR/MINOR or MAJOR/MINOR, or the name of a "
+                    + "beacon in the configuration, which has no names (--config FILE)")
         }
-        throw ExitFailure(.dataInvalid, "no beacon is called “\(text)”; \(hint(text) ?? "")")
+        throw ExitFailure(.dataInvalid, "no beacon has the name “\(text)”; \(hint(text) ?? "")")
     }
 
     /// The one beacon that is called so; `nil` where none is.
@@ -102,7 +102,7 @@ package struct BeaconDirectory: Sendable {
         let listed = beacons.prefix(8).map(\.description).joined(separator: ", ")
         return ExitFailure(
             .dataInvalid,
-            "\(beacons.count) beacons are called “\(text)”: \(listed)\(beacons.count > 8 ? ", …" : ""); name one of them"
+            "\(beacons.count) beacons have the name “\(text)”: \(listed)\(beacons.count > 8 ? ", …" : ""); use UUID/MAJOR/MINOR"
         )
     }
 
@@ -118,7 +118,7 @@ package struct BeaconDirectory: Sendable {
     func hint(_ text: String) -> String? {
         guard !isEmpty else { return nil }
         let nearest = NameSuggestion.nearest(to: text, among: names.all.lazy.map(\.name))
-        return "\(nearest.map { "is “\($0)” meant? The" } ?? "the") configuration names "
+        return "\(nearest.map { "did you mean “\($0)”? The" } ?? "the") configuration has "
             + Self.list(names.all.map { label($0.beacon) })
     }
 }

@@ -92,15 +92,15 @@ package struct ErasureReport {
 
     private func writePage(into buffer: inout LineBuffer) {
         let parts = PageParts(time)
-        let heading = isDryRun ? "What would be erased" : "What was erased"
+        let heading = isDryRun ? "Erasure, dry run" : "Erasure"
         parts.begin(heading, heading: heading, into: &buffer)
         parts.writeProofs([], made: made, into: &buffer)
-        buffer.append("<table class=\"facts\"><thead><tr><th>What</th><th>How much</th></tr></thead><tbody>\n")
+        buffer.append("<table class=\"facts\"><thead><tr><th>Item</th><th>Value</th></tr></thead><tbody>\n")
         var rows = [("Beacon", "\(beacon)"), ("Folder", folder.string)]
         if let before { rows.append(("Before", "\(time.plainText(before)) \(time.zone(at: before))")) }
         rows += [
-            ("Lines of its own", "\(erased)"), ("Lines of others, cleared of it", "\(cleared)"),
-            ("Files written anew", "\(files)"), ("Damaged places", "\(damaged)"),
+            ("Lines of the beacon, erased", "\(erased)"), ("Other lines, cleared of its identity", "\(cleared)"),
+            ("Files rewritten", "\(files)"), ("Damaged places", "\(damaged)"),
         ]
         for (name, value) in rows {
             buffer.append("<tr><th scope=\"row\">\(PlainText.html(name))</th><td>\(PlainText.html(value))</td></tr>\n")

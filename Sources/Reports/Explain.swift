@@ -169,8 +169,8 @@ package struct Explain {
         if finding == nil, reader.newerLines > 0 {
             throw ExitFailure(
                 .dataInvalid,
-                "\(missing) in what this version can read; "
-                    + "\(PlainText.count(reader.newerLines, "line was", "lines were")) written by a later version: use that"
+                "\(missing) among the lines that this version can read; "
+                    + "\(PlainText.count(reader.newerLines, "line was", "lines were")) written by a later version: use that version"
             )
         }
         guard let finding else {
@@ -185,7 +185,7 @@ package struct Explain {
     private func checkOwners(_ owners: [String]) throws(ExitFailure) {
         guard case .sequence(let number, nil) = target, owners.count > 1 else { return }
         let choices = owners.map { "\($0):\(number)" }.joined(separator: " or ")
-        throw ExitFailure(.dataInvalid, "\(owners.count) gateways have a line \(number): say \(choices)")
+        throw ExitFailure(.dataInvalid, "\(owners.count) gateways have a line \(number); use \(choices)")
     }
 
     /// Finds the last event of the one beacon whose name contains the text, unless the text is a name or nearly the name of a

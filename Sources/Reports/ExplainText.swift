@@ -40,8 +40,9 @@ struct ExplainText {
     /// Writes a page that loads nothing and runs no script. `pageTime` gives the form of its dates.
     func writePage(_ pageTime: VisitsTime, into buffer: inout LineBuffer) {
         let parts = PageParts(pageTime)
-        let line = finding.line.sequence.map { "Line \($0)" } ?? "A line"
-        parts.begin("Why: \(line) of \(finding.line.gateway)", heading: "Why: \(line)", into: &buffer)
+        let line = finding.line.sequence.map { "line \($0)" } ?? "a line"
+        parts.begin(
+            "Explanation: \(line) of \(finding.line.gateway)", heading: "Explanation: \(line)", into: &buffer)
         let date = "\(pageTime.text(finding.line.date)) \(pageTime.zone(at: finding.line.date))"
         buffer.append("<p class=\"range\">\(PlainText.html(finding.line.gateway)), \(date)</p>\n<pre>")
         for line in lines { buffer.append(PlainText.html(line) + "\n") }
@@ -54,9 +55,10 @@ struct ExplainText {
     private func moment(_ instant: Instant) -> String { time.preciseText(finding.line.date(of: instant)) }
 
     private mutating func tellErased() {
-        lines.append("\(number) was written at \(time.text(finding.line.date)), and erased since.")
+        lines.append("\(number) was written at \(time.text(finding.line.date)) and erased later.")
         lines.append("")
-        lines.append("Somebody was to be forgotten: of whom it told, and what, is kept nowhere in these files.")
+        lines.append(
+            "An erasure removed its content. These files no longer contain it, nor the beacon that it was about.")
     }
 
     // MARK: Events
@@ -66,7 +68,7 @@ struct ExplainText {
         lines.append("\(number): “\(event.identifier)”\(who) became \(event.state) at \(moment(event.time)).")
         if let previous = event.previous {
             // It was printed then: whether later lines put it right is not known here.
-            lines.append("Before it was \(previous.state), since \(time.text(previous.date)).")
+            lines.append("Its previous state was \(previous.state), since \(time.text(previous.date)).")
         }
         lines.append("")
         switch event.state {
@@ -86,20 +88,20 @@ struct ExplainText {
         directory[beacon].map { "\($0.name) (\(beacon))" } ?? "\(beacon)"
     }
 
-    private static func strength(_ rssi: RSSI?) -> String { rssi.map { "\($0.dBm) dBm" } ?? "RSSI not known" }
+    private static func strength(_ rssi: RSSI?) -> String { rssi.map { "\($0.dBm) dBm" } ?? "unknown RSSI" }
 
     private mutating func tellEntry(_ event: BeaconMonitor.Event) {
         let count = finding.settings?.enterCount ?? 1
         let sighting = event.sighting
         let heard =
-            "\(finding.line.adapter.isEmpty ? "an adapter" : finding.line.adapter) heard "
+            "\(finding.line.adapter.isEmpty ? "an adapter" : finding.line.adapter) received "
             + "\(event.refinement.map { name($0) } ?? "a matching beacon") at \(Self.strength(sighting?.rssi))"
         if finding.mayBeReturn(event) {
-            lines.append("Why: \(heard), and it was present before the gateway lost sight of it (rule L3), or")
-            lines.append("     that was sighting \(count) of the \(count) that an entry needs (rule E1).")
+            lines.append("Why: \(heard). Either its state was satisfied before an outage (rule L3),")
+            lines.append("     or this was sighting \(count) of the \(count) that an entry needs (rule E1).")
         } else if count > 1 {
             let window = finding.settings.map { $0.enterWindow.inExactWords } ?? "enter_window"
-            lines.append("Why: \(heard): sighting \(count) within \(window), as many as an entry needs (rule E1).")
+            lines.append("Why: \(heard). It was sighting \(count) within \(window); an entry needs \(count) (rule E1).")
         } else {
             lines.append("Why: \(heard) (rule E1).")
         }
@@ -114,7 +116,8 @@ struct ExplainText {
         let silence = timeout.map { $0.inExactWords } ?? "the exit timeout"
         let threshold = finding.settings?.exitRSSI
         guard let lastSeen = event.lastSeen else {
-            lines.append("Why: nothing that matches was heard for \(silence) of listening (rule X2), nor ever before.")
+            lines.append(
+                "Why: no matching beacon was received during \(silence) of scanning (rule X2), nor ever before.")
             tellAdapters()
             return
         }
@@ -122,20 +125,20 @@ struct ExplainText {
         let weak = finding.weakSightings
         if let threshold, !weak.isEmpty {
             lines.append(
-                "Why: for \(silence) no sighting was strong enough to count. \(weak.count) \(weak.count == 1 ? "was" : "were")"
-                    + " heard meanwhile, the strongest at \(Self.strength(finding.sufficientRSSI)), and exit_rssi is"
+                "Why: for \(silence), no sighting was strong enough to count. \(weak.count) \(weak.count == 1 ? "was" : "were")"
+                    + " received in this time, the strongest at \(Self.strength(finding.sufficientRSSI)); exit_rssi is"
             )
-            lines.append("     \(threshold.dBm) dBm (rules X1, X2). The threshold decided, not silence.")
+            lines.append("     \(threshold.dBm) dBm (rules X1, X2). The threshold caused the exit, not silence.")
         } else {
-            lines.append("Why: nobody who held it heard it for \(silence) of listening (rule X2).")
+            lines.append("Why: no adapter that held it received it during \(silence) of scanning (rule X2).")
         }
         lines.append(
             "     The last sighting that counted was at \(moment(lastSeen))\(by), "
-                + "\(Self.strength(event.sighting?.rssi)): \((event.time - lastSeen).inExactWords) before.")
+                + "\(Self.strength(event.sighting?.rssi)): \((event.time - lastSeen).inExactWords) earlier.")
         if let notListened = finding.notListened {
             lines.append(
-                "     Between the two lie \(notListened.inExactWords) in which a holder did not listen: "
-                    + "that time does not count (rule L1).")
+                "     In between, an adapter that held it did not scan for \(notListened.inExactWords): "
+                    + "this time does not count (rule L1).")
         }
         tellEvidence(lastSeen: lastSeen)
         tellAvoidance()
@@ -144,19 +147,19 @@ struct ExplainText {
 
     private mutating func tellEvidence(lastSeen: Instant) {
         guard let evidence = finding.evidence else {
-            lines += ["", "There is no evidence line for it: the sightings before it were not kept."]
+            lines += ["", "There is no evidence line for this event: its sightings were not recorded."]
             return
         }
-        lines += ["", "Who held it:"]
+        lines += ["", "Adapters that held it:"]
         for holder in evidence.holders {
             lines.append(
-                "  \(holder.adapter): last heard it at \(moment(holder.lastRefresh)), listened "
-                    + "\(holder.listened.inExactWords) since")
+                "  \(holder.adapter): last received it at \(moment(holder.lastRefresh)), has scanned for "
+                    + "\(holder.listened.inExactWords) since then")
         }
-        lines += ["", "The last sightings:"]
+        lines += ["", "Last sightings:"]
         var previous: Instant?
         for heard in evidence.sightings {
-            let gap = previous.map { ", \((heard.time - $0).inExactWords) after the one before" } ?? ""
+            let gap = previous.map { ", \((heard.time - $0).inExactWords) after the previous one" } ?? ""
             lines.append("  \(moment(heard.time))  \(heard.adapter)  \(Self.strength(heard.rssi))\(gap)")
             previous = heard.time
         }
@@ -168,7 +171,7 @@ struct ExplainText {
         guard gaps.count > 0, let median = gaps.median, let p99 = gaps.p99, let longest = gaps.maximum else { return }
         lines += [
             "",
-            "Its silences before: \(Self.grouped(gaps.count)), half of them up to \(median.inExactWords), 99 in 100 up to "
+            "Its earlier gaps between sightings: \(Self.grouped(gaps.count)), half of them up to \(median.inExactWords), 99 in 100 up to "
                 + "\(p99.inExactWords), the longest \(longest.inExactWords).",
         ]
         guard let timeout = finding.settings?.exitTimeout else { return }
@@ -179,18 +182,18 @@ struct ExplainText {
             // Of more, the recorder halved its histogram, and the shares of it are not exact.
             let isExact = gaps.count <= Int(UInt16.max)
             let words = isExact && p99 <= timeout ? "at most 1 in 100" : "at least 1 of \(Self.grouped(gaps.count))"
-            lines.append("Of these silences, \(words) was longer than \(timeout.inExactWords) (exit_timeout).")
+            lines.append("Of these gaps, \(words) was longer than \(timeout.inExactWords) (exit_timeout).")
         }
     }
 
     private mutating func tell(_ share: Evidence.Share, longerThan timeout: Duration) {
-        let silences = "\(Self.grouped(share.total)) \(share.total == 1 ? "silence" : "silences")"
+        let gaps = "\(Self.grouped(share.total)) \(share.total == 1 ? "gap" : "gaps")"
         lines.append(
-            "\(share.count == 0 ? "None" : Self.grouped(share.count)) of \(silences) \(share.count < 2 ? "was" : "were") "
+            "\(share.count == 0 ? "None" : Self.grouped(share.count)) of \(gaps) \(share.count < 2 ? "was" : "were") "
                 + "longer than \(timeout.inExactWords) (exit_timeout).")
         // At least one in a hundred.
         if share.total >= 100, share.count > (share.total - 1) / 100 {
-            lines.append("That is 1 in 100 or more: the beacon or the radio is too weak for this exit_timeout.")
+            lines.append("This is 1 in 100 or more: the beacon or the radio is too weak for this exit_timeout.")
         }
     }
 
@@ -208,23 +211,23 @@ struct ExplainText {
     private mutating func tellAvoidance() {
         lines.append("")
         if let strongest = finding.sufficientRSSI {
-            lines.append("What would have avoided it: an exit_rssi of \(strongest.dBm) or less.")
+            lines.append("An exit_rssi of \(strongest.dBm) or less would have avoided this exit.")
         }
         guard let (next, timeout) = finding.comeBack else {
-            lines.append("It has not come back since, so no exit_timeout would have avoided it for good.")
+            lines.append("It has not returned since, so a longer exit_timeout would only have delayed the exit.")
             return
         }
         let away = next.date.microseconds - finding.line.date.microseconds
         lines.append(
-            "It came back at \(time.preciseText(next.date)), \(Duration.microseconds(away).inExactWords) later. "
-                + "\(finding.weakSightings.isEmpty ? "What would have avoided it" : "Or")"
-                + ": an exit_timeout above \(timeout.inExactWordsRoundedUp).")
+            "It returned at \(time.preciseText(next.date)), \(Duration.microseconds(away).inExactWords) later. "
+                + "An exit_timeout above \(timeout.inExactWordsRoundedUp) would "
+                + "\(finding.weakSightings.isEmpty ? "" : "also ")have avoided this exit.")
     }
 
     private mutating func tellOutage(_ event: BeaconMonitor.Event) {
         lines.append(
-            "Why: every adapter that held it had stopped listening for outage_timeout, so nobody knows (rule L2).")
-        if let lastSeen = event.lastSeen { lines.append("     It was last heard at \(moment(lastSeen)).") }
+            "Why: no adapter that held it had scanned for outage_timeout, so its state is unknown (rule L2).")
+        if let lastSeen = event.lastSeen { lines.append("     Its last sighting was at \(moment(lastSeen)).") }
         if let lastSeen = event.lastSeen { tellEvidence(lastSeen: lastSeen) }
         tellAdapters()
     }
@@ -232,15 +235,16 @@ struct ExplainText {
     private mutating func tellCircle(_ event: BeaconMonitor.Event) {
         switch event.state {
         case .satisfied:
-            lines.append("Why: a fix lay inside of it, and was good to its radius or better (rule G2).")
+            lines.append("Why: a fix was inside the circle, and its accuracy was at most the radius (rule G2).")
             if let count = finding.settings?.enterCount, count > 1 {
-                lines.append("     It was number \(count) of the \(count) that an entry needs (rule E1).")
+                lines.append("     It was fix \(count) of the \(count) that an entry needs (rule E1).")
             }
         case .unsatisfied:
-            lines.append("Why: a fix lay outside of it for certain: farther away than its accuracy (rule G2).")
+            lines.append("Why: a fix was outside the circle by more than its accuracy (rule G2).")
         default:
             lines.append(
-                "Why: the location source had given no fix for outage_timeout, so nobody knows (rules L2, G3).")
+                "Why: the location source had delivered no fix for outage_timeout, so the state is unknown (rules L2, G3)."
+            )
         }
         if event.state != .satisfied, let lastSeen = event.lastSeen {
             lines.append("     The last fix inside was at \(moment(lastSeen)).")
@@ -250,9 +254,9 @@ struct ExplainText {
 
     private mutating func tellUnmonitored(_ event: BeaconMonitor.Event) {
         if event.diagnostics.contains(.conditionUnsupported) {
-            lines.append("Why: this gateway can't evaluate such a condition: it has no location source (rule C5).")
+            lines.append("Why: this gateway can't evaluate this condition because it has no location source (rule C5).")
         } else {
-            lines.append("Why: there were as many conditions before it as condition_limit allows (rule C4).")
+            lines.append("Why: the conditions before it had already reached condition_limit (rule C4).")
         }
     }
 
@@ -265,7 +269,7 @@ struct ExplainText {
     private mutating func tellAdapters() {
         let adapters = finding.adapterChanges
         guard !adapters.isEmpty else { return }
-        lines += ["", "The adapters at that time:"]
+        lines += ["", "Adapters at that time:"]
         for (change, since) in adapters {
             let reason = change.reason.map { " (\($0))" } ?? ""
             lines.append("  \(change.adapter): \(change.state) since \(time.preciseText(since))\(reason)")
@@ -280,44 +284,45 @@ struct ExplainText {
         lines.append("")
         switch visit.reason {
         case .exitTimeout, .left:
-            lines.append("Why: it left; the event before this line says so (`explain` it).")
+            lines.append("Why: it exited. The event before this line has the reason (use `explain` for that line).")
         case .removed:
             lines.append(
-                "Why: the condition was removed (rule C3), or lost its place, or does not track beacons without a name any more"
-                    + " (rule P4); nobody left.")
+                "Why: the condition was removed (rule C3), lost its place, or no longer tracks beacons without a name "
+                    + "(rule P4). This was not an exit.")
         case .replaced:
-            lines.append("Why: the condition was replaced by one of another identity (rule C2); nobody left.")
+            lines.append(
+                "Why: the condition was replaced by one with another identity (rule C2). This was not an exit.")
         case .displaced:
             lines.append(
-                "Why: as many beacons were followed as max_beacons allows, and a beacon that has a name took its place "
-                    + "(rule P4); nobody left.")
+                "Why: max_beacons was reached, and a beacon with a name took the place of this one (rule P4). "
+                    + "This was not an exit.")
             if let following = finding.following, case .event(let event) = following.entry, event.time == visit.time {
-                lines.append("     Line \(following.sequence ?? 0) says who that was.")
+                lines.append("     Line \(following.sequence ?? 0) has the other beacon.")
             }
-            lines.append("     What would have kept it: a name of its own (beacons), or a higher max_beacons.")
+            lines.append("     To keep its place, give this beacon a name (beacons), or raise max_beacons.")
         }
         if let following = finding.following, case .condition(let change) = following.entry,
             change.identifier == visit.identifier
         {
             lines.append("     Line \(following.sequence ?? 0) has the change: \(change.kind).")
         }
-        if let departure = visit.departure { lines.append("     It was last heard at \(moment(departure)).") }
+        if let departure = visit.departure { lines.append("     Its last sighting was at \(moment(departure)).") }
     }
 
     private mutating func tell(_ change: ConditionChange) {
         lines.append("\(number): the condition “\(change.identifier)” was \(change.kind) at \(moment(change.time)).")
-        lines += ["", "Why: the configuration, or who drives the monitor, said so (rules C1 to C3)."]
+        lines += ["", "Why: the configuration, or the program that uses the monitor, changed it (rules C1 to C3)."]
     }
 
     private mutating func tell(_ change: AdapterChange) {
         lines.append(
-            "\(number): the adapter \(change.adapter) is \(change.state) since \(moment(change.since)).")
+            "\(number): the adapter \(change.adapter) has been \(change.state) since \(moment(change.since)).")
         lines.append("")
         switch change.state {
-        case .listening: lines.append("Why: \(change.reason ?? "it gave a report") (rule L4).")
-        case .deaf: lines.append("Why: it gave no report of any kind for deaf_after (rule L5).")
-        case .off: lines.append("Why: \(change.reason ?? "its source says that it stopped") (rule L1).")
-        case .gone: lines.append("Why: \(change.reason ?? "it was taken out of the configuration") (rule L3).")
+        case .listening: lines.append("Why: \(change.reason ?? "it delivered a report") (rule L4).")
+        case .deaf: lines.append("Why: it delivered no report of any kind for deaf_after (rule L5).")
+        case .off: lines.append("Why: \(change.reason ?? "its source reported that it stopped") (rule L1).")
+        case .gone: lines.append("Why: \(change.reason ?? "it was removed from the configuration") (rule L3).")
         }
     }
 
@@ -325,11 +330,11 @@ struct ExplainText {
         switch change.kind {
         case .started(let program, let configuration, let until):
             lines.append("\(number): the gateway was started at \(moment(change.time)).")
-            lines += ["", "By version \(program) of the program."]
-            if let configuration { lines.append("The configuration's SHA-256 was \(configuration).") }
+            lines += ["", "Program version: \(program)."]
+            if let configuration { lines.append("SHA-256 of the configuration: \(configuration).") }
             if let until {
                 lines.append(
-                    "The run before was last known to be alive at \(time.preciseText(until.date(on: finding.line))).")
+                    "The previous run was last known to be alive at \(time.preciseText(until.date(on: finding.line))).")
             }
         case .stopped(let reason):
             lines.append("\(number): the gateway was stopped at \(moment(change.time)).")
@@ -343,8 +348,8 @@ struct ExplainText {
         lines += [
             "",
             "Why: it stepped by \(step.nanoseconds < 0 ? "-" : "")"
-                + "\(Duration.nanoseconds(Int64(clamping: step.nanoseconds.magnitude)).inExactWords), and is "
-                + "\(change.isSynchronized ? "" : "not ")synchronised. Dates before it are put right by it (rule T1).",
+                + "\(Duration.nanoseconds(Int64(clamping: step.nanoseconds.magnitude)).inExactWords) and is "
+                + "\(change.isSynchronized ? "" : "not ")synchronised. This line corrects earlier dates (rule T1).",
         ]
     }
 }

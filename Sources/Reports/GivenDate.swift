@@ -36,7 +36,7 @@ package struct GivenDate: Sendable, Hashable {
             case .noSuchTime: "hours are 00…23, minutes and seconds 00…59"
             case .noSuchOffset: "offsets from UTC are -23:59…+23:59"
             case .skipped(let from, let to):
-                "clocks do not show this time: they go from \(from) to \(to)"
+                "this local time does not exist: clocks change from \(from) to \(to)"
             }
         }
     }
@@ -145,7 +145,7 @@ package struct AmbiguousDate: Sendable, Hashable, CustomStringConvertible {
             return text.replacing(" ", with: "T") + (fraction.isEmpty ? "" : ".\(fraction)") + offset
         }
         description =
-            "\(option) is \(text), which clocks show twice; the \(taken) was taken, \(full(self.taken)); "
+            "\(option) is \(text), a local time that occurs twice; the \(taken) was used, \(full(self.taken)); "
             + "the other is \(full(other))"
     }
 }

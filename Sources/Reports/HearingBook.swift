@@ -39,7 +39,7 @@ struct HearingBook: Sendable {
 
     // A year has some thousand outages; what flaps more often is a mistake that other lines tell.
     static let silencesMax = 20_000
-    private static let notYet = "no adapter listened yet"
+    private static let notYet = "no adapter has scanned yet"
     // Shorter ones are a part of each start, and are not listed; they count for what they are.
     private static let startMax: Int64 = 60_000_000
 
@@ -138,7 +138,7 @@ struct HearingBook: Sendable {
         if isHearing { return endDeafness(at: line.date) }
         if ears.isEmpty {
             let reason = change.reason.map { " (\($0))" } ?? ""
-            let takenOut = "no adapter was left: \(change.adapter) was taken out\(reason)"
+            let takenOut = "no adapter left: \(change.adapter) was removed\(reason)"
             beginWithoutAdapter(at: since, reason: change.state == .gone ? takenOut : Self.notYet)
         }
         // Each listened until it stopped, also where that is told only now.

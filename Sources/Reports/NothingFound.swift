@@ -59,12 +59,12 @@ package enum NothingFound {
         if let place = reader.foreignPlaces.first {
             throw ExitFailure(
                 .dataInvalid,
-                "\(place.string) holds no event lines: no gateway wrote it. Where it is a capture, "
-                    + "`beacon-gateway replay --output FOLDER \(place.string)` makes event files of it")
+                "\(place.string) holds no event lines, so no gateway wrote it; if it is a capture, create event files with "
+                    + "`beacon-gateway replay --output FOLDER \(place.string)`")
         }
         guard reader.lines == 0 else { return }
         throw ExitFailure(
-            .inputMissing, "no line stands in \(paths.map(\.string).joined(separator: ", ")) yet")
+            .inputMissing, "there are no lines in \(paths.map(\.string).joined(separator: ", ")) yet")
     }
 
     /// A range of time of which nothing is told, and names that no line names.
@@ -97,7 +97,7 @@ package enum NothingFound {
 
     /// That the files tell of another time.
     static func unknownRange(_ range: String, _ told: (first: WallDate, last: WallDate), _ time: VisitsTime) -> String {
-        "nothing is known of the time \(range); the files tell of \(time.text(told.first)) to \(time.text(told.last))"
+        "there is no data for the time \(range); the files cover \(time.text(told.first)) to \(time.text(told.last))"
     }
 
     /// The UUIDs of the beacons that lines of a folder name with a major and a minor, where event files stand in it.
@@ -128,13 +128,13 @@ package enum NothingFound {
         return uuids
     }
 
-    static func missing(_ what: String, _ hint: String) -> String { "no line names \(what); \(hint)" }
+    static func missing(_ what: String, _ hint: String) -> String { "no line contains \(what); \(hint)" }
 
     /// The nearest of the names that there are, else some of them.
     static func near(_ name: String, among names: Set<String>) -> String {
         let sorted = names.sorted()
-        if let nearest = NameSuggestion.nearest(to: name, among: sorted) { return "is “\(nearest)” meant?" }
-        guard !sorted.isEmpty else { return "the files name none at all" }
-        return "the files name \(sorted.prefix(8).joined(separator: ", "))\(sorted.count > 8 ? ", …" : "")"
+        if let nearest = NameSuggestion.nearest(to: name, among: sorted) { return "did you mean “\(nearest)”?" }
+        guard !sorted.isEmpty else { return "the files contain none" }
+        return "the files contain \(sorted.prefix(8).joined(separator: ", "))\(sorted.count > 8 ? ", …" : "")"
     }
 }

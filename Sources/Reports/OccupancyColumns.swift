@@ -28,7 +28,7 @@ struct OccupancyRow {
             .init(.seconds { $0.interval.partlyKnown > 0 ? $0.interval.partlyKnown : nil }, json: "partlyKnown"),
             .init(
                 .integer { $0.interval.isKnown ? $0.interval.peak : nil }, json: "peak", csv: .init(5, "most"),
-                cell: cell("Most", 2, 6) { $0.interval.isKnown ? "\($0.interval.peak)" : nil }),
+                cell: cell("Peak", 2, 6) { $0.interval.isKnown ? "\($0.interval.peak)" : nil }),
             .init(
                 .decimal(2) { $0.interval.meanHundredths }, json: "mean", csv: .init(6, "mean"),
                 cell: cell("Mean", 3, 9) { $0.interval.meanHundredths.map { ReportNumber.text($0, decimals: 2) } }),
@@ -41,10 +41,10 @@ struct OccupancyRow {
             .init(
                 .integer { $0.interval.isTold ? $0.interval.distinct : nil }, json: "distinct",
                 csv: .init(9, "distinct"),
-                cell: cell(scope == .beacon ? "Beacons" : "Different", 6, 10) { $0.known($0.interval.distinct) }),
+                cell: cell(scope == .beacon ? "Beacons" : "Distinct", 6, 10) { $0.known($0.interval.distinct) }),
             .init(
                 .decimal(3) { $0.interval.unknownThousandths }, csv: .init(10, "not_known"),
-                cell: cell("Not known", 7, 11) { $0.unknown }),
+                cell: cell("Unknown", 7, 11) { $0.unknown }),
             .init(.decimal(3) { $0.interval.partlyKnownThousandths }, csv: .init(11, "partly_known")),
         ]
     }

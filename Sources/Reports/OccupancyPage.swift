@@ -43,8 +43,8 @@ struct OccupancyPage {
         output.buffer.append(
             "<p class=\"range\">\(span) \(time.showsAllOffsets ? "· " : "")\(time.zones(from: report.from, to: report.to)) · every \(length)"
         )
-        output.buffer.append(" · <span class=\"key most\"></span> most at once <span class=\"key here\"></span> mean ")
-        output.buffer.append("<span class=\"key deaf\"></span> not heard, so not known</p>\n")
+        output.buffer.append(" · <span class=\"key most\"></span> peak <span class=\"key here\"></span> mean ")
+        output.buffer.append("<span class=\"key deaf\"></span> no scanning: unknown</p>\n")
         parts.writeProofs(
             report.proofs, made: options.visits.made, options.visits.ambiguousDates, into: &output.buffer)
         for number in report.series.indices.prefix(Self.seriesMax) {
@@ -53,8 +53,8 @@ struct OccupancyPage {
         }
         if report.series.count > Self.seriesMax {
             output.buffer.append(
-                "<p>\(report.series.count - Self.seriesMax) more are not drawn; ask for fewer with --condition, or all of"
-                    + " them with --csv.</p>\n")
+                "<p>\(report.series.count - Self.seriesMax) more are not drawn. Select fewer with --condition, or get all "
+                    + "with --csv.</p>\n")
         }
         parts.end(into: &output.buffer)
     }
@@ -138,7 +138,7 @@ struct OccupancyPage {
     // MARK: The week, and the numbers
 
     private func writeWeek(_ week: OccupancyWeek, into buffer: inout LineBuffer) {
-        buffer.append("<h3>The hours of the week, on average</h3>\n<table class=\"week\"><thead><tr><th></th>")
+        buffer.append("<h3>Average by hour of the week</h3>\n<table class=\"week\"><thead><tr><th></th>")
         for hour in 0..<24 { buffer.append("<th>\(hour)</th>") }
         buffer.append("</tr></thead><tbody>\n")
         let most = max(1, week.mostHundredths)
@@ -162,8 +162,8 @@ struct OccupancyPage {
         _ intervals: [OccupancyReport.Interval], _ series: OccupancyReport.Series, into output: inout LineOutput
     ) throws(EventLogError) {
         let runs = OccupancyWriter.runs(intervals)
-        output.buffer.append("<p class=\"onpaper\">The numbers stand on the screen, and in --csv.</p>\n")
-        output.buffer.append("<details class=\"list\"><summary>The numbers</summary>\n")
+        output.buffer.append("<p class=\"onpaper\">The numbers are on the screen and in the output of --csv.</p>\n")
+        output.buffer.append("<details class=\"list\"><summary>Numbers</summary>\n")
         let columns = ReportColumns(OccupancyRow.columns(series.scope), time)
         columns.startTable(into: &output.buffer)
         for run in runs.prefix(Self.rowsMax) {
@@ -174,7 +174,7 @@ struct OccupancyPage {
         output.buffer.append("</tbody></table>\n")
         if runs.count > Self.rowsMax {
             output.buffer.append(
-                "<p>\(PlainText.count(runs.count - Self.rowsMax, "more row is", "more rows are")) not listed; --csv has all.</p>\n"
+                "<p>\(PlainText.count(runs.count - Self.rowsMax, "more row is", "more rows are")) not listed. The output of --csv has all.</p>\n"
             )
         }
         output.buffer.append("</details>\n")

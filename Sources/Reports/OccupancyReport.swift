@@ -99,7 +99,7 @@ package struct OccupancyReport {
         let found = try StayReader(options.visits).readEach { stay in try sheet.add(stay) }
         let books = found.books
         guard let first = books.first, let asOf = books.asOf else {
-            throw ExitFailure(.inputMissing, "no line of the files says when it was written")
+            throw ExitFailure(.inputMissing, "no line in the files has a date")
         }
         let (from, to) = (options.visits.from, options.visits.to)
         guard
@@ -109,8 +109,8 @@ package struct OccupancyReport {
         else {
             throw ExitFailure(
                 .usage,
-                "that would be more than \(OccupancyIntervals.countMax) intervals of \(options.every.inExactWords); ask for "
-                    + "longer ones with --every, or for less time with --from and --to")
+                "the report would have more than \(OccupancyIntervals.countMax) intervals of \(options.every.inExactWords); use "
+                    + "longer intervals with --every, or a shorter time with --from and --to")
         }
         sheet.finish(books.gateways)
         self.sheet = sheet

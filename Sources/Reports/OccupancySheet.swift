@@ -47,7 +47,8 @@ struct OccupancySheet {
         guard isOfBeacon || hasBeacons[identifier] != true else { return }
         if hasBeacons[identifier] == nil, hasBeacons.count >= Self.conditionsMax {
             throw ExitFailure(
-                .dataInvalid, "the files name more than \(Self.conditionsMax) conditions: ask for one with --condition")
+                .dataInvalid,
+                "the files contain more than \(Self.conditionsMax) conditions; select one with --condition")
         }
         hasBeacons[identifier] = isOfBeacon
         guard let stay = stay.clipped(from: options.visits.from, to: options.visits.to),
@@ -56,8 +57,8 @@ struct OccupancySheet {
         guard entries.count < Self.staysMax else {
             throw ExitFailure(
                 .dataInvalid,
-                "more than \(Self.staysMax) visits lie in that time: ask for less with --from and --to, or for one condition "
-                    + "with --condition")
+                "the time contains more than \(Self.staysMax) visits; use a shorter time with --from and --to, or select one "
+                    + "condition with --condition")
         }
         if let beacon = stay.subject.beacon {
             entry.subject = Self.number(of: beacon, in: &beacons)

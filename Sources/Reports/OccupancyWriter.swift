@@ -135,7 +135,7 @@ extension OccupancyReport.Series {
     /// The words that people read for a series.
     func title(_ by: OccupancyOptions.Division) -> String {
         let what = scope == .beacon ? "beacons" : "conditions without beacons"
-        guard let name else { return by == .group && scope == .beacon ? "in no group" : "all \(what)" }
+        guard let name else { return by == .group && scope == .beacon ? "without a group" : "all \(what)" }
         return scope == .beacon || by == .condition ? name : "\(name), \(what)"
     }
 }

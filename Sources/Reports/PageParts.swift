@@ -34,7 +34,7 @@ struct PageParts {
         for date in ambiguousDates { buffer.append("<p class=\"range\">\(PlainText.html("\(date)")).</p>\n") }
         for proof in proofs { buffer.append("<p class=\"range\">\(PlainText.html(proof.sentence(time)))</p>\n") }
         guard let made else { return }
-        buffer.append("<p class=\"range\">Made \(time.plainText(made)) \(time.zone(at: made))</p>\n")
+        buffer.append("<p class=\"range\">Created \(time.plainText(made)) \(time.zone(at: made))</p>\n")
     }
 
     /// A row with the ticks of a time axis, in seconds since 1970.

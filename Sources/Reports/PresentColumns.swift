@@ -11,7 +11,7 @@ struct PresentRow {
         [
             .init(
                 .texts { $0.presence.identifiers }, json: "identifiers", csv: .init(4, "conditions"),
-                cell: .init(title: "Who", table: 4, page: 1, width: 28) { $0.words.label($0.presence) }),
+                cell: .init(title: "Name", table: 4, page: 1, width: 28) { $0.words.label($0.presence) }),
             .init(.beacon { $0.presence.beacon }, json: "beacon", csv: .init(5)),
             .init(.text { $0.presence.name }, json: "name", csv: .init(2, "name")),
             .init(.text { $0.presence.group }, json: "group", csv: .init(3, "group")),
@@ -22,7 +22,7 @@ struct PresentRow {
                 }),
             .init(
                 .date { $0.presence.lastHeard }, json: "lastHeard", csv: .init(9, "last_heard", offset: 15),
-                cell: .init(title: "Last heard", table: 3, page: 3, width: 19) { row in
+                cell: .init(title: "Last sighting", table: 3, page: 3, width: 19) { row in
                     row.presence.lastHeard.map { row.words.moment($0) }
                 }),
             .init(.seconds { $0.presence.exitTimeout.map { $0.nanoseconds / 1000 } }, json: "exitTimeout"),
@@ -34,7 +34,7 @@ struct PresentRow {
             .init(
                 .texts { $0.presence.gateways }, json: "gateways", csv: .init(12, "gateway"),
                 cell: .init(
-                    title: "Where", table: 5, page: 4, width: 12,
+                    title: "Gateway", table: 5, page: 4, width: 12,
                     text: { $0.presence.gateways.joined(separator: "+") },
                     html: { PlainText.html($0.presence.gateways.joined(separator: ", ")) })),
             .init(

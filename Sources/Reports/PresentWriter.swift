@@ -36,17 +36,18 @@ package struct PresentWriter {
 
     /// Whether somebody is here, in words.
     package func state(_ presence: PresentReport.Presence) -> String {
-        presence.notKnownSince.map { "not known since \(moment($0))" } ?? "here"
+        presence.notKnownSince.map { "unknown since \(moment($0))" } ?? "present"
     }
 
     /// How many are here, in words.
     package var count: String {
         let rest = report.presences.count - report.hereCount
-        let here = report.hereCount == 0 && rest > 0 ? "Nobody is known to be here" : "\(report.hereCount) here"
-        guard report.presences.isEmpty else { return here + (rest > 0 ? ", \(rest) not known" : "") }
+        let here =
+            report.hereCount == 0 && rest > 0 ? "No beacon is known to be present" : "\(report.hereCount) present"
+        guard report.presences.isEmpty else { return here + (rest > 0 ? ", \(rest) unknown" : "") }
         // That nobody is here only a gateway can say that hears.
         let knows = report.gateways.contains { $0.isAlive && $0.deafSince == nil }
-        return knows ? "Nobody is here" : "Nobody was here when that was last known"
+        return knows ? "No beacon is present" : "No beacon was present when last known"
     }
 
     /// What is to be said of a gateway: how new what it told is, and who of its adapters does not listen.
@@ -57,19 +58,20 @@ package struct PresentWriter {
         let distance = isAhead ? "\((.zero - age).inWords) in the future" : "\(max(.zero, age).inWords) ago"
         var remarks = ["As of \(moment(gateway.asOf)), \(distance): \(gateway.name)"]
         if gateway.isStopped {
-            remarks[0] += " was stopped; not known since."
+            remarks[0] += " was stopped; unknown since then."
         } else if gateway.isAlive {
             remarks[0] += " is alive."
         } else {
-            remarks[0] += " was last known to be alive then; not known since."
+            remarks[0] += " was last known to be alive at this time; unknown since then."
         }
         if let since = gateway.deafSince {
-            remarks.append("\(gateway.name): no adapter has been listening since \(moment(since)); not known since.")
+            remarks.append("\(gateway.name): no adapter has scanned since \(moment(since)); unknown since then.")
         }
         for adapter in gateway.adapters where adapter.state != .listening {
-            let reason = adapter.reason.map { " (\($0))" } ?? ""
+            let reason = adapter.reason.map { ": \($0)" } ?? ""
             remarks.append(
-                "\(gateway.name): \(adapter.name) is \(adapter.state) since \(moment(adapter.since))\(reason).")
+                "\(gateway.name): \(adapter.name) has not scanned since \(moment(adapter.since)) (\(adapter.state)\(reason))."
+            )
         }
         return remarks
     }
@@ -144,8 +146,8 @@ package struct PresentWriter {
     func writePage(into output: inout LineOutput) throws(EventLogError) {
         let made = time.plainText(report.made)
         let parts = PageParts(time)
-        parts.begin("Who is here, \(made)", heading: count, into: &output.buffer)
-        output.buffer.append("<p class=\"range\">Made \(made) \(time.zone(at: report.made))</p>\n")
+        parts.begin("Present, \(made)", heading: count, into: &output.buffer)
+        output.buffer.append("<p class=\"range\">Created \(made) \(time.zone(at: report.made))</p>\n")
         for gateway in report.gateways {
             let remarks = remarks(gateway).map { PlainText.html($0) }.joined(separator: "<br>")
             let isWell = gateway.isAlive && gateway.deafSince == nil

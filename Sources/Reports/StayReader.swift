@@ -40,7 +40,7 @@ struct StayReader {
         for stay in merger?.merged() ?? [] { try tell(stay) }
         if let leftOut = merger?.leftOut, leftOut > 0 {
             let visits = PlainText.count(leftOut, "visit is", "visits are")
-            found.remarks.append("\(visits) left out: too many for several gateways at once")
+            found.remarks.append("\(visits) omitted: too many for a report of several gateways")
         }
         return found
     }
@@ -112,9 +112,9 @@ struct StayReader {
         }
         if books.silencesLeftOut > 0 {
             let stretches = PlainText.count(
-                books.silencesLeftOut, "stretch in which an adapter received nothing is",
-                "stretches in which an adapter received nothing are")
-            remarks.append("\(stretches) left out")
+                books.silencesLeftOut, "period without scanning is",
+                "periods without scanning are")
+            remarks.append("\(stretches) omitted")
         }
         return remarks
     }
@@ -141,7 +141,7 @@ extension LogReader {
     var newerRemark: String? {
         guard newerLines > 0 else { return nil }
         let lines = PlainText.count(newerLines, "line was", "lines were")
-        return "\(lines) written by a later version of the program and left out; use that version"
+        return "\(lines) written by a later version of the program and skipped; use that version"
     }
 
     /// What is to be said where lines are damaged, with the places of some.
@@ -150,7 +150,7 @@ extension LogReader {
         let places = damages.map { "\($0.path):\($0.line)" }.joined(separator: ", ")
         let rest = damagedLines > damages.count ? ", and \(damagedLines - damages.count) more" : ""
         return damagedLines == 1
-            ? "a line is damaged and was passed over: \(places)"
-            : "\(damagedLines) lines are damaged and were passed over: \(places)\(rest)"
+            ? "1 line is damaged and was skipped: \(places)"
+            : "\(damagedLines) lines are damaged and were skipped: \(places)\(rest)"
     }
 }

@@ -53,7 +53,7 @@ package struct Visits {
         }
         if totals.isFolded {
             found.remarks.append(
-                "the totals of beacons under several conditions may count a time twice: there are more than "
+                "the totals of beacons under several conditions may count the same time twice: there are more than "
                     + "\(PersonTime.spansMax) visits")
         }
         return (found.books, found.remarks)

@@ -113,8 +113,8 @@ package struct GatewayProof: Sendable, Hashable {
         let words =
             switch state {
             case .alive: "is alive"
-            case .stopped: "was stopped then"
-            case .lastKnown: "was last known to be alive then"
+            case .stopped: "was stopped at this time"
+            case .lastKnown: "was last known to be alive at this time"
             }
         return "As of \(time.text(date)): \(gateway) \(words)."
     }
@@ -133,7 +133,7 @@ package struct GatewayProof: Sendable, Hashable {
     static func writeSentences(
         _ proofs: [GatewayProof], first: WallDate, _ time: VisitsTime, into buffer: inout LineBuffer
     ) {
-        buffer.append("\nThe files begin at \(time.text(first)).\n")
+        buffer.append("\nThe files start at \(time.text(first)).\n")
         for proof in proofs { buffer.append(PlainText.safe(proof.sentence(time)) + "\n") }
     }
 }

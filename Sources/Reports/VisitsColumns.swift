@@ -19,14 +19,14 @@ struct VisitsRow {
             .init(.beacon { $0.stay.subject.beacon }, json: "beacon", csv: .init(3)),
             .init(.text { $0.directory[$0.stay.subject.beacon]?.name }, json: "name", csv: .init(19, "name")),
             .init(.text { $0.directory[$0.stay.subject.beacon]?.group }, json: "group", csv: .init(20, "group")),
-            .init(cell: .init(title: "Who", table: 5, page: 1, width: 28) { $0.directory.label($0.stay.subject) }),
+            .init(cell: .init(title: "Name", table: 5, page: 1, width: 28) { $0.directory.label($0.stay.subject) }),
             .init(
                 .date { $0.stay.arrival }, json: "arrival", csv: .init(6, "arrival", offset: 22),
                 cell: .init(title: "Arrival", table: 2, page: 2, width: 19) { $0.arrival }),
             .init(
                 .date { $0.stay.departure }, json: "departure", csv: .init(7, "departure", offset: 23),
                 cell: .init(
-                    title: "Last heard", table: 3, page: 3, width: 19, text: { $0.departure },
+                    title: "Last sighting", table: 3, page: 3, width: 19, text: { $0.departure },
                     html: { $0.stay.end == .open ? $0.ending : $0.departure })),
             .init(.date { $0.stay.end == .open ? $0.stay.until : nil }, json: "until"),
             .init(
@@ -40,7 +40,7 @@ struct VisitsRow {
             .init(.decimal(4) { $0.stay.duration.map { ($0 + 180_000) / 360_000 } }, csv: .init(21, "hours")),
             .init(
                 .integer { $0.stay.sightings }, json: "sightings", csv: .init(9, "sightings"),
-                cell: .init(title: "Heard", table: 6, page: 5, width: 7, isNumber: true) {
+                cell: .init(title: "Sightings", table: 6, page: 5, width: 9, isNumber: true) {
                     $0.stay.sightings.map { "\($0)" }
                 }),
             .init(
@@ -57,7 +57,7 @@ struct VisitsRow {
             .init(
                 .texts { $0.stay.gateways }, json: "gateways", csv: .init(15, "gateway"),
                 cell: .init(
-                    title: "Where", table: isOneGateway ? nil : 8, page: 7, width: 12,
+                    title: "Gateway", table: isOneGateway ? nil : 8, page: 7, width: 12,
                     text: { $0.stay.gateways.joined(separator: "+") },
                     html: { PlainText.html($0.stay.gateways.joined(separator: ", ")) })),
             .init(
@@ -71,10 +71,10 @@ struct VisitsRow {
         ]
     }
 
-    private var arrival: String? { stay.beganBefore ? "began before" : stay.arrival.map { time.text($0) } }
+    private var arrival: String? { stay.beganBefore ? "before range" : stay.arrival.map { time.text($0) } }
 
     private var departure: String? {
-        if stay.goesOn { return "goes on" }
+        if stay.goesOn { return "continues" }
         return stay.end == .open ? nil : stay.departure.map { time.text($0) }
     }
 
@@ -82,10 +82,10 @@ struct VisitsRow {
 
     /// How the visit ended. An open one is `here` if it is known to continue, else `here at 17:42:10, not known since`.
     private var ending: String {
-        if stay.goesOn { return "goes on" }
+        if stay.goesOn { return "continues" }
         guard stay.end == .open else { return stay.end.word }
-        guard let date = stay.notKnownSince else { return "here" }
-        return "here at \(time.text(date).dropFirst(11)), not known since"
+        guard let date = stay.notKnownSince else { return "present" }
+        return "present at \(time.text(date).dropFirst(11)), unknown since then"
     }
 
     private func link(_ number: Int) -> String {

@@ -73,12 +73,12 @@ struct VisitsPage {
         parts.begin(title, heading: "Visits", into: &output.buffer)
         output.buffer.append("<p class=\"range\">\(PlainText.html(title.dropFirst(7))) \(zone) · \(counted(totals))")
         output.buffer.append(
-            " · <span class=\"key here\"></span> here (paler: at times) <span class=\"key deaf\"></span> not heard, so not known</p>\n"
+            " · <span class=\"key here\"></span> present (paler: part of the time) <span class=\"key deaf\"></span> no scanning: unknown</p>\n"
         )
         parts.writeProofs(
             books.proofs(at: options.made), made: options.made, options.ambiguousDates, into: &output.buffer)
         if count == 0 {
-            output.buffer.append("<p>No visits were told of this time.</p>\n")
+            output.buffer.append("<p>No visits in this time.</p>\n")
             writeSilences(silences, into: &output.buffer)
             parts.end(into: &output.buffer)
             return
@@ -138,13 +138,13 @@ struct VisitsPage {
         }
         if subjects.count > Self.rowsMax {
             output.buffer.append(
-                "<p>\(subjects.count - Self.rowsMax) more are not drawn; ask for fewer with --condition.</p>\n")
+                "<p>\(subjects.count - Self.rowsMax) more are not drawn. Select fewer with --condition.</p>\n")
         }
         var adapters: [String: [HearingBook.Silence]] = [:]
         for silence in silences {
             let gateway = isOneGateway ? "" : "\(silence.gateway) "
             let none = silence.reason == nil ? "not running" : "no adapter"
-            adapters[gateway + (silence.adapter.map { "\($0) not listening" } ?? none), default: []].append(silence)
+            adapters[gateway + (silence.adapter.map { "\($0) not scanning" } ?? none), default: []].append(silence)
         }
         for (name, silences) in adapters.sorted(by: { $0.key < $1.key }) {
             output.buffer.append("<div class=\"row adapter\"><div class=\"name\">\(PlainText.html(name))</div>")
@@ -255,12 +255,12 @@ struct VisitsPage {
     // MARK: Words
 
     private func writeTotals(_ totals: VisitsTotals, into buffer: inout LineBuffer) {
-        buffer.append("<h2>Totals</h2>\n<table><thead><tr><th>Who</th><th>Visits</th><th>Time</th><th>Last</th></tr>")
+        buffer.append("<h2>Totals</h2>\n<table><thead><tr><th>Name</th><th>Visits</th><th>Time</th><th>Last</th></tr>")
         buffer.append("</thead><tbody>\n")
         let conditions = totals.conditions.map { ($0.identifier.text, $0.total) }
         let beacons = totals.beacons.map { (options.directory.label($0.beacon, $0.total.identifiers), $0.total) }
         for (name, total) in (conditions + beacons).prefix(Self.rowsMax) {
-            let state = total.present > 0 ? ", here" : total.open > 0 ? ", not known since" : ""
+            let state = total.present > 0 ? ", present" : total.open > 0 ? ", unknown since then" : ""
             let last = total.last.map { time.text($0) + state } ?? "–"
             buffer.append("<tr><td>\(PlainText.html(name))</td><td>\(total.count)</td>")
             buffer.append("<td>\(Duration.microseconds(total.duration).asClock)</td><td>\(last)</td></tr>\n")
@@ -270,7 +270,8 @@ struct VisitsPage {
 
     private func writeSilences(_ silences: [HearingBook.Silence], into buffer: inout LineBuffer) {
         guard !silences.isEmpty else { return }
-        buffer.append("<h2>Not heard meanwhile</h2>\n<table><thead><tr><th>What</th><th>From</th><th>To</th></tr>")
+        buffer.append(
+            "<h2>Not scanning</h2>\n<table><thead><tr><th>Adapter or gateway</th><th>From</th><th>To</th></tr>")
         buffer.append("</thead><tbody>\n")
         for silence in silences.prefix(Self.listedMax) {
             let what = VisitsWriter.what(silence, isOneGateway: isOneGateway)
@@ -282,7 +283,7 @@ struct VisitsPage {
 
     private func writeList(into buffer: inout LineBuffer) {
         buffer.append(
-            "<p class=\"onpaper\">The list of \(PlainText.count(count, "visit")) stands on the screen, and in --csv.</p>\n"
+            "<p class=\"onpaper\">The list of \(PlainText.count(count, "visit")) is on the screen and in the output of --csv.</p>\n"
         )
         buffer.append("<section class=\"list\"><h2>Visits</h2>\n")
         let columns = ReportColumns(VisitsRow.columns(isOneGateway: isOneGateway), time)
@@ -312,8 +313,8 @@ struct VisitsPage {
             let address = PlainText.html("\(pages)after=\(after)")
             buffer.append(" <a href=\"\(address)\" rel=\"\(relation)\">\(words)</a>")
         }
-        if first > 0 { link(max(0, first - options.listedMax), "Those before", "prev") }
-        if last < count { link(last, "The next \(min(options.listedMax, count - last))", "next") }
+        if first > 0 { link(max(0, first - options.listedMax), "Previous", "prev") }
+        if last < count { link(last, "Next \(min(options.listedMax, count - last))", "next") }
         buffer.append("</p></nav>\n")
     }
 }

@@ -78,7 +78,7 @@ struct VisitsWriter {
     mutating func write(_ silence: HearingBook.Silence, into buffer: inout LineBuffer) {
         switch options.format {
         case .table:
-            if silences == 0 { buffer.append("\nNot heard meanwhile:\n") }
+            if silences == 0 { buffer.append("\nNot scanning:\n") }
             let from = time.text(silence.from)
             let openEnd = "to the end" + String(repeating: " ", count: from.utf8.count - 10)
             buffer.append(
@@ -107,7 +107,7 @@ struct VisitsWriter {
         let name = isOneGateway ? "the gateway" : silence.gateway
         if let reason = silence.reason { return "\(name): \(reason)" }
         return silence.isVague
-            ? "\(name) was started anew; since when it had not been running is not known"
+            ? "\(name) was started again; the time of its stop is unknown"
             : "\(name) was not running"
     }
 
@@ -168,7 +168,7 @@ struct VisitsWriter {
         }
         return "  \(name)\(padding)  \(PlainText.count(total.count, "visit")), "
             + "\(Duration.microseconds(total.duration).asClock)\(open(total.present, "not ended"))"
-            + "\(open(total.open - total.present, "not known to have ended"))\n"
+            + "\(open(total.open - total.present, "with an unknown end"))\n"
     }
 
     private static func write(_ total: VisitsTotals.Total, into buffer: inout LineBuffer) {

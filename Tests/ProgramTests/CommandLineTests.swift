@@ -43,10 +43,14 @@ import Testing
             #expect(ending.status == 64)
             #expect(ending.errors.contains("The value '5' is invalid for '\(arguments[1]) <duration>'"))
             // The configuration's own words.
-            #expect(ending.errors.contains("a unit is missing: write 5s, if that is meant"), "\(ending.errors)")
+            #expect(
+                ending.errors.contains("the unit is missing: write 5s if this is the intended unit"), "\(ending.errors)"
+            )
         }
         let config = try scratch.write("c.yaml", "monitor:\n  exit_timeout: 5\n" + Log.configuration)
-        #expect(try Gateway.run("check", config).errors.contains("a unit is missing: write 5s, if that is meant"))
+        #expect(
+            try Gateway.run("check", config).errors.contains(
+                "the unit is missing: write 5s if this is the intended unit"))
         let far = try Gateway.run("replay", "--reorder", "5 years", capture)
         #expect(far.errors.contains("one number and one unit (ms, s, m, h or d), such as 30s"), "\(far.errors)")
         #expect(try Gateway.run("replay", "--reorder", "5s", capture).status == 0)
@@ -59,7 +63,7 @@ import Testing
         #expect(ending.status == 0)
         // All but when it was made.
         func lines(_ text: String) -> [Substring] {
-            text.split(separator: "\n").filter { !$0.hasPrefix("<p class=\"range\">Made ") }
+            text.split(separator: "\n").filter { !$0.hasPrefix("<p class=\"range\">Created ") }
         }
         #expect(lines(ending.text) == lines(String(decoding: try contents(of: file), as: UTF8.self)))
         #expect(ending.text.hasPrefix("<!DOCTYPE html>"))

@@ -8,9 +8,9 @@ import Testing
     @Test(arguments: [
         (
             "2026-11-20",
-            "before 2026-11-20 00:00:00 UTC names this beacon: the first line is of 2026-11-21 00:00:01 UTC"
+            "before 2026-11-20 00:00:00 UTC contains this beacon: the first line is of 2026-11-21 00:00:01 UTC"
         ),
-        ("2026-11-21T00:01", "before 2026-11-21 00:01:00 UTC names this beacon"),
+        ("2026-11-21T00:01", "before 2026-11-21 00:01:00 UTC contains this beacon"),
         (
             "2026-11-21T00:01:41",
             "1 line of this beacon was erased, 0 other lines were cleared of its identity, in 1 rewritten file"
@@ -32,7 +32,7 @@ import Testing
                 : words.replacing("was erased", with: "would be erased")
                     .replacing("were cleared", with: "would be cleared")
             let first = try #require(ending.errors.split(separator: "\n").first)
-            #expect(first == (words.hasPrefix("before") ? "nothing in \(folder) \(words)" : words), "\(first)")
+            #expect(first == (words.hasPrefix("before") ? "no line in \(folder) \(words)" : words), "\(first)")
         }
     }
 

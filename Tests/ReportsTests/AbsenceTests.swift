@@ -52,12 +52,12 @@ import Testing
         let capture = try Data(
             contentsOf: Fixtures.tests.appendingPathComponent("Fixtures/captures/android-multi-report.btsnoop"))
         let place = try folder("captured", ["events-000000000001-20261121T000000Z.jsonl": Array(capture)])
-        try expect(place, exit: 65, "\(place) holds no event lines: no gateway wrote it. Where it is a capture,")
+        try expect(place, exit: 65, "\(place) holds no event lines, so no gateway wrote it; if it is a capture,")
     }
 
     @Test func `a folder whose files have no line yet is said to have none`() throws {
         let place = try folder("new", ["events-000000000001-20261121T000000Z.jsonl": []])
-        try expect(place, exit: 66, "no line stands in \(place) yet")
+        try expect(place, exit: 66, "there are no lines in \(place) yet")
     }
 
     private func good() throws -> String {
@@ -74,9 +74,10 @@ import Testing
             ["visits", "--html=-", "--condition=stafff"], ["occupancy", "--condition=stafff"],
         ] {
             let words = try words(report, place, exit: 65)
-            #expect(words == "no line names the condition “stafff”; is “staff” meant?\n", "\(report)")
+            #expect(words == "no line contains the condition “stafff”; did you mean “staff”?\n", "\(report)")
         }
-        #expect(try words(["explain", "stafff"], place, exit: 65) == "no line names “stafff”; is “staff” meant?\n")
+        #expect(
+            try words(["explain", "stafff"], place, exit: 65) == "no line contains “stafff”; did you mean “staff”?\n")
     }
 
     @Test func `a beacon that no line names is said not to be named, with the nearest`() throws {
@@ -85,23 +86,23 @@ import Testing
             ["visits", "--beacon=1/8"], ["visits", "--now", "--beacon=1/8"], ["occupancy", "--beacon=1/8"],
         ] {
             let words = try words(report, place, exit: 65)
-            #expect(words == "no line names the beacon 1/8; is “1/7” meant?\n", "\(report)")
+            #expect(words == "no line contains the beacon 1/8; did you mean “1/7”?\n", "\(report)")
         }
-        #expect(try words(["explain", "1/8"], place, exit: 65) == "no line names “1/8”; is “1/7” meant?\n")
-        #expect(try words(["erase", "1/8"], place, exit: 65) == "no line names the beacon 1/8\n")
+        #expect(try words(["explain", "1/8"], place, exit: 65) == "no line contains “1/8”; did you mean “1/7”?\n")
+        #expect(try words(["erase", "1/8"], place, exit: 65) == "no line contains the beacon 1/8\n")
     }
 
     @Test func `a time of which no line tells is said not to be known`() throws {
         let place = try good()
-        let told = "the files tell of 2026-11-21 00:00:00 to 2026-11-21 00:08:20\n"
+        let told = "the files cover 2026-11-21 00:00:00 to 2026-11-21 00:08:20\n"
         for report in [["visits"], ["visits", "--html=-"], ["occupancy"]] {
             let words = try words(report + ["--utc", "--from=2030-01-01"], place, exit: 65)
-            #expect(words == "nothing is known of the time from 2030-01-01 00:00:00; \(told)", "\(report)")
+            #expect(words == "there is no data for the time from 2030-01-01 00:00:00; \(told)", "\(report)")
         }
         let words = try words(["explain", "staff", "--utc", "--at=2010-01-01"], place, exit: 65)
         #expect(
             words.hasPrefix(
-                "nothing is known of the time to 2010-01-01 00:00:00; the files tell of 2026-11-21 00:00:00"))
+                "there is no data for the time to 2010-01-01 00:00:00; the files cover 2026-11-21 00:00:00"))
     }
 
     @Test func `a reversed range is a mistake in the command line`() throws {

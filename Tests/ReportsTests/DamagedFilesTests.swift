@@ -60,7 +60,7 @@ import Testing
         let row = try ending.lines.map(object).first { $0["kind"] as? String == "visit" }
         // What only the visit's line tells.
         #expect(row?["sightings"] as? Int == 7, "\(ending.text)")
-        #expect(ending.errors.contains("a line is damaged and was passed over: \(folder)/"), "\(ending.errors)")
+        #expect(ending.errors.contains("1 line is damaged and was skipped: \(folder)/"), "\(ending.errors)")
     }
 
     @Test func `damaged lines are counted and named by file and line`() throws {
@@ -77,7 +77,7 @@ import Testing
         let first = Self.path(of: 1, in: folder)
         let second = Self.path(of: 2, in: folder)
         let named = ([1, 3, 4].map { "\(first):\($0)" } + (1...7).map { "\(second):\($0)" }).joined(separator: ", ")
-        let said = "23 lines are damaged and were passed over: \(named), and 13 more"
+        let said = "23 lines are damaged and were skipped: \(named), and 13 more"
         for command in [["visits", "--utc"], ["occupancy", "--utc"], ["explain", "staff"]] {
             let ending = try Gateway.run(command + [folder])
             #expect(ending.errors.contains(said), "\(command): \(ending.errors)")
@@ -93,7 +93,7 @@ import Testing
         let odd = writer.lines[0].replacing("2026-11-21T", with: "2026-11-31T")
         try Self.segment(1, in: folder, "\(odd)\n\(writer.lines[1])\n")
         let ending = try Gateway.run("visits", "--utc", folder)
-        #expect(ending.errors.contains("a line is damaged and was passed over: \(Self.path(of: 1, in: folder)):1"))
+        #expect(ending.errors.contains("1 line is damaged and was skipped: \(Self.path(of: 1, in: folder)):1"))
         #expect(!ending.text.contains("2026-12-01"))
     }
 

@@ -62,7 +62,7 @@ import Testing
         let silence = try #require(try silences(path).first)
         #expect(silence["adapter"] == nil && silence["to"] == nil && silence["from"] as? String == writer.date(3600))
         let table = try Gateway.run("visits", "--utc", path).text
-        #expect(table.contains("the gateway: no adapter was left: hci0 was taken out"), "\(table)")
+        #expect(table.contains("the gateway: no adapter left: hci0 was removed"), "\(table)")
     }
 
     @Test func `an adapter that comes in its place ends it`() throws {
@@ -90,7 +90,7 @@ import Testing
         writer.adapter("listening", 3600)
         let path = try scratch.folder(writer, aliveAt: 7200)
         #expect(try known(path) == [0, 3600])
-        #expect(try silences(path).map { $0["reason"] as? String } == ["no adapter listened yet"])
+        #expect(try silences(path).map { $0["reason"] as? String } == ["no adapter has scanned yet"])
     }
 
     @Test func `the seconds of a start are not listed as an outage`() throws {

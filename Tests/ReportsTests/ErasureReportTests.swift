@@ -79,9 +79,9 @@ import Testing
         let page = try erase("--html=-").text
         let rows = Dictionary(
             uniqueKeysWithValues: SiteForms.rows(page[...]).filter { $0.count == 2 }.map { ($0[0], $0[1]) })
-        #expect(rows["Lines of its own"] == "3" && rows["Lines of others, cleared of it"] == "0")
-        #expect(rows["Files written anew"] == "1" && rows["Beacon"] == "\(Self.uuid)/1/7")
-        #expect(page.contains("<h1>What \(isDry ? "would be" : "was") erased</h1>"))
+        #expect(rows["Lines of the beacon, erased"] == "3" && rows["Other lines, cleared of its identity"] == "0")
+        #expect(rows["Files rewritten"] == "1" && rows["Beacon"] == "\(Self.uuid)/1/7")
+        #expect(page.contains("<h1>Erasure\(isDry ? ", dry run" : "")</h1>"))
         #expect(page.contains("not erased: copies and backups"))
     }
 
@@ -109,7 +109,7 @@ import Testing
             let line = line.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
             #expect(page.text.contains(line), "\(line)")
         }
-        #expect(!page.text.contains("<b>") && page.text.contains("<h1>Why: Line \(writer.sequence)</h1>"))
+        #expect(!page.text.contains("<b>") && page.text.contains("<h1>Explanation: line \(writer.sequence)</h1>"))
         let path = scratch.path("why.html")
         #expect(try Gateway.run("explain", "--utc", "--html", path, "\(writer.sequence)", place).status == 0)
         #expect(String(decoding: try contents(of: path), as: UTF8.self) == page.text)

@@ -52,7 +52,7 @@ import Testing
         let table = try Gateway.run(
             "occupancy", "--utc", "--by", "group", "--config", try configuration(), try site()
         ).text
-        for title in ["doctors:\n", "nurses:\n", "in no group:\n"] { #expect(table.contains(title), "\(table)") }
+        for title in ["doctors:\n", "nurses:\n", "without a group:\n"] { #expect(table.contains(title), "\(table)") }
     }
 
     @Test func `groups of a configuration that has none are refused in words`() throws {

@@ -27,7 +27,7 @@ import Testing
         let table = try Gateway.run("occupancy", "--utc", "--every", "1h", path).text
         #expect(table.contains("2026-11-21 00:00–01:00        0     0.00     0     0         0\n"), "\(table)")
         #expect(table.contains("2026-11-21 01:00–02:00        2     0.42     2     2         2\n"), "\(table)")
-        #expect(table.contains("As of 2026-11-21 02:00:00: g was last known to be alive then."), "\(table)")
+        #expect(table.contains("As of 2026-11-21 02:00:00: g was last known to be alive at this time."), "\(table)")
     }
 
     @Test func `a beacon under two conditions, or heard by two gateways, counts once`() throws {
@@ -152,13 +152,13 @@ import Testing
     }
 
     @Test(arguments: [
-        (["--from", "2030-01-01"], 65, "nothing is known of the time from 2030-01-01"),
-        (["--condition", "stafff"], 65, "is “staff” meant?"),
+        (["--from", "2030-01-01"], 65, "there is no data for the time from 2030-01-01"),
+        (["--condition", "stafff"], 65, "did you mean “staff”?"),
         (["--from", "2026-11-22", "--to", "2026-11-21"], 64, "must be before --to"),
         (["--every", "30s"], 64, "from 1m to 1d"), (["--every", "2d"], 64, "from 1m to 1d"),
         (["--every", "15"], 64, "15s"), (["--by", "place"], 64, "expected condition"),
         (["--json", "--csv"], 64, "use only one of"),
-        (["--every", "1m", "--to", "2027-11-21"], 64, "ask for longer ones with --every"),
+        (["--every", "1m", "--to", "2027-11-21"], 64, "use longer intervals with --every"),
     ]) func `what can't be told is said in words of its own`(
         arguments: [String], status: Int32, words: String
     ) throws {

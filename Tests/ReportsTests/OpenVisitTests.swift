@@ -45,8 +45,8 @@ import Testing
         writer.started(10)
         writer.event("staff", "satisfied", 100, minor: 1, seen: 100)
         let page = try page(scratch.folder(writer, aliveAt: 5000), made: made)
-        #expect(page.contains("<td>here</td>") == isHere && page.contains(": g is alive.</p>") == isHere)
-        #expect(page.contains(": g was last known to be alive then.</p>") != isHere)
+        #expect(page.contains("<td>present</td>") == isHere && page.contains(": g is alive.</p>") == isHere)
+        #expect(page.contains(": g was last known to be alive at this time.</p>") != isHere)
     }
 
     @Test func `a proof that is more than two minutes in the future lengthens no visit and no interval`() throws {
@@ -67,10 +67,11 @@ import Testing
         #expect(occupancy.errors == remark && occupancy.lines.count < 20, "\(occupancy.text)")
         // A range after the last line is not known, and the remark says why.
         let range = try Gateway.run("visits", "--utc", "--from", writer.date(2000), future)
-        #expect(range.status == 65 && range.errors.hasPrefix("nothing is known of the time from"), "\(range.errors)")
+        #expect(range.status == 65 && range.errors.hasPrefix("there is no data for the time from"), "\(range.errors)")
         #expect(range.errors.hasSuffix("\n\(remark)"))
         let now = try Gateway.run("visits", "--now", "--utc", future)
-        #expect(now.text.contains(" ago: g was last known to be alive then; not known since."), "\(now.text)")
+        #expect(
+            now.text.contains(" ago: g was last known to be alive at this time; unknown since then."), "\(now.text)")
     }
 
     @Test func `visits --now of lines in the future does not call them old`() throws {
@@ -79,7 +80,9 @@ import Testing
         writer.started(10)
         writer.event("staff", "satisfied", 100, minor: 1, seen: 100)
         let now = try Gateway.run("visits", "--now", "--utc", scratch.folder(writer))
-        #expect(now.text.contains(" in the future: g was last known to be alive then; not known since."), "\(now.text)")
+        #expect(
+            now.text.contains(" in the future: g was last known to be alive at this time; unknown since then."),
+            "\(now.text)")
     }
 
     @Test(arguments: [(5030, true), (5060, false), (4990, true)])
@@ -91,8 +94,8 @@ import Testing
         writer.event("staff", "satisfied", 100, minor: 1, seen: 100)
         let folder = try scratch.folder(writer, aliveAt: 5000)
         let page = try page(folder, made: 5050, from: from)
-        #expect(page.contains("<td>began before</td><td>here</td>") == isKnown, "\(page.suffix(600))")
-        #expect(page.contains("nothing is known of the time from") != isKnown)
+        #expect(page.contains("<td>before range</td><td>present</td>") == isKnown, "\(page.suffix(600))")
+        #expect(page.contains("there is no data for the time from") != isKnown)
         // Nobody is counted in an interval of which nothing is known.
         let interval = ["--every", "1m", "--from", writer.date(5040), "--to", writer.date(5100)]
         #expect(try Gateway.run(["occupancy"] + interval + [folder]).status == 65)
@@ -108,10 +111,10 @@ import Testing
         let (path, _) = try present()
         let table = try Gateway.run("visits", "--utc", path).text
         let row = try #require(table.split(separator: "\n").first { $0.hasPrefix("     3 ") }, "\(table)")
-        #expect(row.hasSuffix("  here"))
+        #expect(row.hasSuffix("  present"))
         #expect(table.contains("  staff 1/1                         1 visit, 1:05:00, one not ended\n"), "\(table)")
-        #expect(table.contains(": g is alive.\n") && !table.contains("not known"))
-        #expect(try Gateway.run("visits", "--now", "--utc", path).text.hasPrefix("1 here."))
+        #expect(table.contains(": g is alive.\n") && !table.contains("unknown"))
+        #expect(try Gateway.run("visits", "--now", "--utc", path).text.hasPrefix("1 present."))
     }
 
     @Test func `JSON, CSV and page say so too`() throws {
@@ -124,8 +127,8 @@ import Testing
         let dates = ["arrival", "departure", "not_known_since"].map { record["\($0)_offset"] }
         #expect(dates == ["+00:00", "", ""] && record["not_known_since"] == "")
         let page = try Gateway.run("visits", "--html", "-", "--utc", path).text
-        #expect(page.contains("<td>here</td>") && page.contains(", here</td></tr>"))
-        #expect(page.contains(": g is alive.</p>") && !page.contains("not known since"))
+        #expect(page.contains("<td>present</td>") && page.contains(", present</td></tr>"))
+        #expect(page.contains(": g is alive.</p>") && !page.contains("unknown since"))
     }
 
     @Test func `a gateway that was stopped knows nothing since`() throws {
@@ -134,7 +137,8 @@ import Testing
         #expect(visit["notKnownSince"] as? String == writer.date(4000))
         #expect(try rows(path, kind: "total").first?["present"] == nil)
         let table = try Gateway.run("visits", "--utc", path).text
-        #expect(table.contains(", not known since\n") && table.contains(": g was stopped then.\n"), "\(table)")
+        #expect(
+            table.contains(", unknown since then\n") && table.contains(": g was stopped at this time.\n"), "\(table)")
     }
 
     @Test func `if no adapter listens a visit lasts until the last one stopped, and nothing is known since`() throws {
@@ -144,8 +148,8 @@ import Testing
         #expect(visit["until"] as? String == writer.date(200) && number(visit, "duration") == 100)
         let table = try Gateway.run("visits", "--utc", path).text
         let time = writer.date(200).dropFirst(11).prefix(8)
-        #expect(table.contains("here at \(time), not known since\n"), "\(table)")
-        #expect(table.contains(", one not known to have ended\n"))
+        #expect(table.contains("present at \(time), unknown since then\n"), "\(table)")
+        #expect(table.contains(", one with an unknown end\n"))
     }
 
     @Test(arguments: [(120, 520), (120, 540), (520, 560), (545, 556), (560, 575)])
@@ -161,7 +165,7 @@ import Testing
         ]
         for paths in [places, places.reversed()] {
             let page = try page(paths[0], paths[1], made: 620)
-            #expect(page.contains("1 visit of 1 beacon") && page.contains("<td>here</td>"), "\(page.suffix(900))")
+            #expect(page.contains("1 visit of 1 beacon") && page.contains("<td>present</td>"), "\(page.suffix(900))")
             #expect(page.contains("hall is alive.</p>") && page.contains("yard is alive.</p>"))
         }
         let now = WallDate(microseconds: Int64((hall.offset + 620) * 1e6))
@@ -170,7 +174,7 @@ import Testing
         // If the first gateway is not known to be alive, the exit counts.
         hall.stopped(530)
         _ = try scratch.folder(hall, aliveAt: 530, name: "hall")
-        #expect(try !page(places[0], places[1], made: 620).contains("<td>here</td>"))
+        #expect(try !page(places[0], places[1], made: 620).contains("<td>present</td>"))
     }
 
     @Test func `occupancy reports a gateway that is alive as such`() throws {

@@ -121,7 +121,7 @@ import Testing
         let page = try page(writer, alive: 900, "--utc")
         #expect(page.contains(">staff-2nd-floor-east-wing 1/1</div>") && !page.contains("text-overflow"))
         #expect(page.contains(": lobby-gateway was last known to be alive"))
-        #expect(page.firstMatch(of: /Made \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/) != nil)
-        #expect(page.contains(".list{display:none}") && page.contains("stands on the screen"))
+        #expect(page.firstMatch(of: /Created \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/) != nil)
+        #expect(page.contains(".list{display:none}") && page.contains("is on the screen"))
     }
 }

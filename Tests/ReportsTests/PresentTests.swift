@@ -119,14 +119,15 @@ import Testing
         writer.event("staff", "satisfied", 3600, minor: 1, seen: 3600)
         let path = try scratch.folder(writer, aliveAt: 63_730)
         let text = try Gateway.run("visits", "--now", "--utc", path).text
-        #expect(text.hasPrefix("Nobody is known to be here, 1 not known."), "\(text)")
+        #expect(text.hasPrefix("No beacon is known to be present, 1 unknown."), "\(text)")
         #expect(
-            text.contains("As of 2015-06-01 17:42:10, ") && text.contains(" d ago: g was last known to be alive then"))
-        #expect(text.contains("not known since 2015-06-01 17:42:10"))
+            text.contains("As of 2015-06-01 17:42:10, ")
+                && text.contains(" d ago: g was last known to be alive at this time"))
+        #expect(text.contains("unknown since 2015-06-01 17:42:10"))
         let page = scratch.path("now.html")
         #expect(try Gateway.run("visits", "--now", "--utc", "--html", page, path).status == 0)
         let html = try String(contentsOfFile: page, encoding: .utf8)
-        #expect(html.contains("class=\"alarm\"") && html.contains("not known since 2015-06-01 17:42:10"))
+        #expect(html.contains("class=\"alarm\"") && html.contains("unknown since 2015-06-01 17:42:10"))
     }
 
     @Test func `table, JSON, CSV and page tell of the same people`() throws {
@@ -136,14 +137,15 @@ import Testing
         for minor in 1...3 { writer.event("staff", "satisfied", 100, minor: minor, seen: 100) }
         let path = try scratch.folder(writer, aliveAt: 400)
         let table = try Gateway.run("visits", "--now", "--utc", path).text
-        #expect(table.hasPrefix("3 here.") && table.contains("g is alive."), "\(table)")
+        #expect(table.hasPrefix("3 present.") && table.contains("g is alive."), "\(table)")
         let json = try Gateway.run("visits", "--now", "--json", path).lines.map(object)
         #expect(json.count { $0["kind"] as? String == "present" && $0["notKnownSince"] == nil } == 3)
         #expect(json.first { $0["kind"] as? String == "asOf" }?["alive"] as? Bool == true)
         let csv = try Gateway.run("visits", "--now", "--csv", "--utc", path).text.split(separator: "\r\n")
         #expect(csv.count == 4 && csv.dropFirst().allSatisfy { $0.contains(",true,,g,") }, "\(csv)")
         let page = try Gateway.run("visits", "--now", "--utc", "--html", "-", path).text
-        #expect(page.contains("<h1>3 here</h1>") && page.components(separatedBy: "<tr class=\"present\">").count == 4)
+        #expect(
+            page.contains("<h1>3 present</h1>") && page.components(separatedBy: "<tr class=\"present\">").count == 4)
     }
 
     @Test func `that nobody is here only a gateway says that hears`() throws {
@@ -151,7 +153,7 @@ import Testing
         writer.adapter("listening", 10)
         writer.stay("staff", 100, 200, minor: 1)
         let text = try Gateway.run("visits", "--now", "--utc", try scratch.folder(writer)).text
-        #expect(text.hasPrefix("Nobody was here when that was last known."), "\(text)")
+        #expect(text.hasPrefix("No beacon was present when last known."), "\(text)")
     }
 
     @Test func `--now takes no range`() throws {

@@ -29,18 +29,18 @@ import Testing
         #expect(ending.errors == "")
         #expect(
             ending.text == """
-                  LINE  ARRIVAL                    LAST HEARD                     DURATION  WHO                             HEARD    RSSI  END
-                     4  2025-10-26 02:10:00 +0200  2025-10-26 02:20:00 +0200       0:10:00  staff 1/1                           7   -66.7  left
-                     7  2025-10-26 02:30:00 +0200  2025-10-26 02:30:00 +0100       1:00:00  staff 1/3                           7   -66.7  left
-                    10  2025-10-26 02:40:00 +0100  2025-10-26 03:00:00 +0100       0:20:00  staff 1/2                           7   -66.7  left
+                  LINE  ARRIVAL                    LAST SIGHTING                  DURATION  NAME                          SIGHTINGS    RSSI  END
+                     4  2025-10-26 02:10:00 +0200  2025-10-26 02:20:00 +0200       0:10:00  staff 1/1                             7   -66.7  left
+                     7  2025-10-26 02:30:00 +0200  2025-10-26 02:30:00 +0100       1:00:00  staff 1/3                             7   -66.7  left
+                    10  2025-10-26 02:40:00 +0100  2025-10-26 03:00:00 +0100       0:20:00  staff 1/2                             7   -66.7  left
 
                 Totals of beacons:
                   staff 1/1                         1 visit, 0:10:00
                   staff 1/2                         1 visit, 0:20:00
                   staff 1/3                         1 visit, 1:00:00
 
-                The files begin at 2025-10-26 02:00:00 +0200.
-                As of 2025-10-26 04:00:00 +0100: g was last known to be alive then.
+                The files start at 2025-10-26 02:00:00 +0200.
+                As of 2025-10-26 04:00:00 +0100: g was last known to be alive at this time.
 
                 Times are local, +0200, from 2025-10-26 02:00:00 on +0100.
 
@@ -113,16 +113,16 @@ import Testing
         let row = "  2025-10-26 02:30:00 +0200  2025-10-26 02:30:00 +0100       1:00:00  staff 1/3"
         let table = try visits(path).text
         #expect(table.contains(row), "\(table)")
-        #expect(table.contains("\nThe files begin at 2025-10-26 02:00:00 +0200.\n"))
+        #expect(table.contains("\nThe files start at 2025-10-26 02:00:00 +0200.\n"))
         #expect(try visits("--html=-", path).text.contains("<td>2025-10-26 02:30:00 +0200</td>"))
     }
 
     @Test func `a range without a change has no offsets in its rows`() throws {
         let ending = try visits("--from", "2025-10-26T03:00", night())
         #expect(ending.text.contains("\nTimes are local, +0100.\n"), "\(ending.text)")
-        #expect(ending.text.contains("    10  began before         2025-10-26 03:00:00  "))
+        #expect(ending.text.contains("    10  before range         2025-10-26 03:00:00  "))
         // The files begin before the range: at another offset.
-        #expect(ending.text.contains("The files begin at 2025-10-26 02:00:00 +0200.\n"))
+        #expect(ending.text.contains("The files start at 2025-10-26 02:00:00 +0200.\n"))
         let before = try visits("--to", "2025-10-26T02:30+02:00", night())
         #expect(before.text.contains("     4  2025-10-26 02:10:00  2025-10-26 02:20:00  "), "\(before.text)")
         #expect(before.text.contains("As of 2025-10-26 04:00:00 +0100: g was"))
@@ -137,8 +137,8 @@ import Testing
         let ending = try occupancy()
         #expect(
             ending.text == """
-                TIME                                        MOST     MEAN    IN   OUT DIFFERENT  NOT KNOWN
-                """.replacing(" DIFFERENT", with: "   BEACONS") + """
+                TIME                                        PEAK     MEAN    IN   OUT  DISTINCT    UNKNOWN
+                """.replacing("  DISTINCT", with: "   BEACONS") + """
 
                     2025-10-26 02:00–02:30 +0200                   1     0.33     1     1         1
                     2025-10-26 02:30 +0200–02:00 +0100             1     1.00     1     0         1
@@ -147,8 +147,8 @@ import Testing
                     2025-10-26 03:00–03:30 +0100                   1     0.00     0     1         1
                     2025-10-26 03:30–04:00 +0100                   0     0.00     0     0         0
 
-                    The files begin at 2025-10-26 02:00:00 +0200.
-                    As of 2025-10-26 04:00:00 +0100: g was last known to be alive then.
+                    The files start at 2025-10-26 02:00:00 +0200.
+                    As of 2025-10-26 04:00:00 +0100: g was last known to be alive at this time.
                     Times are local, +0200, from 2025-10-26 02:00:00 on +0100.
 
                     """)
@@ -170,7 +170,7 @@ import Testing
         let ending = try visits("--now", path)
         #expect(
             ending.text.contains("     3  2025-10-25 22:10:00 +0200  2025-10-25 22:10:00 +0200  1/1"), "\(ending.text)")
-        #expect(ending.text.contains("not known since 2025-10-26 03:00:00 +0100\n"))
+        #expect(ending.text.contains("unknown since 2025-10-26 03:00:00 +0100\n"))
         #expect(ending.text.contains("Times are local, +0200, from 2025-10-26 02:00:00 on +0100, from "))
         let records = try visits("--now", "--csv", path).text.components(separatedBy: "\r\n")
         #expect(records[0].hasSuffix(",gateway,sequence,since_offset,last_heard_offset,not_known_since_offset"))
@@ -192,8 +192,8 @@ import Testing
         let ending = try visits("--from", "2025-10-26T02:30", "--to", "2025-10-26 02:30:00", night())
         #expect(
             ending.errors == """
-                --from is 2025-10-26T02:30, which clocks show twice; the first was taken, 2025-10-26T02:30:00+02:00; the other is 2025-10-26T02:30:00+01:00
-                --to is 2025-10-26 02:30:00, which clocks show twice; the second was taken, 2025-10-26T02:30:00+01:00; the other is 2025-10-26T02:30:00+02:00
+                --from is 2025-10-26T02:30, a local time that occurs twice; the first was used, 2025-10-26T02:30:00+02:00; the other is 2025-10-26T02:30:00+01:00
+                --to is 2025-10-26 02:30:00, a local time that occurs twice; the second was used, 2025-10-26T02:30:00+01:00; the other is 2025-10-26T02:30:00+02:00
 
                 """)
         #expect(
@@ -202,7 +202,7 @@ import Testing
         let fraction = try visits("--from", "2025-10-26T02:30:00.25", night())
         #expect(
             fraction.errors
-                == "--from is 2025-10-26T02:30:00.25, which clocks show twice; the first was taken, "
+                == "--from is 2025-10-26T02:30:00.25, a local time that occurs twice; the first was used, "
                 + "2025-10-26T02:30:00.25+02:00; the other is 2025-10-26T02:30:00.25+01:00\n")
         // An explicit offset takes the other one, and there is nothing to report.
         for (from, duration) in [("2025-10-26T02:30+01:00", nil), ("2025-10-26T02:15+02:00", "0:05:00")]
@@ -235,7 +235,7 @@ import Testing
         // One more date in summer, or in winter, changes nothing: up to 01:20 UTC it is 50 minutes.
         for from in ["2025-07-01", "2025-03-01", "2025-10-26T01:59"] {
             let told = try visits("--from", from, "--to", "2025-10-26T02:20", night())
-            #expect(told.text.contains("  goes on                         0:50:00  staff 1/3"), "\(told.text)")
+            #expect(told.text.contains("  continues                       0:50:00  staff 1/3"), "\(told.text)")
         }
     }
 
@@ -252,20 +252,22 @@ import Testing
             let none = try Gateway.run("explain", "1/2", "--zone", "Europe/Vienna", "--at", date, night())
             #expect(none.errors.contains("there is no event of “1/2” at or before \(text) in"), "\(none.errors)")
         }
-        #expect(at.errors.hasPrefix("--at is 2025-10-26T02:15, which clocks show twice; the second was taken, "))
+        #expect(at.errors.hasPrefix("--at is 2025-10-26T02:15, a local time that occurs twice; the second was used, "))
         let erase = try run(
             "/usr/bin/env",
             [
                 "TZ=Europe/Vienna", Gateway.path, "erase", "\(Log.uuid)/1/1", "--before", "2025-10-26T02:15", "--csv",
                 "--dry-run", night(),
             ])
-        #expect(erase.errors.hasPrefix("--before is 2025-10-26T02:15, which clocks show twice; the first was taken, "))
+        #expect(
+            erase.errors.hasPrefix("--before is 2025-10-26T02:15, a local time that occurs twice; the first was used, ")
+        )
         #expect(erase.text.contains(",true,2025-10-26 02:15:00,1,0,1,0,"), "\(erase.text)")
         #expect(erase.text.firstMatch(of: #/,\+02:00,\+0[12]:00\r\n$/#) != nil, "\(erase.text)")
         let page = try visits("--from", "2025-10-26T02:30", "--html=-", night()).text
         #expect(
             page.contains(
-                "<p class=\"range\">from is 2025-10-26T02:30, which clocks show twice; the first was taken, "
+                "<p class=\"range\">from is 2025-10-26T02:30, a local time that occurs twice; the first was used, "
                     + "2025-10-26T02:30:00+02:00; the other is 2025-10-26T02:30:00+01:00.</p>"))
     }
 
@@ -281,9 +283,10 @@ import Testing
             let page = try server.get("/\(page)?\(hour)")
             #expect(
                 page.contains(
-                    "from is 2025-10-26T02:30, which clocks show twice; the first was taken, 2025-10-26T02:30:00+02:00")
+                    "from is 2025-10-26T02:30, a local time that occurs twice; the first was used, 2025-10-26T02:30:00+02:00"
+                )
             )
-            #expect(page.contains("to is 2025-10-26T02:30, which clocks show twice; the second was taken, "))
+            #expect(page.contains("to is 2025-10-26T02:30, a local time that occurs twice; the second was used, "))
         }
         let second = try server.lines("/api/v1/visits?from=2025-10-26T02:45+01:00").lines.map(object)
         #expect(second.filter { $0["kind"] as? String == "visit" }.map { $0["sequence"] as? Int } == [10])
@@ -297,7 +300,7 @@ import Testing
         ("2025-10-26T10:00:99", "hours are 00…23, minutes and seconds 00…59"),
         (
             "2025-03-30T02:30",
-            "clocks do not show this time: they go from 2025-03-30 01:59:59 +0100 to 2025-03-30 03:00:00 +0200"
+            "this local time does not exist: clocks change from 2025-03-30 01:59:59 +0100 to 2025-03-30 03:00:00 +0200"
         ),
         (
             "yesterday",
@@ -328,7 +331,7 @@ import Testing
         writer.stay("staff", 600, 3600, minor: 1)
         let path = try scratch.folder(writer, alive: writer.alive(7200))
         let ending = try visits("--from", "2018-11-04", path, zone: "America/Sao_Paulo")
-        #expect(ending.text.contains("began before         2018-11-04 01:30:00       0:30:00"), "\(ending.text)")
+        #expect(ending.text.contains("before range         2018-11-04 01:30:00       0:30:00"), "\(ending.text)")
         // 2010-11-07 in St. John's: at 00:01 clocks went back to 23:01 of the day before.
         writer = LineWriter()
         writer.offset = 1_289_093_400
@@ -336,12 +339,12 @@ import Testing
         writer.stay("staff", 600, 10_800, minor: 1)
         let johns = try scratch.folder(writer, alive: writer.alive(14_400), name: "johns")
         let day = try visits("--from", "2010-11-07", johns, zone: "America/St_Johns")
-        #expect(day.errors == "" && day.text.contains("began before"), "\(day.text)")
+        #expect(day.errors == "" && day.text.contains("before range"), "\(day.text)")
         #expect(day.text.contains("1 visit, 2:00:00"), "\(day.text)")
         let apia = try Gateway.run("visits", "--zone", "Pacific/Apia", "--from", "2011-12-30", path)
         #expect(
             apia.errors.hasPrefix(
-                "Error: --from is 2011-12-30; clocks do not show this time: they go from 2011-12-29 23:59:59 -1000 to "
+                "Error: --from is 2011-12-30; this local time does not exist: clocks change from 2011-12-29 23:59:59 -1000 to "
                     + "2011-12-31 00:00:00 +1400\n"), "\(apia.errors)")
     }
 }

@@ -21,17 +21,17 @@ import Testing
     }
 
     @Test(arguments: [
-        (true, "LINE|ARRIVAL|LAST HEARD|DURATION|WHO|HEARD|RSSI|END"),
-        (false, "LINE|ARRIVAL|LAST HEARD|DURATION|WHO|HEARD|RSSI|WHERE|END"),
+        (true, "LINE|ARRIVAL|LAST SIGHTING|DURATION|NAME|SIGHTINGS|RSSI|END"),
+        (false, "LINE|ARRIVAL|LAST SIGHTING|DURATION|NAME|SIGHTINGS|RSSI|GATEWAY|END"),
     ])
-    func `visits has these columns, and WHERE in a table of several gateways`(isOneGateway: Bool, table: String) {
+    func `visits has these columns, and GATEWAY in a table of several gateways`(isOneGateway: Bool, table: String) {
         let headings = headings(VisitsRow.columns(isOneGateway: isOneGateway))
         #expect(
             headings.csv
                 == "monitor,identifier,uuid,major,minor,arrival,departure,duration,sightings,rssi_minimum,rssi_mean,rssi_maximum,end,scope,gateway,sequence,began_before,goes_on,name,group,hours,arrival_offset,departure_offset,not_known_since,not_known_since_offset\r\n"
         )
         #expect(headings.table == table)
-        #expect(headings.page == "Who|Arrival|Last heard|Time|Heard|RSSI|Where|Line")
+        #expect(headings.page == "Name|Arrival|Last sighting|Time|Sightings|RSSI|Gateway|Line")
     }
 
     @Test func `visits of the present moment has these columns`() {
@@ -40,12 +40,12 @@ import Testing
             headings.csv
                 == "scope,name,group,conditions,uuid,major,minor,since,last_heard,here,not_known_since,gateway,sequence,since_offset,last_heard_offset,not_known_since_offset\r\n"
         )
-        #expect(headings.table == "LINE|SINCE|LAST HEARD|WHO|WHERE|STATE")
-        #expect(headings.page == "Who|Since|Last heard|Where|State|Line")
+        #expect(headings.table == "LINE|SINCE|LAST SIGHTING|NAME|GATEWAY|STATE")
+        #expect(headings.page == "Name|Since|Last sighting|Gateway|State|Line")
     }
 
-    @Test(arguments: [(OccupancyReport.Scope.beacon, "Beacons"), (.condition, "Different")])
-    func `occupancy has these columns, and counts beacons or different conditions`(
+    @Test(arguments: [(OccupancyReport.Scope.beacon, "Beacons"), (.condition, "Distinct")])
+    func `occupancy has these columns, and counts beacons or distinct conditions`(
         scope: OccupancyReport.Scope, title: String
     ) {
         let headings = headings(OccupancyRow.columns(scope))
@@ -53,7 +53,7 @@ import Testing
             headings.csv
                 == "from,to,scope,name,most,mean,arrivals,departures,distinct,not_known,partly_known,from_offset,to_offset\r\n"
         )
-        #expect(headings.page == "Time|Most|Mean|In|Out|\(title)|Not known")
+        #expect(headings.page == "Time|Peak|Mean|In|Out|\(title)|Unknown")
         #expect(headings.table == headings.page.uppercased())
     }
 

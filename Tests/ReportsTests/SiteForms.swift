@@ -115,8 +115,8 @@ struct SiteForms {
             let departure = try text(utc: row["departure"])
             return Visit(
                 minor: try #require((row["beacon"] as? [String: Any])?["minor"] as? Int),
-                arrival: row["beganBefore"] == nil ? arrival : "began before",
-                lastHeard: isGoingOn ? "goes on" : departure ?? "-",
+                arrival: row["beganBefore"] == nil ? arrival : "before range",
+                lastHeard: isGoingOn ? "continues" : departure ?? "-",
                 seconds: try #require((row["duration"] as? NSNumber)?.intValue),
                 places: Set(try #require(row["gateways"] as? [String])))
         }
@@ -165,8 +165,8 @@ struct SiteForms {
             let departure = text(row, "departure")
             return Visit(
                 minor: try #require(Int(row["minor"] ?? "")),
-                arrival: row["began_before"] == "true" ? "began before" : text(row, "arrival"),
-                lastHeard: row["goes_on"] == "true" ? "goes on" : departure.isEmpty ? "-" : departure,
+                arrival: row["began_before"] == "true" ? "before range" : text(row, "arrival"),
+                lastHeard: row["goes_on"] == "true" ? "continues" : departure.isEmpty ? "-" : departure,
                 seconds: try #require(Int(row["duration"]?.replacing(#/\.0+$/#, with: "") ?? "")),
                 places: Self.places(row["gateway"] ?? ""))
         }
@@ -186,7 +186,7 @@ struct SiteForms {
 
     func visits(table: [String], isSite: Bool) throws -> [Visit] {
         let row =
-            #/ *(?:[0-9]+|-)  +(?<from>began before|[-0-9]{10} [:0-9]{8}(?: [-+][0-9]{4})?)  +(?<to>goes on|[-0-9]{10} [:0-9]{8}(?: [-+][0-9]{4})?|-)  +(?<time>(?:[0-9]+d )?[0-9]+:[0-9]{2}:[0-9]{2})  +staff 1/(?<minor>[0-9]+)  +(?:[0-9]+|-)  +(?:-[.0-9]+|-)  +(?<rest>.*)/#
+            #/ *(?:[0-9]+|-)  +(?<from>before range|[-0-9]{10} [:0-9]{8}(?: [-+][0-9]{4})?)  +(?<to>continues|[-0-9]{10} [:0-9]{8}(?: [-+][0-9]{4})?|-)  +(?<time>(?:[0-9]+d )?[0-9]+:[0-9]{2}:[0-9]{2})  +staff 1/(?<minor>[0-9]+)  +(?:[0-9]+|-)  +(?:-[.0-9]+|-)  +(?<rest>.*)/#
         return try table.compactMap { try row.wholeMatch(in: $0) }.map { found in
             Visit(
                 minor: try #require(Int(found.minor)), arrival: text(printed: found.from),
@@ -209,7 +209,7 @@ struct SiteForms {
 
     func presences(table: [String]) throws -> [Presence] {
         let row =
-            #/ *[0-9]+  +(?<since>[-0-9]{10} [:0-9]{8}(?: [-+][0-9]{4})?)  +(?<heard>[-0-9]{10} [:0-9]{8}(?: [-+][0-9]{4})?)  +1/(?<minor>[0-9]+)  +(?<place>\S+)  +not known since (?<until>[-0-9]{10} [:0-9]{8}(?: [-+][0-9]{4})?)/#
+            #/ *[0-9]+  +(?<since>[-0-9]{10} [:0-9]{8}(?: [-+][0-9]{4})?)  +(?<heard>[-0-9]{10} [:0-9]{8}(?: [-+][0-9]{4})?)  +1/(?<minor>[0-9]+)  +(?<place>\S+)  +unknown since (?<until>[-0-9]{10} [:0-9]{8}(?: [-+][0-9]{4})?)/#
         return try table.compactMap { try row.wholeMatch(in: $0) }.map { found in
             Presence(
                 minor: try #require(Int(found.minor)), since: text(printed: found.since),
@@ -251,12 +251,12 @@ struct SiteForms {
         return try rows.dropFirst().map { cells in
             try #require(cells.count == headings.count && Set(headings).count == headings.count)
             let row = Dictionary(uniqueKeysWithValues: zip(headings, cells))
-            let lastHeard = try #require(row["Last heard"])
+            let lastHeard = try #require(row["Last sighting"])
             return Visit(
-                minor: try Self.minor(row["Who"] ?? ""), arrival: text(printed: try #require(row["Arrival"])),
-                lastHeard: lastHeard.hasPrefix("here at ") ? "-" : text(printed: lastHeard),
+                minor: try Self.minor(row["Name"] ?? ""), arrival: text(printed: try #require(row["Arrival"])),
+                lastHeard: lastHeard.hasPrefix("present at ") ? "-" : text(printed: lastHeard),
                 seconds: try Self.seconds(row["Time"] ?? ""),
-                places: Self.places(row["Where"] ?? ""))
+                places: Self.places(row["Gateway"] ?? ""))
         }
     }
 
@@ -272,10 +272,10 @@ struct SiteForms {
     }
 
     func presences(html: String) throws -> [Presence] {
-        try Self.rows(html[...]).filter { $0.count == 6 && $0[0] != "Who" }.map { cells in
+        try Self.rows(html[...]).filter { $0.count == 6 && $0[0] != "Name" }.map { cells in
             Presence(
                 minor: try Self.minor(cells[0]), since: text(printed: cells[1]), lastHeard: text(printed: cells[2]),
-                notKnownSince: text(printed: cells[4].replacing("not known since ", with: "")),
+                notKnownSince: text(printed: cells[4].replacing("unknown since ", with: "")),
                 places: Self.places(cells[3]))
         }
     }

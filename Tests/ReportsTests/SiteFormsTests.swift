@@ -97,7 +97,7 @@ import Testing
 
     /// The first words of a report, by the number of beacons of which nothing is known.
     private static func words(_ unknown: Int) -> String {
-        unknown > 0 ? "Nobody is known to be here, \(unknown) not known" : "Nobody was here when that was last known"
+        unknown > 0 ? "No beacon is known to be present, \(unknown) unknown" : "No beacon was present when last known"
     }
 
     @Test func `who was here at the end is the truth's in every form`() throws {

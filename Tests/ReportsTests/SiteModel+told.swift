@@ -20,8 +20,8 @@ extension SiteModel {
     func visits(of names: Set<String>, in clip: Span, _ forms: SiteForms) -> [SiteForms.Visit] {
         stays(of: names, in: clip).map { stay in
             SiteForms.Visit(
-                minor: stay.minor, arrival: stay.from < clip.from ? "began before" : forms.text(stay.from),
-                lastHeard: stay.to > clip.to ? "goes on" : stay.isOpen ? "-" : forms.text(stay.to),
+                minor: stay.minor, arrival: stay.from < clip.from ? "before range" : forms.text(stay.from),
+                lastHeard: stay.to > clip.to ? "continues" : stay.isOpen ? "-" : forms.text(stay.to),
                 seconds: max(0, min(stay.to, clip.to) - max(stay.from, clip.from)), places: places(stay, of: names))
         }
     }

@@ -188,9 +188,9 @@ package struct Erasing {
     /// The message that no line names the beacon; with a date, no line before it.
     private var nothingFound: String {
         guard let before = options.request.before else {
-            return "nothing in \(options.directory) names this beacon"
+            return "no line in \(options.directory) contains this beacon"
         }
-        let words = "nothing in \(options.directory) before \(options.dateText(before)) names this beacon"
+        let words = "no line in \(options.directory) before \(options.dateText(before)) contains this beacon"
         var first: WallDate?
         do throws(EventLogError) {
             var reader = try LogReader([options.directory])

@@ -68,7 +68,7 @@ package enum ErasureSubject {
     private static func beacon(
         _ text: String, _ major: UInt16, _ minor: UInt16, of uuids: Set<ProximityUUID>
     ) throws(ExitFailure) -> BeaconIdentity {
-        guard let uuid = uuids.first else { throw ExitFailure(.dataInvalid, "no line names the beacon \(text)") }
+        guard let uuid = uuids.first else { throw ExitFailure(.dataInvalid, "no line contains the beacon \(text)") }
         guard uuids.count == 1 else {
             let beacons = uuids.map { "\(BeaconIdentity(uuid: $0, major: major, minor: minor))" }
             let all = beacons.sorted().prefix(8).joined(separator: ", ")
