@@ -36,7 +36,8 @@ final class EventPage {
         if let text = request["after"] {
             guard let number = EventStream.sequence(text, of: counts.gateway) else {
                 throw ReportQuery.wrong(
-                    "after", text, "expected \(EventStream.stem(counts.gateway)): and the number of a line")
+                    "after", text,
+                    "expected \(EventStream.stem(counts.gateway)):NUMBER, with the sequence number of a line")
             }
             place = number
         }

@@ -266,7 +266,8 @@ extension HTTPProblem {
     init(_ error: EventLogError) {
         self.init(
             503, "\(error)",
-            hint: "check that the folder is there, and that the server can read it; then it continues by itself",
+            hint:
+                "check that the folder exists and that the server can read it; the server then continues automatically",
             retryAfter: 2)
     }
 }

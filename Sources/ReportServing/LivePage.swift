@@ -40,26 +40,26 @@ struct LivePage {
         if section != nil { body += "</tbody></table></section>\n" }
         if presences.count > Self.rowsMax {
             body +=
-                "<p>\(presences.count - Self.rowsMax) more are not shown; <a href=\"/api/v1/present\">the JSON</a> has all.</p>\n"
+                "<p>\(presences.count - Self.rowsMax) more are not shown. <a href=\"/api/v1/present\">The JSON</a> has all.</p>\n"
         }
-        if snapshot.recent.givenUp > 0 { body += "<p>Bars leave out earlier stays: there were too many today.</p>\n" }
-        let words = snapshot.report.gateways.isEmpty ? "Nothing has been heard yet" : snapshot.words.count
+        if snapshot.recent.givenUp > 0 { body += "<p>The bars omit earlier visits: there were too many today.</p>\n" }
+        let words = snapshot.report.gateways.isEmpty ? "No data yet" : snapshot.words.count
         body += "<p><a href=\"/api/v1/present\">As JSON</a></p>\n"
-        return page("Who is here", words, body)
+        return page("Present", words, body)
     }
 
     private static func head(_ section: String) -> String {
         let name = PlainText.html(section)
         return """
             <section aria-label="\(name)"><h2>\(name)</h2>
-            <table><thead><tr><th scope="col">Who</th><th scope="col">Since</th><th scope="col" class="rare">Today</th><th scope="col">State</th></tr></thead><tbody>
+            <table><thead><tr><th scope="col">Name</th><th scope="col">Since</th><th scope="col" class="rare">Today</th><th scope="col">State</th></tr></thead><tbody>
 
             """
     }
 
     private func row(_ presence: PresentReport.Presence) -> String {
         let isHere = presence.notKnownSince == nil
-        let state = isHere ? "here" : "not known since \(time(presence.notKnownSince))"
+        let state = isHere ? "present" : "unknown since \(time(presence.notKnownSince))"
         // The line that tells of the arrival says why.
         let link = presence.sequence.map { "<a href=\"/explain/\($0)\">\(state)</a>" } ?? state
         let group = presence.group.map { _ in
@@ -94,7 +94,7 @@ struct LivePage {
         }
         parts.append(part(from, known))
         if known < 1000 { parts.append(part(known, 1000, isSure: false)) }
-        let label = "Today since midnight; stays: \(before.count + 1)"
+        let label = "Today since midnight; visits: \(before.count + 1)"
         return
             "<svg class=\"day\" viewBox=\"0 0 1000 10\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"\(label)\">"
             + parts.joined() + "</svg>"
@@ -105,7 +105,7 @@ struct LivePage {
         let counts = snapshot.counts
         var body = "<dl>\n"
         for (key, value) in [
-            ("Program", counts.program ?? "not known"), ("Last line", "\(counts.sequence)"),
+            ("Program", counts.program ?? "unknown"), ("Last line", "\(counts.sequence)"),
             ("Missing lines", "\(snapshot.missed)"), ("Damaged lines", "\(snapshot.damaged)"),
         ] { body += "<dt>\(key)</dt><dd>\(PlainText.html(value))</dd>\n" }
         body += "<dt>Started</dt><dd>\(time(counts.started))</dd></dl>\n"

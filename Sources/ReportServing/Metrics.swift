@@ -25,17 +25,17 @@ struct Metrics: Sendable {
         for (type, count) in counts.lines.sorted(by: { $0.key < $1.key }) {
             sample("lines_total", [("type", type)], count)
         }
-        family("events_total", "counter", "Events, by condition, by whose they are, and by the state that came.")
+        family("events_total", "counter", "Events by condition, scope and new state.")
         for (kind, count) in counts.events.sorted(by: { Self.order($0.key) < Self.order($1.key) }) {
             sample("events_total", Self.labels(kind.subject) + [("state", "\(kind.state)")], count)
         }
-        family("visits_total", "counter", "Visits that ended, by condition, and by whose they were.")
+        family("visits_total", "counter", "Visits that ended, by condition and scope.")
         for (subject, count) in counts.visits.sorted(by: { Self.order($0.key) < Self.order($1.key) }) {
             sample("visits_total", Self.labels(subject), count)
         }
-        counter("lines_missed_total", snapshot.missed, "Numbers of lines that are not in the files.")
-        counter("lines_damaged_total", snapshot.damaged, "Lines that could not be made sense of.")
-        gauge("last_sequence", counts.sequence, "The number of the last line.")
+        counter("lines_missed_total", snapshot.missed, "Sequence numbers that are missing in the event files.")
+        counter("lines_damaged_total", snapshot.damaged, "Damaged lines in the event files, which are skipped.")
+        gauge("last_sequence", counts.sequence, "Sequence number of the last line.")
     }
 
     private static func labels(_ subject: LineCounts.Subject) -> [(String, String)] {
@@ -64,9 +64,9 @@ struct Metrics: Sendable {
             }
         }
         let conditions = snapshot.counts.conditions.sorted()
-        family("beacons_present", "gauge", "Beacons that are here, by condition.")
+        family("beacons_present", "gauge", "Beacons that are present, by condition.")
         for condition in conditions { sample("beacons_present", [("condition", condition)], here[condition] ?? 0) }
-        family("beacons_unknown", "gauge", "Beacons that were here when they were last known of, by condition.")
+        family("beacons_unknown", "gauge", "Beacons whose state is unknown and that were present before, by condition.")
         for condition in conditions { sample("beacons_unknown", [("condition", condition)], unknown[condition] ?? 0) }
         var known: [(condition: String, isSatisfied: Bool)] = []
         for condition in conditions {
@@ -77,18 +77,18 @@ struct Metrics: Sendable {
             }
         }
         let names = Set(known.map(\.condition))
-        family("condition_known", "gauge", "Whether it is known what a condition is: 0 where nobody listens.")
+        family("condition_known", "gauge", "Whether the state of a condition is known; 0 if no adapter scans.")
         for condition in conditions {
             sample("condition_known", [("condition", condition)], names.contains(condition) ? 1 : 0)
         }
-        family("condition_satisfied", "gauge", "Whether a condition is satisfied; absent where that is not known.")
+        family("condition_satisfied", "gauge", "Whether a condition is satisfied; no sample if its state is unknown.")
         for (condition, isSatisfied) in known {
             sample("condition_satisfied", [("condition", condition)], isSatisfied ? 1 : 0)
         }
     }
 
     private mutating func writeLife(_ snapshot: Snapshot) {
-        family("adapter_listening", "gauge", "Whether an adapter listens; 0 where that is not known.")
+        family("adapter_listening", "gauge", "Whether an adapter scans; 0 if this is unknown.")
         // Of one name, whichever gateway of that folder lives.
         var adapters: [String: Bool] = [:]
         for gateway in snapshot.report.gateways {
@@ -101,13 +101,13 @@ struct Metrics: Sendable {
             sample("adapter_listening", [("adapter", name)], isListening ? 1 : 0)
         }
         gauge("alive", snapshot.isAlive, "Whether the gateway is known to run.")
-        gauge("listening", snapshot.isListening, "Whether the gateway is known to run, and an adapter of it listens.")
+        gauge("listening", snapshot.isListening, "Whether the gateway is known to run and one of its adapters scans.")
         if !snapshot.report.gateways.isEmpty {
-            family("last_alive_timestamp_seconds", "gauge", "When the gateway was last known to be alive.")
+            family("last_alive_timestamp_seconds", "gauge", "Time at which the gateway was last known to be alive.")
             sample("last_alive_timestamp_seconds", [], millionths: snapshot.report.asOf.microseconds)
         }
         if let date = snapshot.counts.lastDate {
-            family("last_line_timestamp_seconds", "gauge", "The date of the newest line.")
+            family("last_line_timestamp_seconds", "gauge", "Time of the newest line.")
             sample("last_line_timestamp_seconds", [], millionths: date.microseconds)
         }
     }
@@ -115,26 +115,30 @@ struct Metrics: Sendable {
     /// Writes the metrics of the server itself.
     mutating func write(_ server: HTTPServer) {
         let counters = server.counters
-        family("serve_responses_total", "counter", "Answers of this server, by status.")
+        family("serve_responses_total", "counter", "Responses of this server, by status code.")
         for (status, count) in counters.answers.sorted(by: { $0.key < $1.key }) {
             sample("serve_responses_total", [("code", "\(status)")], count)
         }
         counter("serve_connections_total", counters.connections, "Connections that were accepted.")
         counter(
             "serve_connections_dropped_total", counters.dropped,
-            "Connections that were dropped, since they were too slow.")
-        counter("serve_connections_refused_total", counters.turnedAway, "Connections from addresses that may not ask.")
-        gauge("serve_connections", server.connectionCount, "Connections at present.")
-        gauge("serve_streams", server.streamCount, "Streams of events at present.")
+            "Connections that were closed because they were too slow.")
+        counter(
+            "serve_connections_refused_total", counters.turnedAway,
+            "Connections from addresses other than the trusted proxy.")
+        gauge("serve_connections", server.connectionCount, "Open connections.")
+        gauge("serve_streams", server.streamCount, "Open event streams.")
         counter(
             "serve_answers_refused_total", counters.bodiesRefused,
-            "Answers that were refused, since too many bytes were being sent.")
-        gauge("serve_answer_bytes", server.bodyBytes, "Bytes of the answers that are being sent, each counted once.")
+            "Responses that were refused because too many bytes were being sent.")
+        gauge(
+            "serve_answer_bytes", server.bodyBytes,
+            "Bytes of the responses that are being sent; a shared response counts once.")
     }
 
     /// Writes who was let in.
     mutating func write(_ access: BasicAccess.Counters) {
-        family("serve_logins_total", "counter", "Names with passwords, by what came of them.")
+        family("serve_logins_total", "counter", "Logins by result.")
         sample("serve_logins_total", [("result", "allowed")], access.allowed)
         sample("serve_logins_total", [("result", "refused")], access.refused)
         sample("serve_logins_total", [("result", "not_looked_at")], access.turnedAway)
@@ -142,9 +146,9 @@ struct Metrics: Sendable {
 
     /// Writes what became of reports that commands make.
     mutating func write(_ reports: ReportRunner.Counters) {
-        counter("serve_reports_total", reports.asked, "Reports that were asked for.")
+        counter("serve_reports_total", reports.asked, "Requested reports.")
         counter(
-            "serve_reports_refused_total", reports.refused, "Reports that were not made, since too many were waiting.")
+            "serve_reports_refused_total", reports.refused, "Reports that were refused because too many were waiting.")
     }
 
     // MARK: The format
@@ -204,7 +208,7 @@ struct Metrics: Sendable {
         gauge("status_known", text != nil, "Whether the gateway answered at its status socket.")
         guard let text else { return }
         if let uptime = text.microseconds(text.find("uptime", in: 0)) {
-            family("uptime_seconds", "gauge", "How long the gateway has run.")
+            family("uptime_seconds", "gauge", "Time since the start of the gateway.")
             sample("uptime_seconds", [], millionths: uptime)
         }
         writeDiagnostics(text)
@@ -217,7 +221,9 @@ struct Metrics: Sendable {
     private mutating func writeDiagnostics(_ text: JSONText) {
         guard let list = text.find("diagnostics", in: 0) else { return }
         let raised = Set(text.elements(of: list).compactMap { text.string($0) })
-        family("diagnostic", "gauge", "Whether the gateway holds a flag; clockUnsynchronized is the clock's.")
+        family(
+            "diagnostic", "gauge",
+            "Whether the gateway has a diagnostic flag; clockUnsynchronized is about the wall clock.")
         for name in Diagnostics.names { sample("diagnostic", [("flag", name)], raised.contains(name) ? 1 : 0) }
     }
 
@@ -225,7 +231,7 @@ struct Metrics: Sendable {
         guard let list = text.find("adapters", in: 0) else { return }
         let adapters = text.elements(of: list).prefix(Self.adaptersMax)
         let listening = adapters.count { text.isText("listening", at: text.find("state", in: $0)) }
-        gauge("adapters_listening", listening, "Adapters that listen.")
+        gauge("adapters_listening", listening, "Adapters that scan.")
         let kinds: [(StaticString, String, String)] = [
             ("reports", "adapter_reports_total", "Advertising reports of an adapter."),
             ("lost", "adapter_reports_lost_total", "Reports that an adapter or the kernel lost."),
@@ -246,11 +252,17 @@ struct Metrics: Sendable {
             text, counters, "counter",
             [
                 ("reports", "reports_total", "Advertising reports."),
-                ("sightings", "sightings_total", "Reports of beacons under a condition."),
-                ("reportsOfOthers", "reports_of_others_total", "Reports of anything else."),
-                ("lateInputs", "late_inputs_total", "Inputs that came too late to count."),
-                ("untrackedBeacons", "untracked_beacons_total", "Times that a beacon found no place."),
-                ("refusedBeacons", "refused_beacons_total", "Times that a beacon without a name was not let in."),
+                ("sightings", "sightings_total", "Advertising reports of beacons that match a condition."),
+                ("reportsOfOthers", "reports_of_others_total", "Advertising reports that match no condition."),
+                ("lateInputs", "late_inputs_total", "Inputs with a time before that of an earlier input."),
+                (
+                    "untrackedBeacons", "untracked_beacons_total",
+                    "Beacons that lost or did not get a place because max_beacons was reached."
+                ),
+                (
+                    "refusedBeacons", "refused_beacons_total",
+                    "Entries of beacons without a name that max_new_beacons delayed or prevented."
+                ),
             ])
     }
 
@@ -258,17 +270,26 @@ struct Metrics: Sendable {
         if let last = text.integer(text.find("sequence", in: output)),
             let durable = text.integer(text.find("durableSequence", in: output)), durable <= last
         {
-            gauge("journal_undurable_lines", last - durable, "Lines that are not known to be on the disk yet.")
+            gauge("journal_undurable_lines", last - durable, "Lines that are not yet confirmed to be on the disk.")
         }
-        gauge("journal_trouble", text.find("trouble", in: output) != nil, "Whether lines can't be written.")
-        write(text, output, "gauge", [("waiting", "journal_waiting_lines", "Lines that wait to be written.")])
+        gauge("journal_trouble", text.find("trouble", in: output) != nil, "Whether writing lines fails.")
+        write(text, output, "gauge", [("waiting", "journal_waiting_lines", "Lines that wait for writing.")])
         write(
             text, output, "counter",
             [
-                ("dropped", "journal_dropped_lines_total", "Numbered lines that found no place."),
-                ("droppedUnnumbered", "journal_dropped_unnumbered_lines_total", "Other lines that found none."),
-                ("deletedUnshipped", "journal_deleted_unshipped_total", "Files deleted that the broker did not have."),
-                ("failures", "journal_failures_total", "Times that writing failed."),
+                (
+                    "dropped", "journal_dropped_lines_total",
+                    "Lines with a sequence number that were dropped because too many were waiting."
+                ),
+                (
+                    "droppedUnnumbered", "journal_dropped_unnumbered_lines_total",
+                    "Lines without a sequence number that were dropped because too many were waiting."
+                ),
+                (
+                    "deletedUnshipped", "journal_deleted_unshipped_total",
+                    "Lines that were deleted by the size limit before they were published."
+                ),
+                ("failures", "journal_failures_total", "Failed writes."),
             ])
     }
 
@@ -277,21 +298,21 @@ struct Metrics: Sendable {
         let isConnected = text.isText("connected", at: state) || text.isText("draining", at: state)
         gauge("broker_connected", isConnected, "Whether the broker is connected.")
         let hasTrouble = text.find("trouble", in: broker) != nil
-        gauge("broker_trouble", hasTrouble, "Whether the broker does not take what is published.")
+        gauge("broker_trouble", hasTrouble, "Whether publishing to the broker fails.")
         write(
             text, broker, "gauge",
             [
-                ("backlog", "broker_backlog_lines", "Lines on the disk that the broker does not have."),
-                ("inFlight", "broker_in_flight_lines", "Lines that were sent and are not acknowledged."),
+                ("backlog", "broker_backlog_lines", "Lines on the disk that the broker has not acknowledged."),
+                ("inFlight", "broker_in_flight_lines", "Lines that were sent and are not yet acknowledged."),
             ])
         write(
             text, broker, "counter",
             [
                 ("acknowledged", "broker_acknowledged_lines_total", "Lines that the broker has acknowledged."),
-                ("refusals", "broker_refusals_total", "Messages that the broker refused."),
-                ("missed", "broker_missed_lines_total", "Lines that were gone before they were shipped."),
+                ("refusals", "broker_refusals_total", "Messages that the broker rejected."),
+                ("missed", "broker_missed_lines_total", "Lines that were deleted before the publisher read them."),
                 ("connections", "broker_connections_total", "Connections to the broker."),
-                ("failures", "broker_failures_total", "Connections that failed."),
+                ("failures", "broker_failures_total", "Failed connections."),
             ])
     }
 

@@ -24,7 +24,7 @@ struct PageBounds: Sendable {
         limit = try Self.limit(request)
         guard let text = request["after"] else { return }
         guard let place = LinePlace(text) else {
-            throw ReportQuery.wrong("after", text, "expected what `next` of the page before has")
+            throw ReportQuery.wrong("after", text, "expected the value of `next` in the previous page")
         }
         after = place
     }

@@ -32,7 +32,7 @@ enum PageFrame {
 
     /// Returns the element `time` of a date: the text in the zone of the report, and UTC as its attribute.
     static func time(_ date: WallDate?, _ time: VisitsTime) -> String {
-        guard let date else { return "not known" }
+        guard let date else { return "unknown" }
         let text = "\(time.text(date)) \(time.zone(at: date))"
         return "<time datetime=\"\(date.lineText.prefix(19))Z\">\(text)</time>"
     }

@@ -174,7 +174,7 @@ final class ReportJob {
         if form.isStale {
             return fail(
                 HTTPProblem(
-                    409, "the files have changed since the page before this one was made",
+                    409, "the files have changed since the previous page was created",
                     hint: "start again without after"))
         }
         if let stream {
@@ -185,8 +185,8 @@ final class ReportJob {
             if isTooLong {
                 return fail(
                     HTTPProblem(
-                        504, "the report was not ready after \(Self.timeMax.components.seconds) s",
-                        hint: "ask for a shorter time: from, to"))
+                        504, "the report was not complete after \(Self.timeMax.components.seconds) s",
+                        hint: "request a shorter time (from, to)"))
             }
             return fail(Self.problem(code, String(decoding: words, as: UTF8.self)))
         }
@@ -211,16 +211,16 @@ final class ReportJob {
         let (status, usual): (UInt16, String) =
             switch code {
             case 64: (400, "change the query")
-            case 65: (404, "/visits and /gateways show what the files have")
+            case 65: (404, "/visits and /gateways show the data in the files")
             case 66, 69: (503, "try again later")
-            default: (500, "`beacon-gateway check` and `beacon-gateway doctor` show what is wrong on this machine")
+            default: (500, "`beacon-gateway check` and `beacon-gateway doctor` show the problems of this machine")
             }
         // EX_CONFIG: each line is an error in the configuration.
         if code == 78 { return HTTPProblem(status, "the configuration has errors", hint: usual) }
         let lines = words.split(separator: "\n").filter { line in
             !["Usage: ", "Help: ", "  See '"].contains { line.hasPrefix($0) }
         }
-        var line = lines.last ?? "the report was not made (exit status \(code))"
+        var line = lines.last ?? "the report failed (exit status \(code))"
         for prefix in ["beacon-gateway: ", "Error: "] where line.hasPrefix(prefix) {
             line = line.dropFirst(prefix.count)
         }

@@ -63,7 +63,7 @@ struct ReportOrders {
         let limit = try PageBounds.limit(request, most: rowsMost, usual: rowsUsual)
         guard let text = request["after"] else { return ["--limit=\(limit)"] }
         guard let after = Int(text), (0...1 << 40).contains(after) else {
-            throw ReportQuery.wrong("after", text, "expected how many visits are before the page")
+            throw ReportQuery.wrong("after", text, "expected the number of visits before the page")
         }
         return ["--limit=\(limit)", "--after=\(after)"]
     }
@@ -151,7 +151,7 @@ struct ReportOrders {
             .joined(separator: "&amp;")
         return """
             <form method="get" action="/\(command)">\(fields) <button>Show</button></form>
-            <p>The same <a href="/api/v1/\(command)?format=csv&amp;\(same)">as CSV</a>, <a href="/api/v1/\(command)?\(same)">as JSON</a></p>
+            <p>This report <a href="/api/v1/\(command)?format=csv&amp;\(same)">as CSV</a>, <a href="/api/v1/\(command)?\(same)">as JSON</a></p>
             """
     }
 }

@@ -51,8 +51,8 @@ struct ReportQuery {
     func check(_ request: HTTPRequest) throws(HTTPProblem) {
         guard let names = Self.parameters(of: request.path) else {
             throw HTTPProblem(
-                404, "there is nothing at \(Self.short(request.path))",
-                hint: "pages start at /, and answers for programs at /api/v1/present")
+                404, "unknown path \(Self.short(request.path))",
+                hint: "pages start at /, and the API starts at /api/v1/present")
         }
         var values: [String: String] = [:]
         for member in request.query {
@@ -63,14 +63,14 @@ struct ReportQuery {
                 throw HTTPProblem(400, error, hint: Self.hint(request.path))
             }
             guard values.updateValue(member.value, forKey: member.key) == nil else {
-                throw HTTPProblem(400, "\(member.key) is given more than once", hint: "write it once")
+                throw HTTPProblem(400, "\(member.key) is given more than once", hint: "give it once")
             }
             let value = member.value.unicodeScalars
             guard value.count <= Self.valueMax, !value.contains(where: { $0.properties.generalCategory == .control })
             else {
                 throw HTTPProblem(
                     400, "\(member.key) has a control character, or more than \(Self.valueMax) characters",
-                    hint: "write a name or a date")
+                    hint: "use a name or a date")
             }
             guard !member.value.isEmpty || !Self.fields.contains(member.key) else { continue }
             try check(member)
@@ -79,19 +79,19 @@ struct ReportQuery {
             // The other answers of these paths are whole.
             if values["format"] == "csv" {
                 throw HTTPProblem(
-                    400, "limit and after are for pages of JSON", hint: "leave them out: CSV is always whole")
+                    400, "limit and after apply only to JSON", hint: "remove them: CSV is always complete")
             }
             if values["lastEventID"] != nil {
                 throw HTTPProblem(
-                    400, "limit and after are for pages, and lastEventID is for the stream",
-                    hint: "write after=GATEWAY:NUMBER")
+                    400, "limit and after apply to pages, and lastEventID applies to the stream",
+                    hint: "use after=GATEWAY:NUMBER")
             }
         }
         try checkRange(values["from"] ?? "", values["to"] ?? "")
         if request.path == "/api/v1/explain", values["event"] == nil {
             throw HTTPProblem(
                 400, "event is missing",
-                hint: "write event=17 for line 17, or event=NAME for the last event of a condition or beacon")
+                hint: "use event=17 for line 17, or event=NAME for the last event of a condition or beacon")
         }
     }
 
@@ -118,7 +118,7 @@ struct ReportQuery {
             let division = OccupancyOptions.Division(rawValue: member.value)
             if division == .group, directory.groups.isEmpty {
                 throw HTTPProblem(
-                    400, "by is group, and no beacon of the configuration has a group", hint: "give beacons a group")
+                    400, "by is group, but no beacon of the configuration has a group", hint: "give beacons a group")
             }
             if let division, division != .all { return }
             expected = "expected condition, group or gateway"
@@ -129,10 +129,10 @@ struct ReportQuery {
             let types = LineParser.Kind.allCases.map { "\($0)" }
             let given = member.value.split(separator: ",", omittingEmptySubsequences: false).map { String($0) }
             if given.allSatisfy({ types.contains($0) }) { return }
-            expected = "expected some of \(types.joined(separator: ",")), with commas between them"
+            expected = "expected one or more of \(types.joined(separator: ",")), separated by commas"
         case "event":
             if !member.value.isEmpty { return }
-            expected = "write the number of a line, or a condition or beacon"
+            expected = "expected the number of a line, or a condition or beacon"
         default: return
         }
         throw Self.wrong(member.key, member.value, expected)
@@ -143,7 +143,7 @@ struct ReportQuery {
             begin.date(.first) >= end.date(.second)
         else { return }
         throw HTTPProblem(
-            400, "from is “\(from)”, which is not before to, “\(to)”", hint: "exchange them, or give a later to")
+            400, "from is “\(from)”, which is not before to, “\(to)”", hint: "swap them, or use a later to")
     }
 
     /// Returns the problem of a parameter with a wrong value.

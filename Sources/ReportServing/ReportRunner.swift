@@ -37,7 +37,7 @@ final class ReportRunner {
         guard waiting.count < Self.waitingMax else {
             counters.refused += 1
             return .problem(
-                HTTPProblem(503, "too many reports are being made already", hint: "try again in 5 s", retryAfter: 5))
+                HTTPProblem(503, "too many reports are being created", hint: "try again in 5 s", retryAfter: 5))
         }
         let job = ReportJob(order, on: loop)
         waiting.append(job)

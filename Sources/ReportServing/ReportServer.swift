@@ -173,7 +173,7 @@ final class ReportServer {
         let gateway = following.state.counts.gateway
         if let id = request["lastEventID"], !gateway.isEmpty, EventStream.sequence(id, of: gateway) == nil {
             throw ReportQuery.wrong(
-                "lastEventID", id, "expected \(EventStream.stem(gateway)): and the number of a line")
+                "lastEventID", id, "expected \(EventStream.stem(gateway)):NUMBER, with the sequence number of a line")
         }
         return .stream(EventStream.open(request, following))
     }
@@ -204,7 +204,7 @@ final class ReportServer {
     private func checkBegun() throws(HTTPProblem) {
         guard following.state.counts.sequence == 0 else { return }
         throw HTTPProblem(
-            503, "no line stands in \(following.directory) yet",
+            503, "\(following.directory) contains no lines yet",
             hint: "start the gateway, or set output.directory to the folder that it writes to", retryAfter: 2)
     }
 

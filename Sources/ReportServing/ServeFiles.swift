@@ -57,15 +57,15 @@ struct ServeFiles: Sendable, Hashable {
             let isDenied = error == .permissionDenied
             let advice =
                 isDenied
-                ? "let the group of the gateway read it, and nobody else: sudo chgrp beacon-gateway \(path); sudo chmod 640 \(path)"
-                : "put it there, or take \(setting) out"
+                ? "allow only the group of the gateway to read it: sudo chgrp beacon-gateway \(path); sudo chmod 640 \(path)"
+                : "create the file, or remove \(setting)"
             throw ExitFailure(
                 isDenied ? .noPermission : .inputMissing, "\(path) (\(setting)) can't be read: \(error); \(advice)")
         }
         guard bytes.count <= limit else {
             throw ExitFailure(
                 .configurationInvalid,
-                "\(path) (\(setting)) has more than \(limit) bytes, so it is another kind of file")
+                "\(path) (\(setting)) has more than \(limit) bytes, so it can't be a valid file; correct the path")
         }
         return bytes
     }

@@ -17,7 +17,7 @@ package enum ServeProcess {
         guard arguments.count <= 1, arguments.first?.hasPrefix("-") != true else {
             log.write(
                 .cannotRun,
-                "beacon-gateway-serve takes the configuration's path alone; see `beacon-gateway serve --help`")
+                "beacon-gateway-serve takes only the path of the configuration; see `beacon-gateway serve --help`")
             return ExitFailure.Code.usage.rawValue
         }
         do throws(ExitFailure) {
@@ -52,9 +52,9 @@ package enum ServeProcess {
                 source, listener: ServeReload.copy(listener.socket), shown, access: access, on: loop)
             server.troubleChanged = { trouble in
                 if let trouble {
-                    log.write(.eventFilesNotRead, "\(trouble); it is tried again every 2 s")
+                    log.write(.eventFilesNotRead, "\(trouble); retrying every 2 s")
                 } else {
-                    log.write(.eventFilesReadAgain, "\(configuration.output.directory) is read again")
+                    log.write(.eventFilesReadAgain, "reading \(configuration.output.directory) works again")
                 }
             }
             let reloading = ServeReload(
@@ -81,7 +81,7 @@ package enum ServeProcess {
         guard let address = InternetAddress(serve.address) else {
             throw ExitFailure(
                 .configurationInvalid,
-                "serve.address is \(serve.address); expected an address, such as 127.0.0.1 or ::1")
+                "serve.address is \(serve.address); expected an IP address such as 127.0.0.1 or ::1")
         }
         var settings = HTTPServerSettings()
         settings.hosts = HostRule(name: serve.hostName)
@@ -89,7 +89,7 @@ package enum ServeProcess {
             guard let proxy = InternetAddress(proxy) else {
                 throw ExitFailure(
                     .configurationInvalid,
-                    "serve.trusted_proxy is \(proxy); expected the address that the proxy asks from")
+                    "serve.trusted_proxy is \(proxy); expected the IP address from which the proxy connects")
             }
             settings.onlyFrom = proxy
         }
@@ -109,9 +109,9 @@ package enum ServeProcess {
             .certificateExpires,
             "the certificate in \(tls.certificateFile) "
                 + (left < 0
-                    ? "has ended: browsers refuse it"
-                    : "ends in \(PlainText.count(Int(left / 86_400), "day")): browsers refuse it then")
-                + "; put a new one there and have it read (systemctl reload beacon-gateway-serve)")
+                    ? "has expired, so browsers reject it"
+                    : "expires in \(PlainText.count(Int(left / 86_400), "day")), and browsers will reject it")
+                + "; replace it, then run `systemctl reload beacon-gateway-serve`")
     }
 
     private static func listen(
@@ -124,14 +124,16 @@ package enum ServeProcess {
             switch error {
             case .addressInUse:
                 throw ExitFailure(
-                    .serviceUnavailable, "somebody listens at \(place) already (ss -ltnp); set serve.port to another")
+                    .serviceUnavailable,
+                    "can't listen at \(place): another program uses it (ss -ltnp); set serve.port to a free port")
             case .permissionDenied:
                 throw ExitFailure(
-                    .noPermission, "\(place) can't be listened at: ports below 1024 are for root; set serve.port")
+                    .noPermission, "can't listen at \(place): ports below 1024 are for root; set serve.port")
             case .addressNotAvailable:
                 throw ExitFailure(
-                    .serviceUnavailable, "\(place) can't be listened at: this machine has no such address (ip address)")
-            default: throw ExitFailure(.serviceUnavailable, "\(place) can't be listened at: \(error)")
+                    .serviceUnavailable,
+                    "can't listen at \(place): this machine does not have the address (ip address); set serve.address")
+            default: throw ExitFailure(.serviceUnavailable, "can't listen at \(place): \(error)")
             }
         }
     }

@@ -33,13 +33,13 @@ final class ServeReload {
         do throws(ExitFailure) {
             read = try ServeFiles(serve)
         } catch {
-            log.write(.servingNotReloaded, "the certificate and the users stay as they were: \(error.message)")
+            log.write(.servingNotReloaded, "the certificate and the users were not reloaded: \(error.message)")
             return
         }
         ServeProcess.warnOfEnd(read, serve, log)
         if let access, let users = read.users, users != files.users {
             access.use(users)
-            log.write(.servingReloaded, "those who may look were read again: \(users.count)")
+            log.write(.servingReloaded, "users reloaded: \(users.count)")
         }
         if read.identity != files.identity { show(read.identity) }
         files = read
@@ -48,9 +48,9 @@ final class ServeReload {
     private func readNames() {
         do throws(ExitFailure) {
             server.names = try ConfigurationFile.loadWithNames(path, isReplay: false).beacons
-            log.write(.servingReloaded, "the names of beacons were read again: \(server.names.count)")
+            log.write(.servingReloaded, "names of beacons reloaded: \(server.names.count)")
         } catch {
-            log.write(.servingNotReloaded, "the names of beacons stay as they were: \(error.message)")
+            log.write(.servingNotReloaded, "the names of beacons were not reloaded: \(error.message)")
         }
     }
 
@@ -59,9 +59,9 @@ final class ServeReload {
         settings.identity = identity
         do throws(Errno) {
             try server.listen(Self.copy(listener), settings, access)
-            log.write(.servingReloaded, "the certificate was read again; connections begin anew")
+            log.write(.servingReloaded, "certificate reloaded; existing connections were closed")
         } catch {
-            log.write(.servingNotReloaded, "the certificate stays as it was: \(error)")
+            log.write(.servingNotReloaded, "the certificate was not reloaded: \(error)")
         }
     }
 

@@ -71,7 +71,7 @@ struct Snapshot {
         }
         if missed > 0 { warnings.append("\(PlainText.count(missed, "line is", "lines are")) missing in the files.") }
         if damaged > 0 {
-            warnings.append("\(PlainText.count(damaged, "line is", "lines are")) damaged and left out.")
+            warnings.append("\(PlainText.count(damaged, "line is", "lines are")) damaged and skipped.")
         }
         return warnings
     }

@@ -104,7 +104,7 @@ final class SnapshotRenderer {
             return promise.fulfil(
                 .problem(
                     HTTPProblem(
-                        503, "too many clients wait for a page already", hint: "try again in 5 s", retryAfter: 5)))
+                        503, "too many clients are waiting for a page", hint: "try again in 5 s", retryAfter: 5)))
         }
         let waiter = Waiter(path: path, promise: promise)
         promise.abandoned = { [weak self, unowned promise] in

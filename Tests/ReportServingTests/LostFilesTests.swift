@@ -12,7 +12,7 @@ import Testing
         "/api/v1/changes",
     ]
     private static let hint =
-        "check that the folder is there, and that the server can read it; then it continues by itself"
+        "check that the folder exists and that the server can read it; the server then continues automatically"
 
     /// A world whose folder `a/events` has a beacon that is present.
     private static func world() throws -> ServedWorld {
@@ -137,7 +137,7 @@ import Testing
         try await world.turn(until: "it is noticed") { world.served.following.state.counts.sequence == 0 }
         let answer = try await world.ask("/api/v1/present")
         #expect(answer.head.hasPrefix("HTTP/1.1 503 "))
-        #expect(answer.body.hasPrefix("{\"error\":\"no line stands in \(world.directory) yet\",\"hint\":"))
+        #expect(answer.body.hasPrefix("{\"error\":\"\(world.directory) contains no lines yet\",\"hint\":"))
     }
 
     @Test(arguments: ["a FIFO", "a folder", "a link"])

@@ -91,14 +91,14 @@ import Testing
     @Test(arguments: [
         ("/api/v1/visits?limit=0", "\"limit is “0”\",\"hint\":\"expected a number from 1 to 10000\""),
         ("/api/v1/visits?limit=10001", "from 1 to 10000"), ("/api/v1/visits?limit=x", "limit is “x”"),
-        ("/api/v1/visits?after=17", "\"after is “17”\",\"hint\":\"expected what `next` of the page before has\""),
+        ("/api/v1/visits?after=17", "\"after is “17”\",\"hint\":\"expected the value of `next` in the previous page\""),
         ("/api/v1/visits?after=0-00000000", "after is"),
         ("/api/v1/visits?after=1-+0000000", "after is"), ("/visits?limit=2001", "from 1 to 2000"),
-        ("/visits?after=-1", "expected how many visits are before the page"),
+        ("/visits?after=-1", "expected the number of visits before the page"),
         ("/api/v1/events?limit=-1", "limit is “-1”"),
         (
             "/api/v1/events?limit=1&after=yard:3",
-            "\"after is “yard:3”\",\"hint\":\"expected g: and the number of a line\""
+            "\"after is “yard:3”\",\"hint\":\"expected g:NUMBER, with the sequence number of a line\""
         ),
     ])
     func `a page that can't be is refused in words`(_ path: String, _ words: String) async throws {
@@ -128,7 +128,7 @@ import Testing
             // The timeline is of the whole range.
             #expect(body.contains("21 visits of 4 beacons"))
             told += page
-            guard let link = body.firstMatch(of: #/<a href="(?<path>[^"]+)" rel="next">The next (?<count>[0-9]+)</a>/#)
+            guard let link = body.firstMatch(of: #/<a href="(?<path>[^"]+)" rel="next">Next (?<count>[0-9]+)</a>/#)
             else { break }
             #expect(Int(link.output.count) == min(6, 21 - told.count))
             path = String(link.output.path).replacing("&amp;", with: "&")

@@ -28,49 +28,50 @@ import Testing
             "visits?=1", 400, "a parameter has no name",
             "the parameters are \(stays), format, limit and after"
         ),
-        ("visits?from=2026-11-21&from=2026-11-22", 400, "from is given more than once", "write it once"),
+        ("visits?from=2026-11-21&from=2026-11-22", 400, "from is given more than once", "give it once"),
         (
             "visits?from=yesterday", 400, "from is “yesterday”",
             "expected a date such as 2026-11-21 or 2026-11-21T09:00, with an offset from UTC (+01:00) if needed"
         ),
         (
             "visits?to=2026-11-21&from=2026-11-22", 400, "from is “2026-11-22”, which is not before to, “2026-11-21”",
-            "exchange them, or give a later to"
+            "swap them, or use a later to"
         ),
         ("visits?format=xml", 400, "format is “xml”", "expected csv or json"),
         (
-            "visits?format=csv&limit=10", 400, "limit and after are for pages of JSON",
-            "leave them out: CSV is always whole"
+            "visits?format=csv&limit=10", 400, "limit and after apply only to JSON",
+            "remove them: CSV is always complete"
         ),
         ("occupancy?every=3", 400, "every is “3”", "expected whole seconds from 1m to 1d, such as 15m or 1h"),
         ("occupancy?every=1500ms", 400, "every is “1500ms”", "expected whole seconds from 1m to 1d, such as 15m or 1h"),
         ("occupancy?by=all", 400, "by is “all”", "expected condition, group or gateway"),
         (
-            "occupancy?by=group", 400, "by is group, and no beacon of the configuration has a group",
+            "occupancy?by=group", 400, "by is group, but no beacon of the configuration has a group",
             "give beacons a group"
         ),
         (
             "events?types=visit,stay", 400, "types is “visit,stay”",
-            "expected some of event,visit,condition,adapter,clock,gateway,ranging,evidence,erased, with commas between them"
+            "expected one or more of event,visit,condition,adapter,clock,gateway,ranging,evidence,erased, separated by commas"
         ),
         (
-            "events?limit=1&lastEventID=g:1", 400, "limit and after are for pages, and lastEventID is for the stream",
-            "write after=GATEWAY:NUMBER"
+            "events?limit=1&lastEventID=g:1", 400,
+            "limit and after apply to pages, and lastEventID applies to the stream",
+            "use after=GATEWAY:NUMBER"
         ),
         (
             "explain", 400, "event is missing",
-            "write event=17 for line 17, or event=NAME for the last event of a condition or beacon"
+            "use event=17 for line 17, or event=NAME for the last event of a condition or beacon"
         ),
-        ("explain?event=", 400, "event is empty", "write the number of a line, or a condition or beacon"),
+        ("explain?event=", 400, "event is empty", "expected the number of a line, or a condition or beacon"),
         (
             "explain?event=999", 404, "no line has the number 999 in FOLDER",
-            "/visits and /gateways show what the files have"
+            "/visits and /gateways show the data in the files"
         ),
-        ("visits?condition=stafff", 404, "no line names the condition “stafff”", "is “staff” meant?"),
+        ("visits?condition=stafff", 404, "no line contains the condition “stafff”", "did you mean “staff”?"),
         ("status", 503, "no gateway answers at FOLDER/none.sock", "start one with `beacon-gateway run`"),
         (
-            "sightings", 404, "there is nothing at /api/v1/sightings",
-            "pages start at /, and answers for programs at /api/v1/present"
+            "sightings", 404, "unknown path /api/v1/sightings",
+            "pages start at /, and the API starts at /api/v1/present"
         ),
     ])
     func `the interface answers with the error and a hint as JSON`(
@@ -114,8 +115,8 @@ import Testing
         for (path, error, hint) in [
             ("/occupancy?every=3&by=%3Cb%3E", "every is “3”", "expected whole seconds from 1m to 1d"),
             ("/visits?from=2026-02-30", "from is “2026-02-30”", "2026-02 has 28 days"),
-            ("/visits?condition=%3Cb%3Ex", "no line names the condition “&lt;b&gt;x”", "&lt;b&gt;&amp;"),
-            ("/nothing?%3Cb%3E", "there is nothing at /nothing", "pages start at /"),
+            ("/visits?condition=%3Cb%3Ex", "no line contains the condition “&lt;b&gt;x”", "&lt;b&gt;&amp;"),
+            ("/nothing?%3Cb%3E", "unknown path /nothing", "pages start at /"),
             ("/gateways?%3Cb%3E", "&lt;b&gt; is not a parameter of /gateways", "/gateways has no parameters"),
         ] {
             let page = try await world.get(path)
@@ -162,7 +163,8 @@ import Testing
             #expect(answer.head.hasPrefix("HTTP/1.1 400 "), "\(path)")
             #expect(
                 answer.body
-                    == Self.json("the address has a control character, or a NUL character (%00)", "write it without"),
+                    == Self.json(
+                        "the address has a control character, or a NUL character (%00)", "remove this character"),
                 "\(path)")
         }
     }
@@ -172,7 +174,9 @@ import Testing
         let world = try ReportsTests.world()
         let answer = try await world.get("/api/v1/events?lastEventID=\(id)")
         #expect(answer.head.hasPrefix("HTTP/1.1 400 "))
-        #expect(answer.body.hasSuffix("\"hint\":\"expected g: and the number of a line\"}\n"), "\(answer.body)")
+        #expect(
+            answer.body.hasSuffix("\"hint\":\"expected g:NUMBER, with the sequence number of a line\"}\n"),
+            "\(answer.body)")
     }
 
     @Test func `what is refused before it is read has the form of its path too`() async throws {
@@ -181,10 +185,10 @@ import Testing
         for (path, text) in [
             (
                 "/api/v1/present",
-                Self.json("only the methods GET and HEAD are answered", "send GET; nothing can be changed here")
+                Self.json("only the methods GET and HEAD are supported", "send GET; this server is read-only")
             ),
-            ("/", "<strong>only the methods GET and HEAD are answered</strong>"),
-            ("/metrics", "only the methods GET and HEAD are answered\nsend GET; nothing can be changed here\n"),
+            ("/", "<strong>only the methods GET and HEAD are supported</strong>"),
+            ("/metrics", "only the methods GET and HEAD are supported\nsend GET; this server is read-only\n"),
         ] {
             let peer = try Peer(world.port)
             peer.send("PUT \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -221,23 +225,24 @@ import Testing
             "Error: --by is x; expected condition\nUsage: beacon-gateway occupancy\n  See 'beacon-gateway occupancy --help'\n",
             400, "by is x", "expected condition"
         ),
-        (65, "--beacon Ad matches Ada\nno line names “Ada”; none\n", 404, "no line names “Ada”", "none"),
+        (65, "--beacon Ad matches Ada\nno line contains “Ada”; none\n", 404, "no line contains “Ada”", "none"),
         (
-            65, "nothing is known of the time from 1999-01-01 00:00:00; the files tell of 2026\n", 404,
-            "nothing is known of the time from 1999-01-01 00:00:00", "the files tell of 2026"
+            65, "there is no data for the time from 1999-01-01 00:00:00; the files cover 2026\n", 404,
+            "there is no data for the time from 1999-01-01 00:00:00", "the files cover 2026"
         ),
         (
-            65, "no line names the condition “a; --from b”; the files name --to x\n", 404,
-            "no line names the condition “a; --from b”", "the files name to x"
+            65, "no line contains the condition “a; --from b”; the files contain --to x\n", 404,
+            "no line contains the condition “a; --from b”", "the files contain to x"
         ),
         (
-            64, "that would be too many; ask for longer ones with --every, or for less time with --from and --to\n",
+            64, "that would be too many; use longer intervals with --every, or a shorter time with --from and --to\n",
             400,
-            "that would be too many", "ask for longer ones with every, or for less time with from and to"
+            "that would be too many", "use longer intervals with every, or a shorter time with from and to"
         ),
         (
-            64, "--beacon is x; a name of the configuration's beacons, which has none (--config FILE)\n", 400,
-            "beacon is x", "a name of the configuration's beacons, which has none"
+            64, "--beacon is x; or the name of a beacon in the configuration, which has no names (--config FILE)\n",
+            400,
+            "beacon is x", "or the name of a beacon in the configuration, which has no names"
         ),
         (
             66, "/a can't be read: No such file or directory\n", 503, "/a can't be read: No such file or directory",
@@ -246,11 +251,11 @@ import Testing
         (69, "beacon-gateway: gone\n", 503, "gone", "try again later"),
         (
             78, "a.yaml:1: wrong\na.yaml:2: wrong\n", 500, "the configuration has errors",
-            "`beacon-gateway check` and `beacon-gateway doctor` show what is wrong on this machine"
+            "`beacon-gateway check` and `beacon-gateway doctor` show the problems of this machine"
         ),
         (
-            137, "", 500, "the report was not made (exit status 137)",
-            "`beacon-gateway check` and `beacon-gateway doctor` show what is wrong on this machine"
+            137, "", 500, "the report failed (exit status 137)",
+            "`beacon-gateway check` and `beacon-gateway doctor` show the problems of this machine"
         ),
     ])
     func `the last line of a command is the error, and what follows a semicolon the hint`(

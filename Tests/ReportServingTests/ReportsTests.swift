@@ -41,8 +41,9 @@ import Testing
                 + "output: {directory: \(world.scratch.url.path)}\n")
         try world.live(40)
         let page = try await world.get("/visits").body
-        #expect(page.contains("<td>here</td>") == isAlive && page.contains(", here</td></tr>") == isAlive, "\(page)")
-        #expect(page.contains(", not known since</td>") != isAlive)
+        #expect(
+            page.contains("<td>present</td>") == isAlive && page.contains(", present</td></tr>") == isAlive, "\(page)")
+        #expect(page.contains(", unknown since then</td>") != isAlive)
         let visits = try await PresentTests.objects(world.get("/api/v1/visits").body)
         #expect((visits.first?["notKnownSince"] == nil) == isAlive && visits.first?["end"] as? String == "open")
     }
@@ -116,11 +117,11 @@ import Testing
     @Test func `whose mistake it is, and what is not there, is said as the command says it`() async throws {
         let world = try Self.world()
         let near = try await world.get("/api/v1/visits?condition=stafff")
-        #expect(near.head.hasPrefix("HTTP/1.1 404") && near.body.contains("is “staff” meant?"), "\(near)")
+        #expect(near.head.hasPrefix("HTTP/1.1 404") && near.body.contains("did you mean “staff”?"), "\(near)")
         let reversed = try await world.get("/api/v1/visits?from=2026-11-22&to=2026-11-21")
         #expect(reversed.head.hasPrefix("HTTP/1.1 400"), "\(reversed)")
         let page = try await world.get("/visits?from=1999-01-01&to=1999-01-02")
-        #expect(page.head.hasPrefix("HTTP/1.1 404") && page.body.contains("nothing is known of the time"), "\(page)")
+        #expect(page.head.hasPrefix("HTTP/1.1 404") && page.body.contains("there is no data for the time"), "\(page)")
         #expect(page.body.contains("value=\"1999-01-01\""))
         let invalid = try await world.get("/api/v1/visits?to=2026-09-31")
         #expect(
@@ -219,7 +220,7 @@ import Testing
         #expect(
             problem
                 == HTTPProblem(
-                    504, "the report was not ready after 60 s", hint: "ask for a shorter time: from, to"))
+                    504, "the report was not complete after 60 s", hint: "request a shorter time (from, to)"))
     }
 
     @Test func `an array of lines is one, wherever the pieces end`() throws {

@@ -77,13 +77,13 @@ import Testing
         _ = try scratch.write("key.pem", try contents(of: second.key))
         _ = try scratch.write("users", Self.bob)
         process.signal(SIGHUP)
-        try await until("connections begin anew")
+        try await until("existing connections were closed")
         #expect(try fetch("bob:correct horse", trusting: second.certificate) == "200")
         #expect(try fetch("ada:correct horse", trusting: second.certificate) == "401")
 
         _ = try scratch.write("key.pem", try contents(of: first.key))
         process.signal(SIGHUP)
-        try await until("stay as they were: \(key) (serve.tls.key_file) can't be used: it is not the key")
+        try await until("were not reloaded: \(key) (serve.tls.key_file) can't be used: it is not the key")
         #expect(try fetch("bob:correct horse", trusting: second.certificate) == "200")
     }
 

@@ -122,6 +122,6 @@ import Testing
         let configuration = try scratch.write("gateway.yaml", Self.conditions + "serve: {port: \(taken.port)}\n")
         let ending = try Gateway.run("serve", "--config", configuration)
         #expect(ending.status == 69)
-        #expect(ending.errors.contains("port \(taken.port) already"), "\(ending.errors)")
+        #expect(ending.errors.contains("port \(taken.port): another program uses it"), "\(ending.errors)")
     }
 }

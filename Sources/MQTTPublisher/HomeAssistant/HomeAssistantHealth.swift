@@ -31,26 +31,26 @@ struct HomeAssistantHealth: Sendable {
     /// All of them; by their places it is kept which of them the broker lacks, so new ones come last.
     static let all: [HomeAssistantHealth] = [
         HomeAssistantHealth(
-            component: "binary_sensor", id: "listening", name: "Listening", extra: [("device_class", "\"running\"")],
+            component: "binary_sensor", id: "listening", name: "Scanning", extra: [("device_class", "\"running\"")],
             expression: "'ON' if value_json.state == 'listening' else 'OFF'"),
         HomeAssistantHealth(
-            component: "sensor", id: "adapters", name: "Adapters listening",
+            component: "sensor", id: "adapters", name: "Adapters scanning",
             extra: [("state_class", "\"measurement\"")],
             expression:
                 "value_json.adapters | default([]) | selectattr('state', 'eq', 'listening') | list | length"),
         problem("storage", "Storage", flag: "persistenceUnavailable"),
         problem("clock", "Clock", flag: "clockUnsynchronized"),
-        problem("hearing", "Hearing", flag: "accuracyLimited"),
+        problem("hearing", "Reception", flag: "accuracyLimited"),
         HomeAssistantHealth(
-            component: "sensor", id: "waiting", name: "Events waiting for the disk",
+            component: "sensor", id: "waiting", name: "Lines waiting for the disk",
             extra: [("state_class", "\"measurement\"")],
             expression: "value_json.output.sequence - value_json.output.durableSequence"),
         HomeAssistantHealth(
-            component: "sensor", id: "backlog", name: "Events waiting for the broker",
+            component: "sensor", id: "backlog", name: "Lines waiting for the broker",
             extra: [("state_class", "\"measurement\"")],
             expression: "(value_json.mqtt | default({})).backlog | default('None')"),
         HomeAssistantHealth(
-            component: "sensor", id: "dropped", name: "Events lost", extra: [("state_class", "\"total_increasing\"")],
+            component: "sensor", id: "dropped", name: "Lines lost", extra: [("state_class", "\"total_increasing\"")],
             expression: "value_json.output.dropped"),
         HomeAssistantHealth(
             component: "sensor", id: "started", name: "Last restart", extra: [("device_class", "\"timestamp\"")],
@@ -76,9 +76,9 @@ struct HomeAssistantHealth: Sendable {
             expression:
                 "('ON' if value_json.mqtt.trouble is defined or value_json.mqtt.localTrouble is defined else 'OFF') "
                 + "if value_json.mqtt is defined else 'None'"),
-        broker("shipped", "Last event at the broker", "shipped"),
-        broker("missed", "Events gone before they were shipped", "missed"),
-        broker("refusals", "Messages that the broker refused", "refusals"),
+        broker("shipped", "Last published line", "shipped"),
+        broker("missed", "Lines deleted before publishing", "missed"),
+        broker("refusals", "Messages rejected by the broker", "refusals"),
         broker("connections", "Connections to the broker", "connections"),
     ]
 }

@@ -84,7 +84,7 @@ package final class BasicAccess {
             counters.turnedAway += 1
             return .problem(
                 HTTPProblem(
-                    503, "too many logins wait already", hint: "try again in \(Self.waitingMax) s",
+                    503, "too many logins are waiting", hint: "try again in \(Self.waitingMax) s",
                     retryAfter: Self.waitingMax))
         }
         let promise = HTTPPromise()
@@ -132,5 +132,5 @@ package final class BasicAccess {
 
     private static let refusal = HTTPProblem(
         401, "a name and a password are required",
-        hint: "log in with a name of serve.users_file, and its password")
+        hint: "log in with a user name from serve.users_file and its password")
 }

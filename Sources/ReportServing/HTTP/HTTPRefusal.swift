@@ -30,18 +30,18 @@ extension HTTPServerSettings {
         let (method, headers) = (head.method, head.headers)
         guard head.isStrict else {
             return HTTPProblem(
-                400, "the head of the request is not as RFC 9112 requires",
-                hint: "end its lines with CR LF, and write no white space before a colon")
+                400, "the header of the request does not conform to RFC 9112",
+                hint: "end its lines with CR LF, and do not write white space before a colon")
         }
         guard !head.hasControl else {
             return HTTPProblem(
-                400, "the address has a control character, or a NUL character (%00)", hint: "write it without")
+                400, "the address has a control character, or a NUL character (%00)", hint: "remove this character")
         }
         guard !head.isQueryLong else {
             return HTTPProblem(
                 414, "the query is too long",
-                hint: "a query has at most \(cmicrohttpd_query_max) members, and \(cmicrohttpd_query_bytes_max) bytes "
-                    + "with 64 for each of them")
+                hint: "send at most \(cmicrohttpd_query_max) members and \(cmicrohttpd_query_bytes_max) bytes, "
+                    + "counting 64 bytes more for each member")
         }
         guard !headers.isTooMany else {
             return HTTPProblem(431, "the request has too many headers", hint: "send at most 100")
@@ -49,27 +49,28 @@ extension HTTPServerSettings {
         let named = headers["host"]
         guard named.count == 1 else {
             return HTTPProblem(
-                400, "the request has \(named.count) Host headers", hint: "send one, with the name of this server")
+                400, "the request has \(named.count) Host headers",
+                hint: "send one Host header, with the name of this server")
         }
         guard hosts.allows(host: named[0]) else {
             return HTTPProblem(
-                421, "this server does not have the name that the request has",
-                hint: "use its address or localhost, or set serve.host_name to the name")
+                421, "unknown host name",
+                hint: "use an IP address or localhost, or set serve.host_name to this name")
         }
         for origin in headers["origin"] where !hosts.allows(origin: origin, host: named[0]) {
             return HTTPProblem(
-                403, "pages of other servers must not send requests to this one", hint: "open a page of this server")
+                403, "the request comes from a page of another server", hint: "open a page of this server")
         }
         guard method == "GET" || method == "HEAD" else {
             return HTTPProblem(
-                405, "only the methods GET and HEAD are answered", hint: "send GET; nothing can be changed here")
+                405, "only the methods GET and HEAD are supported", hint: "send GET; this server is read-only")
         }
         let length = headers["content-length"]
         guard length.allSatisfy({ $0 == "0" }), headers["transfer-encoding"].isEmpty else {
             return HTTPProblem(413, "the request has a body", hint: "send it without a body")
         }
         guard headers["expect"].isEmpty else {
-            return HTTPProblem(417, "the request has the header Expect", hint: "send it without that header")
+            return HTTPProblem(417, "the request has the header Expect", hint: "send it without this header")
         }
         return nil
     }

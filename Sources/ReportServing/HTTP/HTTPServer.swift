@@ -193,7 +193,7 @@ package import SystemPackage
                 }
             } else if let deadline = entry.deadline, deadline <= now {
                 if let promise = entry.promise {
-                    promise.fulfil(.problem(HTTPProblem(504, "the answer took too long", hint: "ask for less")))
+                    promise.fulfil(.problem(HTTPProblem(504, "the response took too long", hint: "request less data")))
                     promise.abandoned()
                 } else {
                     drop(connection)
@@ -317,7 +317,7 @@ package import SystemPackage
                 guard bodies.add(response.body, to: entry.address) else {
                     counters.bodiesRefused += 1
                     let problem = HTTPProblem(
-                        503, "too many bytes are being sent to other clients already", hint: "try again in 5 s",
+                        503, "too many bytes are being sent to other clients", hint: "try again in 5 s",
                         retryAfter: 5)
                     return unsafe send(.problem(problem), to: path, on: connection)
                 }
@@ -377,7 +377,7 @@ package import SystemPackage
         guard connections.values.count(where: { $0.stream?.isOver == false }) < settings.streamsMax else {
             stream.forget()
             let problem = HTTPProblem(
-                503, "too many clients read the events already", hint: "try again in 10 s", retryAfter: 10)
+                503, "too many clients are reading events", hint: "try again in 10 s", retryAfter: 10)
             return unsafe send(.problem(problem), to: path, on: connection)
         }
         unsafe stream.connection = connection

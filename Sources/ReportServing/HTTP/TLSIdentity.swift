@@ -37,7 +37,7 @@ package struct TLSIdentity: Sendable, Hashable {
         guard result != GNUTLS_E_CERTIFICATE_KEY_MISMATCH else {
             throw .key("it is not the key of the certificate")
         }
-        throw .certificate("it can't be used with its key: \(words)")
+        throw .certificate("the certificate can't be used with its key: \(words)")
     }
 
     /// Starts a daemon that shows itself so, or speaks HTTP as it is; it has read both files' text by its return.

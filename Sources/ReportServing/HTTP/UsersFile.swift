@@ -23,7 +23,7 @@ package struct UsersFile: Sendable, Hashable {
     /// Reads the octets of a file; lines that are empty or begin with `#` say nothing.
     package init(_ octets: [UInt8]) throws(Mistake) {
         guard let text = String(validating: octets, as: UTF8.self), !octets.contains(0) else {
-            throw Mistake(line: 0, words: "it is no text (UTF-8)")
+            throw Mistake(line: 0, words: "the file is not UTF-8 text")
         }
         var hashes: [String: String] = [:]
         // "\r\n" is one character of Swift's.
@@ -32,16 +32,17 @@ package struct UsersFile: Sendable, Hashable {
             func mistake(_ words: String) -> Mistake { Mistake(line: index + 1, words: words) }
             let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2, !parts[0].isEmpty else {
-                throw mistake("expected NAME:HASH, with a hash that `mkpasswd -m yescrypt` makes")
+                throw mistake("expected NAME:HASH, with a hash from `mkpasswd -m yescrypt`")
             }
             let (name, hash) = (String(parts[0]), String(parts[1]))
             guard hash.utf8.count <= Self.hashOctetsMax, Self.kinds.contains(where: { hash.hasPrefix($0) }) else {
-                throw mistake("the hash of \(name) is none that withstands guessing; `mkpasswd -m yescrypt` makes one")
+                throw mistake(
+                    "the hash of \(name) is weak or of an unknown kind; create one with `mkpasswd -m yescrypt`")
             }
-            guard hashes.updateValue(hash, forKey: name) == nil else { throw mistake("\(name) stands there twice") }
-            guard hashes.count <= Self.usersMax else { throw mistake("more than \(Self.usersMax) users") }
+            guard hashes.updateValue(hash, forKey: name) == nil else { throw mistake("\(name) is listed twice") }
+            guard hashes.count <= Self.usersMax else { throw mistake("expected at most \(Self.usersMax) users") }
         }
-        guard !hashes.isEmpty else { throw Mistake(line: 0, words: "nobody stands in it: nobody could look") }
+        guard !hashes.isEmpty else { throw Mistake(line: 0, words: "the file has no users, so all logins would fail") }
         self.hashes = hashes
         dearest = hashes.values.sorted().max { Self.cost(of: $0) < Self.cost(of: $1) } ?? ""
     }

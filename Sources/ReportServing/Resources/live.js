@@ -17,10 +17,10 @@
       const main = page.querySelector("main");
       if (main) document.querySelector("main").replaceWith(main);
       local();
-      say(isLive ? "It changes by itself." : "The connection is lost: this is how it was.");
+      say(isLive ? "This page updates automatically." : "The connection is lost. This page shows the last known state.");
     } catch (problem) {
-      say(/^\d+$/.test(problem.message) ? "The server has an error (" + problem.message + "): this is how it was."
-        : "The server does not answer: this is how it was.");
+      say(/^\d+$/.test(problem.message) ? "The server has an error (" + problem.message + "). This page shows the last known state."
+        : "The server does not respond. This page shows the last known state.");
       // A login is not tried again: the browser would ask for it each time.
       if (problem.message !== "401") retry = setTimeout(load, 5000 + 5000 * Math.random());
     }
@@ -30,7 +30,7 @@
   const changes = new EventSource("/api/v1/changes");
   changes.onopen = () => { isLive = true; load(); };
   changes.onmessage = load;
-  changes.onerror = () => { isLive = false; say("The connection is lost: this is how it was."); };
+  changes.onerror = () => { isLive = false; say("The connection is lost. This page shows the last known state."); };
   setInterval(load, 60000);
   local();
 })();

@@ -19,10 +19,10 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", 0, "nobody"), ("# nobody\n", 0, "nobody"), ("ada\n", 1, "NAME:HASH"), ("\n:$5$a$b", 2, "NAME:HASH"),
+        ("", 0, "no users"), ("# nobody\n", 0, "no users"), ("ada\n", 1, "NAME:HASH"), ("\n:$5$a$b", 2, "NAME:HASH"),
         ("ada:secret\n", 1, "mkpasswd"), ("ada:\n", 1, "mkpasswd"), ("ada:abJnggxhB/yWI\n", 1, "mkpasswd"),
         ("ada:$1$a$b\n", 1, "mkpasswd"), ("ada:$apr1$a$b\n", 1, "mkpasswd"),
-        ("ada:$5$a$b\nada:$5$c$d\n", 2, "twice"), ("ada:$5$a\u{0}\n", 0, "no text"),
+        ("ada:$5$a$b\nada:$5$c$d\n", 2, "twice"), ("ada:$5$a\u{0}\n", 0, "not UTF-8 text"),
     ])
     func `a mistake is said with its line`(_ text: String, _ line: Int, _ words: String) throws {
         let mistake = try #require(self.mistake(text))
