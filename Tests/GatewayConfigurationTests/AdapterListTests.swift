@@ -17,7 +17,7 @@ import Testing
     @Test func `the same address in other letters is the same adapter`() {
         #expect(
             mistakes(file("scanner: {adapters: [00:1a:7d:da:71:13, 00:1A:7D:DA:71:13]}")) == [
-                "g.yaml:1:41: scanner.adapters names 00:1A:7D:DA:71:13 twice; take one out"
+                "g.yaml:1:41: scanner.adapters has 00:1A:7D:DA:71:13 twice; remove one"
             ])
     }
 

@@ -52,17 +52,17 @@ import Testing
             found == [
                 "g.yaml:2:5: this beacon has no major; add it",
                 "g.yaml:2:5: this beacon has no uuid; "
-                    + "add it: the conditions have 2 of them, so none goes without saying",
+                    + "add it: the conditions have 2 different UUIDs, so there is no default",
                 "g.yaml:3:5: this beacon has no uuid; "
-                    + "add it: the conditions have 2 of them, so none goes without saying",
+                    + "add it: the conditions have 2 different UUIDs, so there is no default",
                 "g.yaml:3:23: beacons.minor is 70000; expected 0…65535",
                 "g.yaml:4:12: beacons.uuid is 77; expected 32 hexadecimal digits, such as "
-                    + "F7826DA6-4FA2-4E98-8024-BC5B71E0893E; these are 2",
-                "g.yaml:4:42: beacons.name is “”; expected 1 to 128 octets without control characters",
+                    + "F7826DA6-4FA2-4E98-8024-BC5B71E0893E; found 2",
+                "g.yaml:4:42: beacons.name is “”; expected 1 to 128 bytes without control characters",
                 "g.yaml:4:46: the key colour in beacons is unknown; expected uuid, major, minor, name or group",
                 "g.yaml:5:5: this beacon has no uuid; "
-                    + "add it: the conditions have 2 of them, so none goes without saying",
-                "g.yaml:5:38: beacons.file can't stand here; it stands in the place of the list",
+                    + "add it: the conditions have 2 different UUIDs, so there is no default",
+                "g.yaml:5:38: beacons.file is not allowed here; it replaces the list",
                 "g.yaml:6:5: an entry of beacons is a single value; expected a map, key: value",
             ])
     }
@@ -77,7 +77,7 @@ import Testing
                       - {major: 1, minor: 18, name: Ada}
                       - {major: 1, minor: 17, name: Bob}
                     """))
-                == ["g.yaml:4:5: this beacon has a name at line 2 already; take one out"])
+                == ["g.yaml:4:5: this beacon already has a name at line 2; remove one"])
     }
 
     @Test func `what is neither a list nor a file is a mistake`() {
@@ -88,12 +88,12 @@ import Testing
                 ])
         #expect(
             mistakes(file("beacons: {name: Ada}")) == [
-                "g.yaml:1:10: beacons is a map without file; add file: and its path, or make it a list",
-                "g.yaml:1:11: beacons.name can't stand here; make a list of it: - {name: …}",
+                "g.yaml:1:10: beacons is a map without file; add file: and its path, or write a list",
+                "g.yaml:1:11: beacons.name is not allowed here; write a list: - {name: …}",
             ])
         #expect(
             mistakes(file("beacons: {file: \"\"}")) == [
-                "g.yaml:1:17: beacons.file is “”; expected a path of at most 4095 octets, such as "
+                "g.yaml:1:17: beacons.file is “”; expected a path of at most 4095 bytes, such as "
                     + "/etc/beacon-gateway/beacons.csv"
             ])
     }
@@ -107,8 +107,8 @@ import Testing
                 """))
         #expect(
             made.warnings.map(\.description) == [
-                "g.yaml:2:10: 2 beacons have names, and max_beacons is 1; "
-                    + "if all are present, some are not followed; raise max_beacons"
+                "g.yaml:2:10: 2 beacons have names, but max_beacons is 1; "
+                    + "if all are present, some are not tracked; raise max_beacons"
             ])
         var other = try configuration(file("monitor: {max_beacons: 1, per_beacon: true}\nbeacons: {file: b.csv}"))
         try other.readBeacons(Array("major,minor,name\n1,1,a\n1,2,b".utf8), file: "b.csv")
@@ -169,21 +169,21 @@ import Testing
 
     @Test(arguments: [
         ("refuse", "all sightings are refused, so it is never satisfied"),
-        ("ignore", "no beacon has events and visits of its own"),
+        ("ignore", "no beacon has its own events and visits"),
     ])
     func `a condition for named beacons that no named beacon matches is a warning`(policy: String, effect: String)
         throws
     {
         func condition(_ rest: String) -> String { "- {identifier: a, \(Self.uuid), unnamed: \(policy)\(rest)}" }
         let warning =
-            "g.yaml:3:3: unnamed is \(policy) for the condition a, and no beacon with a name matches it; \(effect); "
-            + "name the beacons under beacons, or set unnamed: track"
+            "g.yaml:3:3: unnamed is \(policy) for the condition a, but no beacon with a name matches it; \(effect); "
+            + "add names under beacons, or set unnamed: track"
         #expect(try warnings("", condition(", per_beacon: true")) == [warning])
         #expect(try warnings(Self.ada, condition(", per_beacon: true, major: 2")).last == warning)
         #expect(try warnings(Self.ada, condition(", per_beacon: true, major: 1, minor: 2")) == [])
         #expect(
             try warnings("", condition("")) == [
-                "g.yaml:3:3: unnamed is \(policy), and no condition with it has per_beacon; "
+                "g.yaml:3:3: unnamed is \(policy), but no condition with it has per_beacon; "
                     + "it has no effect there; set per_beacon: true, or remove it"
             ])
         // Names in a file are known when it has been read.
@@ -235,7 +235,7 @@ import Testing
                 == ["g.yaml:5:16: conditions.strangers is deny; expected track, ignore or refuse"])
         #expect(
             mistakes(condition("unnamed: track\nstrangers: track"))
-                == ["g.yaml:6:5: conditions.unnamed stands twice; the first is at line 5; take one out"])
+                == ["g.yaml:6:5: conditions.unnamed occurs twice; the first is at line 5; remove one"])
         // Only the present name is suggested.
         #expect(
             mistakes(condition("stranger: track")).allSatisfy { !$0.contains("strangers") }
@@ -258,6 +258,6 @@ import Testing
                 == ["g.yaml:1:28: monitor.max_new_beacons is 1000001; expected 0…1000000"])
         #expect(
             mistakes(condition("max_new_beacons: 1"))
-                == ["g.yaml:5:5: conditions.max_new_beacons can't stand here; it belongs to the monitor alone"])
+                == ["g.yaml:5:5: conditions.max_new_beacons is not allowed here; it is only a setting of the monitor"])
     }
 }

@@ -80,15 +80,15 @@ import Testing
         #expect(
             try problems(text) == [
                 "beacons.csv:3:40: minor is 70000; expected 0…65535",
-                "beacons.csv:4:1: uuid is xyz; expected 32 hexadecimal digits, such as \(Self.uuid); these are 0",
-                "beacons.csv:4:10: name is empty; expected 1 to 128 octets without control characters",
-                "beacons.csv:5:1: this beacon has a name at line 2 already; take one out",
+                "beacons.csv:4:1: uuid is xyz; expected 32 hexadecimal digits, such as \(Self.uuid); found 0",
+                "beacons.csv:4:10: name is empty; expected 1 to 128 bytes without control characters",
+                "beacons.csv:5:1: this beacon already has a name at line 2; remove one",
                 "beacons.csv:6:1: minor is missing; add it; the row is too short",
                 "beacons.csv:6:1: name is missing; add it; the row is too short",
                 "beacons.csv:7:38: major is empty; expected 0…65535, a whole number in decimal digits",
-                "beacons.csv:8:48: something stands behind a closing quotation mark; quote the whole field",
+                "beacons.csv:8:48: unexpected text after a closing quotation mark; quote the whole field",
                 "beacons.csv:9:43: name is “\(String(repeating: "ä", count: 48))…”; "
-                    + "expected 1 to 128 octets without control characters",
+                    + "expected 1 to 128 bytes without control characters",
             ])
     }
 
@@ -96,13 +96,13 @@ import Testing
         #expect(
             try problems("major,minor,name,note\n1,1,a,\"x\ny\"\n1,2,\"b\nc\",\n1,x,d,")
                 == [
-                    "beacons.csv:4:6: row 3: name is “b⟨U+000A⟩c”; expected 1 to 128 octets without control characters",
+                    "beacons.csv:4:6: row 3: name is “b⟨U+000A⟩c”; expected 1 to 128 bytes without control characters",
                     "beacons.csv:6:3: row 4: minor is x; expected 0…65535, a whole number in decimal digits",
                 ])
     }
 
     @Test func `a file without its heading, an empty one, and a mark that is never closed`() throws {
-        let hint = "the first row names the columns: uuid,major,minor,name,group"
+        let hint = "the first row must have the columns uuid,major,minor,name,group"
         #expect(
             try problems("\(Self.uuid),1,17,Ada")
                 == ["major", "minor", "name"].map {
@@ -111,12 +111,12 @@ import Testing
         #expect(try problems("") == ["beacons.csv:1:1: the file is empty; \(hint)"])
         #expect(
             try problems("major,major,minor,name\n")
-                == ["beacons.csv:1:7: the column major stands twice; take one out"])
+                == ["beacons.csv:1:7: the column major occurs twice; remove one"])
         #expect(
             try problems("major,minor,name\n1,1,\"Ada\n1,2,Bob")
                 == [
-                    "beacons.csv:2:5: this quotation mark is never closed; "
-                        + "close it; one within quotation marks is written twice"
+                    "beacons.csv:2:5: this quotation mark is not closed; "
+                        + "close it; double a quotation mark within quotation marks"
                 ])
     }
 
@@ -126,13 +126,13 @@ import Testing
             try problems("name,major,minor\nAda,1,17", Self.twoUUIDs())
                 == [
                     "beacons.csv:1:1: the column uuid is missing; "
-                        + "add it: the conditions have 2 of them, so none goes without saying"
+                        + "add it: the conditions have 2 different UUIDs, so there is no default"
                 ])
         #expect(
             try problems("name,major,minor,uuid\nAda,1,17,", Self.twoUUIDs())
                 == [
                     "beacons.csv:2:10: uuid is empty; "
-                        + "add it: the conditions have 2 of them, so none goes without saying"
+                        + "add it: the conditions have 2 different UUIDs, so there is no default"
                 ])
     }
 
@@ -151,7 +151,7 @@ import Testing
         text += "\(Self.uuid),9,9,One more,\r\n\(Self.uuid),9,10,Another,\r\n"
         #expect(
             try problems(text) == [
-                "beacons.csv:100002:1: there are more than 100000 beacons; name those alone that must never lose their place"
+                "beacons.csv:100002:1: there are more than 100000 beacons; name only the beacons that must never lose their place"
             ])
     }
 

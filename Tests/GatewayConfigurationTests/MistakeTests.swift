@@ -50,13 +50,13 @@ import Testing
                     "g.yaml:3:1: the key exit_timeout is unknown; it belongs to monitor, conditions or monitors",
                     "g.yaml:5:3: the key identifer in conditions is unknown; did you mean “identifier”?",
                     "g.yaml:5:3: this condition has no identifier; give it one, unique in the file",
-                    "g.yaml:7:3: conditions.deaf_after can't stand here; it belongs to the monitor alone",
+                    "g.yaml:7:3: conditions.deaf_after is not allowed here; it is only a setting of the monitor",
                     "g.yaml:8:3: the key host in conditions is unknown; it belongs to location or mqtt",
-                    "g.yaml:10:3: monitor.conditions can't stand here; the conditions of one monitor stand beside it, not in it",
-                    "g.yaml:11:3: monitor.major can't stand here; it belongs to one of the conditions",
+                    "g.yaml:10:3: monitor.conditions is not allowed here; the conditions of a single monitor must be next to it, not in it",
+                    "g.yaml:11:3: monitor.major is not allowed here; it is a setting of a condition",
                     "g.yaml:12:3: the key exit-timeout in monitor is unknown; did you mean “exit_timeout”?",
                     "g.yaml:14:3: the key pasword_file in mqtt is unknown; did you mean “password_file”?",
-                    "g.yaml:14:3: mqtt has no host; name the broker, or take mqtt out for files only",
+                    "g.yaml:14:3: mqtt has no host; add the host of the broker, or remove mqtt to write only files",
                     "g.yaml:15:3: the key prot in mqtt is unknown; did you mean “port”?",
                     "g.yaml:16:9: mqtt.port is 70000; expected 1…65535",
                 ])
@@ -77,20 +77,20 @@ import Testing
                     "g.yaml:1:10: monitor is a single value; expected a map, key: value",
                     "g.yaml:2:10: gateway is a list; expected a map, key: value",
                     "g.yaml:3:13: conditions is a single value; expected a list, such as - identifier: lobby",
-                    "g.yaml:4:21: output.directory is events; expected an absolute path of at most 4095 octets, such as /var/lib/…",
+                    "g.yaml:4:21: output.directory is events; expected an absolute path of at most 4095 bytes, such as /var/lib/…",
                     "g.yaml:4:41: output.durability is always; expected event, or a duration such as 1s",
                     "g.yaml:4:62: output.retain_size is 1MiB; expected at least rotate_size, 64MiB",
                     "g.yaml:4:78: output.envelope is a list; expected a single value",
                     "g.yaml:5:21: scanner.adapters is a single value; expected a list, such as [hci0]",
-                    "g.yaml:5:35: scanner.canary has no uuid; name the beacon's",
-                    "g.yaml:5:43: scanner.canary.minor needs a major; add the major, or take the minor out",
+                    "g.yaml:5:35: scanner.canary has no uuid; add the UUID of the beacon",
+                    "g.yaml:5:43: scanner.canary.minor needs a major; add the major, or remove the minor",
                     "g.yaml:5:56: scanner.backend is bluez; expected auto, management, dbus or hci",
                     "g.yaml:6:20: location.source gpx needs a file; add file: /path/to/track.gpx",
-                    "g.yaml:6:31: location.port has no part in source gpx; take it out",
-                    "g.yaml:7:14: mqtt.host is mqtt://b:1883; expected the host alone, without a scheme and a port",
+                    "g.yaml:6:31: location.port is not a setting of source gpx; remove it",
+                    "g.yaml:7:14: mqtt.host is mqtt://b:1883; expected only the host, without a scheme and a port",
                     "g.yaml:7:36: mqtt.tls is maybe; expected true or false",
-                    "g.yaml:7:54: mqtt.client_id is “”; expected 1 to 255 octets without control characters",
-                    "g.yaml:7:66: mqtt.prefix is /a/#; expected one or more levels with / between them, without + and #, not beginning with $",
+                    "g.yaml:7:54: mqtt.client_id is “”; expected 1 to 255 bytes without control characters",
+                    "g.yaml:7:66: mqtt.prefix is /a/#; expected one or more levels, separated by /, without + and #, and not starting with $",
                     "g.yaml:7:84: mqtt.keep_alive is 5.5s; expected whole seconds",
                 ])
     }
@@ -115,20 +115,20 @@ import Testing
                 -
                 - uuid: 00000000000000000000000000000000
                 """) == [
-                    "g.yaml:2:3: this condition does not say what to monitor; give it a uuid, or a center and a radius",
-                    "g.yaml:3:3: this condition has a center and no radius; add radius, in metres",
+                    "g.yaml:2:3: this condition has nothing to monitor; give it a uuid, or a center and a radius",
+                    "g.yaml:3:3: this condition has a center but no radius; add radius, in metres",
                     "g.yaml:4:12: the latitude of conditions.center is 100; expected −90…90 degrees",
-                    "g.yaml:4:17: the longitude of conditions.center is x; expected a decimal number, with a point before its fraction",
+                    "g.yaml:4:17: the longitude of conditions.center is x; expected a decimal number, with a point before the fraction",
                     "g.yaml:6:11: conditions.center has 1 entries; expected two, such as [48.2082, 16.3738], latitude and longitude in degrees",
                     "g.yaml:7:11: conditions.radius is -5; expected a number of metres above 0",
                     "g.yaml:8:15: conditions.identifier is d/e; “/” has a meaning in topics; expected 1 to 128 bytes without /, +, # and control characters",
-                    "g.yaml:9:9: conditions.uuid is 5; expected 32 hexadecimal digits, such as F7826DA6-4FA2-4E98-8024-BC5B71E0893E; these are 1",
-                    "g.yaml:10:3: this condition has a uuid and a circle; make two conditions of it",
-                    "g.yaml:11:3: this condition does not say what to monitor; give it a uuid, or a center and a radius",
+                    "g.yaml:9:9: conditions.uuid is 5; expected 32 hexadecimal digits, such as F7826DA6-4FA2-4E98-8024-BC5B71E0893E; found 1",
+                    "g.yaml:10:3: this condition has a uuid and a circle; split it into two conditions",
+                    "g.yaml:11:3: this condition has nothing to monitor; give it a uuid, or a center and a radius",
                     "g.yaml:11:15: conditions.identifier is “e⟨U+0007⟩”; it has the control character U+7; expected 1 to 128 bytes without /, +, # and control characters",
-                    "g.yaml:12:10: conditions.minor needs a major; add the major, or take the minor out",
+                    "g.yaml:12:10: conditions.minor needs a major; add the major, or remove the minor",
                     "g.yaml:13:3: an entry of conditions is a single value; expected a map, key: value",
-                    "g.yaml:14:2: an entry of conditions has no value; give it one, or take the line out",
+                    "g.yaml:14:2: an entry of conditions has no value; add a value, or remove the line",
                     "g.yaml:15:3: this condition has no identifier; give it one, unique in the file",
                 ])
     }
@@ -136,8 +136,8 @@ import Testing
     @Test func `a key that stands twice is a mistake that names the first`() {
         #expect(
             mistakes(file("gateway:\n  name: a\n  name: b\ngateway: {}")) == [
-                "g.yaml:3:3: gateway.name stands twice; the first is at line 2; take one out",
-                "g.yaml:4:1: gateway stands twice; the first is at line 1; take one out",
+                "g.yaml:3:3: gateway.name occurs twice; the first is at line 2; remove one",
+                "g.yaml:4:1: gateway occurs twice; the first is at line 1; remove one",
             ])
     }
 
@@ -145,7 +145,7 @@ import Testing
     func `a secret in the file is refused, and not repeated`(line: String) {
         let found = mistakes(file("mqtt:\n  host: b\n  \(line)"))
         #expect(found.count == 1)
-        #expect(found[0].hasSuffix("is unknown; a secret is read from a file: name that in mqtt.password_file"))
+        #expect(found[0].hasSuffix("is unknown; secrets are only read from a file; set mqtt.password_file"))
         #expect(!found[0].contains("hunter2"))
     }
 

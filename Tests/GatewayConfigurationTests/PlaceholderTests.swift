@@ -16,8 +16,8 @@ import Testing
         #expect(
             try warnings(file("mqtt:\n  host: \(host)")) == [
                 """
-                g.yaml:2:9: mqtt.host is \(host), a name that is reserved for examples and tests (RFC 2606); write your \
-                broker's name or address
+                g.yaml:2:9: mqtt.host is \(host), which is reserved for examples and tests (RFC 2606); write the \
+                name or address of your broker
                 """
             ])
     }
@@ -36,12 +36,12 @@ import Testing
                 file("gateway:\n  name: ${HOSTNAME}\nmqtt:\n  host: b\n  username: 'x-${USER:-lobby}'\n  tls: true"))
                 == [
                     """
-                    g.yaml:2:9: ${HOSTNAME} is taken as it stands: nothing is put in its place; write the value itself, or \
-                    have what fills in such names make this file
+                    g.yaml:2:9: ${HOSTNAME} is used literally: variables are not replaced; write the value itself, or \
+                    generate this file with a tool that replaces variables
                     """,
                     """
-                    g.yaml:5:13: ${USER:-lobby} is taken as it stands: nothing is put in its place; write the value \
-                    itself, or have what fills in such names make this file
+                    g.yaml:5:13: ${USER:-lobby} is used literally: variables are not replaced; write the value \
+                    itself, or generate this file with a tool that replaces variables
                     """,
                 ])
     }

@@ -17,11 +17,11 @@ import Testing
         #expect(try read("host: b.net, names: true", "beacons: {file: b.csv}").1.count == 1)
         #expect(
             try read("host: b.net, names: true", ada).1 == [
-                "g.yaml:1:28: mqtt sends the names of beacons unprotected; write tls: true where the broker offers it"
+                "g.yaml:1:28: mqtt sends the names of beacons without encryption; write tls: true if the broker supports it"
             ])
         #expect(
             try read("host: localhost, names: true", "").1 == [
-                "g.yaml:1:32: mqtt.names is true, and no beacon has a name; name them under beacons, or take it out"
+                "g.yaml:1:32: mqtt.names is true, but no beacon has a name; add names under beacons, or remove it"
             ])
     }
 }

@@ -30,16 +30,16 @@ import Testing
     @Test(arguments: [
         ("exponent: 0.99", "ranging.exponent is 0.99; expected 1…8"),
         ("exponent: 8.01", "ranging.exponent is 8.01; expected 1…8"),
-        ("exponent: nan", "ranging.exponent is nan; expected a decimal number, with a point before its fraction"),
+        ("exponent: nan", "ranging.exponent is nan; expected a decimal number, with a point before the fraction"),
         ("model: kalman", "ranging.model is kalman; expected path_loss or curve_fit"),
         ("window: 1500ms", "ranging.window is 1500ms; expected whole seconds, 1s…10s"),
         (
             "coefficients: [1, 2, 3]",
-            "ranging.coefficients have no part in path_loss; write model: curve_fit, or take them out"
+            "ranging.coefficients are only for curve_fit; write model: curve_fit, or remove them"
         ),
         (
             "model: curve_fit, exponent: 2",
-            "ranging.exponent has no part in curve_fit; write model: path_loss, or take it out"
+            "ranging.exponent is only for path_loss; write model: path_loss, or remove it"
         ),
         (
             "model: curve_fit, coefficients: [1, 2]",
@@ -85,7 +85,7 @@ import Testing
         ("mode: low_power, duty_cycle: 1.1", "scanner.duty_cycle is 1.1; expected 0.01…1"),
         (
             "duty_cycle: 0.1",
-            "scanner.duty_cycle has a part in low_power alone; write mode: low_power, or take it out"
+            "scanner.duty_cycle is only for low_power; write mode: low_power, or remove it"
         ),
     ])
     func `a duty cycle is a part of the time, with low_power alone`(text: String, message: String) {

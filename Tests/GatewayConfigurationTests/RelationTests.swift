@@ -39,7 +39,7 @@ import Testing
     func `what belongs to the monitor alone is a mistake in a condition`(key: MonitoringKey) {
         #expect(
             mistakes(condition("\(key.name): 1")) == [
-                "g.yaml:5:5: conditions.\(key.name) can't stand here; it belongs to the monitor alone"
+                "g.yaml:5:5: conditions.\(key.name) is not allowed here; it is only a setting of the monitor"
             ])
     }
 
@@ -150,7 +150,7 @@ import Testing
         }
         #expect(try warnings(condition("exit_timeout: 10001ms")) == [])
         let own =
-            "g.yaml:5:19: conditions.exit_timeout is 10s, and deaf_after, 10s, is not below it; an adapter that hears nothing makes everybody leave; lower deaf_after"
+            "g.yaml:5:19: conditions.exit_timeout is 10s, and deaf_after (10s) is not below it; if an adapter receives nothing, all beacons exit before it counts as out of order; lower deaf_after"
         #expect(try warnings(condition("exit_timeout: 10s")) == [own])
         #expect(try warnings(condition("exit_timeout: 10s"), unlessSet: nil) == [])
         #expect(try warnings(condition("exit_timeout: 10s", monitor: "monitor: {deaf_after: off}")) == [])
@@ -170,13 +170,13 @@ import Testing
         #expect(
             try configuration(circle).warnings.map(\.description)
                 == [
-                    "g.yaml:2:3: this circle will be unmonitored: the file names no location source; add location, or take the circle out"
+                    "g.yaml:2:3: this circle will be unmonitored because the file has no location source; add location, or remove the circle"
                 ])
         #expect(
             try configuration("location: {source: gpx, file: /a, speed: 2, loop: true}\n" + circle).warnings.map(
                 \.description)
                 == [
-                    "g.yaml:5:11: conditions.radius is 3, less than what the location source can tell apart; it is entered only by fixes as exact as it is wide; make it 5 m or more"
+                    "g.yaml:5:11: conditions.radius is 3, less than the accuracy of the location source; only fixes with an accuracy of at most the radius can enter it; set a radius of 5 m or more"
                 ])
     }
 
@@ -226,7 +226,7 @@ import Testing
         #expect(!circle.ranging)
         #expect(
             made.warnings.map { $0.description }.contains(
-                "g.yaml:6:3: conditions.ranging has no part in a circle; take it out"))
+                "g.yaml:6:3: conditions.ranging is not a setting of a circle; remove it"))
     }
 
     @Test func `C6: identifiers are unique over all monitors, and octets decide`() throws {
@@ -239,7 +239,7 @@ import Testing
                 - name: south
                   conditions: [{identifier: a, uuid: 00000000000000000000000000000001}]
                 """) == [
-                    "g.yaml:5:29: the identifier a is taken by the condition at line 3; identifiers are unique over all monitors; choose another"
+                    "g.yaml:5:29: the identifier a is already used by the condition at line 3; identifiers are unique over all monitors; choose another"
                 ])
         let made = try configuration(
             "conditions:\n- {identifier: \"\\u00e9\", uuid: 00000000000000000000000000000000}\n- {identifier: \"e\\u0301\", uuid: 00000000000000000000000000000000}\n"
@@ -265,11 +265,12 @@ import Testing
         #expect(try configuration(entry).monitors.map(\.name.text) == ["site"])
         #expect(
             mistakes(entry + "conditions: []\n")
-                == ["g.yaml:3:1: conditions stands beside monitors; move them into an entry of monitors"])
+                == ["g.yaml:3:1: conditions is not allowed together with monitors; move them into an entry of monitors"]
+        )
         #expect(
             mistakes(entry + "monitor: {}\n").first
-                == "g.yaml:3:1: monitor stands beside monitors; make it an entry of monitors")
-        #expect(mistakes("monitors: []\n") == ["g.yaml:1:11: monitors names no monitor; add one, with conditions"])
+                == "g.yaml:3:1: monitor is not allowed together with monitors; move it to an entry of monitors")
+        #expect(mistakes("monitors: []\n") == ["g.yaml:1:11: monitors is empty; add a monitor with conditions"])
         #expect(
             mistakes("monitors:\n- name: a\n") == [
                 "g.yaml:2:3: this monitor has no conditions; add conditions: and a list of them"
@@ -281,8 +282,8 @@ import Testing
             "monitors:\n- name: a\n  conditions: []\n- name: a\n  conditions: []\n- conditions: []\n- conditions: []\n")
         #expect(
             found == [
-                "g.yaml:4:9: the name a is taken by the monitor at line 2; give each monitor a name of its own",
-                "g.yaml:7:3: the name site, which is the default, is taken by the monitor at line 6; give each monitor a name of its own",
+                "g.yaml:4:9: the name a is already used by the monitor at line 2; give each monitor its own name",
+                "g.yaml:7:3: the name site, which is the default, is already used by the monitor at line 6; give each monitor its own name",
             ])
     }
 
@@ -303,7 +304,7 @@ import Testing
         #expect(
             mistakes(text("\(key): \(second)"))
                 == [
-                    "g.yaml:6:\(column): monitors.\(key) differs from the one at line 3; it holds for the whole gateway: set it once, or to the same"
+                    "g.yaml:6:\(column): monitors.\(key) differs from the one at line 3; it applies to the whole gateway; set it once, or to the same value"
                 ])
     }
 
@@ -346,17 +347,17 @@ import Testing
         #expect(try warnings("prefix: a/b", each + "c") == [])
         #expect(
             try warnings("prefix: a/b/c", each + "c") == [
-                "g.yaml:4:5: topics of c have up to 8 slashes; AWS IoT Core takes at most 7; shorten mqtt.prefix or names, or leave it with another broker"
+                "g.yaml:4:5: topics of c have up to 8 slashes; AWS IoT Core takes at most 7; shorten mqtt.prefix or names, or ignore this with another broker"
             ])
         #expect(try warnings("prefix: a/b/c", "identifier: c") == [])
         #expect(
-            try warnings("prefix: a/b/c/d/e/f/g", "identifier: c").first?.contains("c (and of 1 more) have") == true)
+            try warnings("prefix: a/b/c/d/e/f/g", "identifier: c").first?.contains("c (and 1 more) have") == true)
         #expect(try warnings("home_assistant: true, home_assistant_prefix: a/b/c/d", each + "c") == [])
         #expect(try warnings("home_assistant: true, home_assistant_prefix: a/b/c/d/e", each + "c").count == 1)
         // p/GATEWAY/visit/c/UUID/65535/65535: 2 + 128 + 7 + 70 + 49.
         let (name, long) = (String(repeating: "g", count: 128), String(repeating: "c", count: 70))
         #expect(try warnings("prefix: p", gateway: name, each + long) == [])
-        #expect(try warnings("prefix: p", gateway: name, each + long + "c").first?.contains("257 octets") == true)
+        #expect(try warnings("prefix: p", gateway: name, each + long + "c").first?.contains("257 bytes") == true)
         #expect(try warnings("prefix: p", gateway: name, "identifier: c" + long) == [])
         // In discovery's topics a space counts thrice.
         let blanks = "\"x" + String(repeating: " x", count: 40) + "\""

@@ -130,7 +130,7 @@ enum Sample {
     @Test func `the map of tls and the list of monitors in the sample are right as they stand`() throws {
         let text = try Sample.text()
         let tls = text.split(separator: "\n").drop { $0 != "  #tls:" }
-            .prefix { !$0.contains("Who logs in") }.filter { !$0.contains("# ") }
+            .prefix { !$0.contains("The user name for the broker") }.filter { !$0.contains("# ") }
             .map { $0.replacing("#", with: "", maxReplacements: 1) }.joined(separator: "\n")
         let mqtt = try #require(try configuration(file("mqtt:\n  host: b\n\(tls)\n")).mqtt)
         #expect(mqtt.tls?.caFile == "/etc/beacon-gateway/ca.pem")

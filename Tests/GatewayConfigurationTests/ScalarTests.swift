@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("30", "a unit is missing: write 30s, if that is meant"),
+        ("30", "the unit is missing: write 30s if this is the intended unit"),
         ("30 s", "write 30s"), ("30S", "write 30s"), ("5MS", "write 5ms"),
         ("1m30s", "expected one number and one unit (ms, s, m, h or d), such as 30s"),
         ("250us", "expected one number and one unit (ms, s, m, h or d), such as 30s"),
@@ -89,7 +89,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("64", "a unit is missing: write 64MiB, if that is meant"), ("64mib", "write 64MiB"), ("64 MiB", "write 64MiB"),
+        ("64", "the unit is missing: write 64MiB if this is the intended unit"), ("64mib", "write 64MiB"),
+        ("64 MiB", "write 64MiB"),
         ("4095B", "expected 4KiB…1TiB"), ("2TiB", "expected 4KiB…1TiB"), ("5000.5B", "expected fewer decimals"),
         ("64M", "expected one number and one unit (B, kB, MB, GB, TB, KiB, MiB, GiB or TiB), such as 64MiB"),
     ])
@@ -115,7 +116,7 @@ import Testing
     func `a known key without a value is a mistake that says so`(text: String) {
         let column = text.isEmpty ? 8 : 9
         let hint =
-            text.isEmpty ? "give it one, or take the line out" : "give it one, or quote it if the word itself is meant"
+            text.isEmpty ? "add a value, or remove the line" : "add a value, or quote the word if it is the value"
         #expect(
             mistakes(file("gateway:\n  name:\(text)")) == ["g.yaml:2:\(column): gateway.name has no value; \(hint)"])
         #expect(mistakes(file("mqtt:\(text)")).first?.contains("mqtt has no value") == true)
@@ -142,8 +143,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("F7826DA6-4FA2-4E98-8024-BC5B71E0893", "; these are 31"),
-        ("F7826DA64FA2-4E98-8024-BC5B71E0893E", ", with all four hyphens or none"), ("staff", "; these are 3"),
+        ("F7826DA6-4FA2-4E98-8024-BC5B71E0893", "; found 31"),
+        ("F7826DA64FA2-4E98-8024-BC5B71E0893E", ", with all four hyphens or none"), ("staff", "; found 3"),
     ])
     func `what is no UUID says what is missing`(text: String, end: String) {
         #expect(

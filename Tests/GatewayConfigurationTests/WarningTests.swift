@@ -11,28 +11,28 @@ import Testing
             (
                 "tls: true, port: 1883",
                 [
-                    "g.yaml:1:39: mqtt.port is 1883, the port for connections without TLS, and mqtt.tls is set; "
-                        + "write port: 8883, or take tls out"
+                    "g.yaml:1:39: mqtt.port is 1883, the port for connections without TLS, but mqtt.tls is set; "
+                        + "write port: 8883, or remove tls"
                 ]
             ),
             (
                 "port: 1883, tls: {ca_file: /a}",
                 [
-                    "g.yaml:1:28: mqtt.port is 1883, the port for connections without TLS, and mqtt.tls is set; "
-                        + "write port: 8883, or take tls out"
+                    "g.yaml:1:28: mqtt.port is 1883, the port for connections without TLS, but mqtt.tls is set; "
+                        + "write port: 8883, or remove tls"
                 ]
             ),
             (
                 "port: 8883, tls: false",
                 [
-                    "g.yaml:1:28: mqtt.port is 8883, the port for connections with TLS, and mqtt.tls is not set; "
+                    "g.yaml:1:28: mqtt.port is 8883, the port for connections with TLS, but mqtt.tls is not set; "
                         + "write tls: true, or port: 1883"
                 ]
             ),
             (
                 "port: 8883",
                 [
-                    "g.yaml:1:28: mqtt.port is 8883, the port for connections with TLS, and mqtt.tls is not set; "
+                    "g.yaml:1:28: mqtt.port is 8883, the port for connections with TLS, but mqtt.tls is not set; "
                         + "write tls: true, or port: 1883"
                 ]
             ),

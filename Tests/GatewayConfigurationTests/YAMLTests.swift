@@ -4,56 +4,56 @@ import Testing
 
 @Suite struct YAMLTests {
     @Test(arguments: [
-        ("conditions:\n\t- identifier: a\n", "2:1: a tab stands in the indentation; indent with spaces"),
-        ("gateway:\n  name: a\n\tx: y\n", "3:1: a tab stands in the indentation; indent with spaces"),
+        ("conditions:\n\t- identifier: a\n", "2:1: the indentation contains a tab; indent with spaces"),
+        ("gateway:\n  name: a\n\tx: y\n", "3:1: the indentation contains a tab; indent with spaces"),
         (
             "gateway:\n  name: a: b\n",
-            "2:10: a second colon makes no sense here; quote a value that holds “: ”, and check the indentation of this line and the one before"
+            "2:10: unexpected second colon; quote a value that contains “: ”, and check the indentation of this line and the previous one"
         ),
         (
             "gateway: {name: lobby\nconditions: []\n",
-            "2:11: a comma or } is missing: the { stands at line 1; close the map with }"
+            "2:11: a comma or } is missing; the { is at line 1; close the map with }"
         ),
         (
             "gateway:\n  name: \"lobby\nconditions: []\n",
-            "2:9: a quotation mark is not closed; close it, or double a quotation mark that is meant as such"
+            "2:9: a quotation mark is not closed; close it, or double a quotation mark that is part of the value"
         ),
         (
             "gateway:\n    name: x\n  nam: y\n",
-            "3:3: this does not continue the map that begins at line 1; give all keys of a map the same indentation, and write key: value"
+            "3:3: this does not continue the map that starts at line 1; give all keys of a map the same indentation, and write key: value"
         ),
         (
             "conditions:\n  - identifier: a\n    uuid: 00000000000000000000000000000000\n   - identifier: b\n",
-            "4:4: this does not continue the list that begins at line 2; give all entries (-) of a list the same indentation"
+            "4:4: this does not continue the list that starts at line 2; give all entries (-) of a list the same indentation"
         ),
-        ("gateway:\n  name: @x\n", "2:9: a value can't begin with @ without quotes; quote it"),
-        ("gateway: {name: &}\n", "1:17: a value begins with & or *, which mean something to YAML; quote it"),
+        ("gateway:\n  name: @x\n", "2:9: a value can't start with @ without quotes; quote it"),
+        ("gateway: {name: &}\n", "1:17: a value starts with & or *, which have a meaning in YAML; quote it"),
         (
             "gateway:\n  name: \"\\q\"\n",
-            "2:10: a backslash in double quotes begins an escape that YAML does not know; write \\\\, or use single quotes"
+            "2:10: unknown escape after a backslash in double quotes; write \\\\, or use single quotes"
         ),
         (
             "conditions: - identifier: a\n",
-            "1:13: a list entry (-) makes no sense here; begin the list on a line of its own, indented"
+            "1:13: unexpected list entry (-); start the list on a separate, indented line"
         ),
-        ("gateway:\n  name: |0\n", "2:9: a value begins with | or >, which mean something to YAML; quote it"),
-        ("gateway:\n  name: !<x\n", "2:9: a value begins with !, which means something to YAML; quote it"),
+        ("gateway:\n  name: |0\n", "2:9: a value starts with | or >, which have a meaning in YAML; quote it"),
+        ("gateway:\n  name: !<x\n", "2:9: a value starts with !, which has a meaning in YAML; quote it"),
         (
             "%YAML 1.3\n---\na: b\n",
-            "1:1: the line begins with %, a YAML directive; take the line out, or quote the value"
+            "1:1: the line starts with %, a YAML directive; remove the line, or quote the value"
         ),
         (
             "conditions: []\n---\nconditions: []\n",
-            "2:1: a second document begins here; a configuration is one document; take the --- out"
+            "2:1: a second document starts here; a configuration has one document; remove the ---"
         ),
         (
             "conditions: []\n...\nx: 1\n",
-            "3:1: something stands after the end of the configuration; check the indentation, and take out a line of three dots"
+            "3:1: unexpected text after the end of the configuration; check the indentation, and remove a line of three dots"
         ),
-        ("a\u{0}b", "1:2: the file holds the control character U+0000; take it out"),
-        ("a: \u{7F}", "1:4: the file holds the control character U+007F; take it out"),
-        ("a: b\u{2028}", "1:5: the file holds the invisible character U+2028; take it out"),
-        ("a: \u{FEFF}", "1:4: the file holds the invisible character U+FEFF; take it out"),
+        ("a\u{0}b", "1:2: the file contains the control character U+0000; remove it"),
+        ("a: \u{7F}", "1:4: the file contains the control character U+007F; remove it"),
+        ("a: b\u{2028}", "1:5: the file contains the invisible character U+2028; remove it"),
+        ("a: \u{FEFF}", "1:4: the file contains the invisible character U+FEFF; remove it"),
     ])
     func `what is not YAML is said with its place and what to do`(text: String, expected: String) {
         #expect(mistakes(text) == ["g.yaml:\(expected)"])
@@ -62,20 +62,20 @@ import Testing
     @Test func `aliases, anchors, tags and merge keys are refused, each at its place`() {
         #expect(
             mistakes("gateway:\n  name: *x\nconditions: &c []\nmqtt: !!map {host: !x y}\n<<: *y\n") == [
-                "g.yaml:2:9: an alias (*) has no use here; write the value out, or set a default under monitor; or quote a value that begins with *",
-                "g.yaml:3:13: an anchor (&) has no use here; take it out, or quote a value that begins with &",
-                "g.yaml:4:7: a tag (!) has no use here; take it out: each setting has its own type; or quote a value that begins with !",
-                "g.yaml:4:20: a tag (!) has no use here; take it out: each setting has its own type; or quote a value that begins with !",
-                "g.yaml:5:1: a merge key (<<) has no use here; set defaults under monitor",
-                "g.yaml:5:5: an alias (*) has no use here; write the value out, or set a default under monitor; or quote a value that begins with *",
+                "g.yaml:2:9: an alias (*) is not supported; write the value itself, set a default under monitor, or quote a value that starts with *",
+                "g.yaml:3:13: an anchor (&) is not supported; remove it, or quote a value that starts with &",
+                "g.yaml:4:7: a tag (!) is not supported; remove it, because each setting has its own type, or quote a value that starts with !",
+                "g.yaml:4:20: a tag (!) is not supported; remove it, because each setting has its own type, or quote a value that starts with !",
+                "g.yaml:5:1: a merge key (<<) is not supported; set defaults under monitor",
+                "g.yaml:5:5: an alias (*) is not supported; write the value itself, set a default under monitor, or quote a value that starts with *",
             ])
     }
 
     @Test func `a list or map as a key is refused`() {
         #expect(
             mistakes("conditions: []\n? [a]\n: b\n{a}: c\n") == [
-                "g.yaml:2:3: a list or map stands where a key is expected; write key: value",
-                "g.yaml:4:1: a list or map stands where a key is expected; write key: value",
+                "g.yaml:2:3: expected a key instead of a list or map; write key: value",
+                "g.yaml:4:1: expected a key instead of a list or map; write key: value",
             ])
     }
 
@@ -83,9 +83,9 @@ import Testing
     func `what stands before a syntax error is checked all the same, and nothing is missed for standing after it`() {
         #expect(
             mistakes("mqtt:\n  port: 70000\nmonitor:\n  exit_rssi: -80\n  name: \"x") == [
-                "g.yaml:2:3: mqtt has no host; name the broker, or take mqtt out for files only",
+                "g.yaml:2:3: mqtt has no host; add the host of the broker, or remove mqtt to write only files",
                 "g.yaml:2:9: mqtt.port is 70000; expected 1…65535",
-                "g.yaml:5:9: a quotation mark is not closed; close it, or double a quotation mark that is meant as such",
+                "g.yaml:5:9: a quotation mark is not closed; close it, or double a quotation mark that is part of the value",
             ])
     }
 
@@ -129,12 +129,13 @@ import Testing
                 + String(repeating: close, count: levels - 1)
         }
         #expect(!mistakes(nested(16)).joined().contains("deep"))
-        #expect(mistakes(nested(17)).joined().contains("the nesting is more than 16 deep; no setting needs so much"))
+        #expect(
+            mistakes(nested(17)).joined().contains("the nesting is more than 16 deep; no setting needs so many levels"))
         #expect(mistakes(nested(100_000)).joined().contains("the nesting is more than 16 deep"))
     }
 
     @Test func `a file above 64 MiB is refused unread`() {
         let bytes = [UInt8](repeating: 0x0A, count: SourceText.lengthMost + 1)
-        #expect(mistakes(bytes) == ["g.yaml:1:1: the file has 67108865 octets; expected at most 64MiB"])
+        #expect(mistakes(bytes) == ["g.yaml:1:1: the file has 67108865 bytes; expected at most 64MiB"])
     }
 }

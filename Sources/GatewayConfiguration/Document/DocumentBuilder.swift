@@ -23,39 +23,40 @@ struct DocumentBuilder {
         documents += 1
         guard documents > 1 else { return true }
         mistakes.report(
-            at: offset, "a second document begins here", hint: "a configuration is one document; take the --- out")
+            at: offset, "a second document starts here", hint: "a configuration has one document; remove the ---")
         return false
     }
 
     /// An anchor stands before a node.
     mutating func anchor(at offset: Int) {
         mistakes.report(
-            at: offset, "an anchor (&) has no use here", hint: "take it out, or quote a value that begins with &")
+            at: offset, "an anchor (&) is not supported", hint: "remove it, or quote a value that starts with &")
     }
 
     /// A tag stands before a node.
     mutating func tag(at offset: Int) {
         mistakes.report(
-            at: offset, "a tag (!) has no use here",
-            hint: "take it out: each setting has its own type; or quote a value that begins with !")
+            at: offset, "a tag (!) is not supported",
+            hint: "remove it, because each setting has its own type, or quote a value that starts with !")
     }
 
     /// An alias stands for a node.
     mutating func alias(at offset: Int) -> Bool {
         mistakes.report(
-            at: offset, "an alias (*) has no use here",
-            hint: "write the value out, or set a default under monitor; or quote a value that begins with *")
+            at: offset, "an alias (*) is not supported",
+            hint: "write the value itself, set a default under monitor, or quote a value that starts with *")
         return add(.reported, offset: offset)
     }
 
     /// A mapping or sequence begins; `false`: read no further.
     mutating func begin(_ kind: Document.Kind, at offset: Int) -> Bool {
         if let last = open.last, last.isMapping, last.expectsKey {
-            mistakes.report(at: offset, "a list or map stands where a key is expected", hint: "write key: value")
+            mistakes.report(at: offset, "expected a key instead of a list or map", hint: "write key: value")
         }
         guard open.count < Document.depthMost else {
             mistakes.report(
-                at: offset, "the nesting is more than \(Document.depthMost) deep", hint: "no setting needs so much")
+                at: offset, "the nesting is more than \(Document.depthMost) deep",
+                hint: "no setting needs so many levels")
             return false
         }
         let node = document.nodes.count
@@ -85,7 +86,7 @@ struct DocumentBuilder {
     private mutating func add(_ kind: Document.Kind, offset: Int, text: UInt32 = 0, extent: UInt32 = 0) -> Bool {
         guard document.nodes.count < Document.nodesMost else {
             mistakes.report(
-                at: offset, "the file holds more than \(Document.nodesMost) keys and values",
+                at: offset, "the file has more than \(Document.nodesMost) keys and values",
                 hint: "use fewer conditions")
             return false
         }

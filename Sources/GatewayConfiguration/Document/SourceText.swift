@@ -70,7 +70,7 @@ extension SourceText {
     /// - Returns: where the first stands, what it is, and what to do.
     func problem(isYAML: Bool = true) -> (offset: Int, message: String, hint: String)? {
         guard bytes.count <= Self.lengthMost else {
-            return (0, "the file has \(bytes.count) octets", "expected at most 64MiB")
+            return (0, "the file has \(bytes.count) bytes", "expected at most 64MiB")
         }
         if bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF]) {
             return (0, "the file is UTF-16", "save it as UTF-8")
@@ -86,19 +86,19 @@ extension SourceText {
             }
             if byte == 0x25, beginsLine, isYAML {
                 // libyaml compares each %TAG directive with all before it.
-                return (index, "the line begins with %, a YAML directive", "take the line out, or quote the value")
+                return (index, "the line starts with %, a YAML directive", "remove the line, or quote the value")
             }
             beginsLine = byte == 0x0A || byte == 0x0D
             if byte == 0x25 || byte == 0x0A || byte == 0x0D || byte == 0x09 {
                 index += 1
             } else if byte < 0x80 {
-                return (index, "the file holds the control character U+\(hexadecimal(UInt32(byte)))", "take it out")
+                return (index, "the file contains the control character U+\(hexadecimal(UInt32(byte)))", "remove it")
             } else {
                 guard let (value, length) = scalar(at: index) else {
                     return (index, "the file is not UTF-8 here", "save it as UTF-8")
                 }
                 guard !Self.isRefused(value) else {
-                    return (index, "the file holds the invisible character U+\(hexadecimal(value))", "take it out")
+                    return (index, "the file contains the invisible character U+\(hexadecimal(value))", "remove it")
                 }
                 index += length
             }

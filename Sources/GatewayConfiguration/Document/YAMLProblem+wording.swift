@@ -7,16 +7,16 @@ extension YAMLProblem {
             return unexpectedCharacter(byte)
         case "found a tab character that violates indentation",
             "found a tab character where an indentation space is expected":
-            return (offset, "a tab stands in the indentation", "indent with spaces")
+            return (offset, "the indentation contains a tab", "indent with spaces")
         case "mapping values are not allowed in this context":
             return (
-                offset, "a second colon makes no sense here",
-                "quote a value that holds “: ”, and check the indentation of this line and the one before"
+                offset, "unexpected second colon",
+                "quote a value that contains “: ”, and check the indentation of this line and the previous one"
             )
         case "block sequence entries are not allowed in this context":
-            return (offset, "a list entry (-) makes no sense here", "begin the list on a line of its own, indented")
+            return (offset, "unexpected list entry (-)", "start the list on a separate, indented line")
         case "mapping keys are not allowed in this context":
-            return (offset, "a key makes no sense here", "check the indentation of this line and the one before")
+            return (offset, "unexpected key", "check the indentation of this line and the previous one")
         case "could not find expected ':'":
             return (
                 contextOffset, "a colon is missing after this key",
@@ -24,22 +24,22 @@ extension YAMLProblem {
             )
         case "did not find expected key":
             return (
-                offset, "this does not continue the map that begins at line \(source.line(of: contextOffset))",
+                offset, "this does not continue the map that starts at line \(source.line(of: contextOffset))",
                 "give all keys of a map the same indentation, and write key: value"
             )
         case "did not find expected '-' indicator":
             return (
-                offset, "this does not continue the list that begins at line \(source.line(of: contextOffset))",
+                offset, "this does not continue the list that starts at line \(source.line(of: contextOffset))",
                 "give all entries (-) of a list the same indentation"
             )
         case "did not find expected ',' or ']'":
             return (
-                offset, "a comma or ] is missing: the [ stands at line \(source.line(of: contextOffset))",
+                offset, "a comma or ] is missing; the [ is at line \(source.line(of: contextOffset))",
                 "close the list with ]"
             )
         case "did not find expected ',' or '}'":
             return (
-                offset, "a comma or } is missing: the { stands at line \(source.line(of: contextOffset))",
+                offset, "a comma or } is missing; the { is at line \(source.line(of: contextOffset))",
                 "close the map with }"
             )
         default: return valueWording
@@ -51,45 +51,45 @@ extension YAMLProblem {
         case "found unexpected end of stream", "found unexpected document indicator":
             return (
                 contextOffset, "a quotation mark is not closed",
-                "close it, or double a quotation mark that is meant as such"
+                "close it, or double a quotation mark that is part of the value"
             )
         case "found unknown escape character", "did not find expected hexdecimal number",
             "found invalid Unicode character escape code":
             return (
-                offset, "a backslash in double quotes begins an escape that YAML does not know",
+                offset, "unknown escape after a backslash in double quotes",
                 "write \\\\, or use single quotes"
             )
         case "did not find expected <document start>":
             return (
-                offset, "something stands after the end of the configuration",
-                "check the indentation, and take out a line of three dots"
+                offset, "unexpected text after the end of the configuration",
+                "check the indentation, and remove a line of three dots"
             )
         case "did not find expected node content":
             return (
-                offset, "a value is expected here",
-                "write one, or quote it where it begins with a character of YAML's own"
+                offset, "expected a value",
+                "write a value, or quote it if it starts with a special character of YAML"
             )
         case "did not find expected alphabetic or numeric character":
-            return (contextOffset, "a value begins with & or *, which mean something to YAML", "quote it")
+            return (contextOffset, "a value starts with & or *, which have a meaning in YAML", "quote it")
         case "memory":
             return (offset, "there is not enough memory to read the file", nil)
         default: break
         }
         if context.hasSuffix("a tag") || problem.contains("tag") {
-            return (contextOffset, "a value begins with !, which means something to YAML", "quote it")
+            return (contextOffset, "a value starts with !, which has a meaning in YAML", "quote it")
         }
         if context.hasSuffix("a block scalar") {
-            return (contextOffset, "a value begins with | or >, which mean something to YAML", "quote it")
+            return (contextOffset, "a value starts with | or >, which have a meaning in YAML", "quote it")
         }
-        return (offset, "this is not YAML: \(problem)", "check the indentation, brackets and quotation marks")
+        return (offset, "invalid YAML: \(problem)", "check the indentation, brackets and quotation marks")
     }
 
     private func unexpectedCharacter(_ byte: UInt8?) -> (offset: Int, message: String, hint: String?) {
         switch byte {
-        case 0x09?: (offset, "a tab stands in the indentation", "indent with spaces")
+        case 0x09?: (offset, "the indentation contains a tab", "indent with spaces")
         case let byte? where byte < 0x80:
-            (offset, "a value can't begin with \(Character(Unicode.Scalar(byte))) without quotes", "quote it")
-        default: (offset, "a value is expected here", "quote it")
+            (offset, "a value can't start with \(Character(Unicode.Scalar(byte))) without quotes", "quote it")
+        default: (offset, "expected a value", "quote it")
         }
     }
 }

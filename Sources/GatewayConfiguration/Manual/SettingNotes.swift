@@ -4,25 +4,32 @@ import BluetoothLE
 extension RootKey {
     var note: SettingNote {
         switch self {
-        case .gateway: SettingNote(.structure("map"), .words("all of its defaults"), "What the gateway is called.")
+        case .gateway:
+            SettingNote(.structure("map"), .words("the defaults of its settings"), "The name of the gateway.")
         case .scanner:
-            SettingNote(.structure("map"), .words("all of its defaults"), "How advertising reports are got hold of.")
+            SettingNote(.structure("map"), .words("the defaults of its settings"), "How the gateway scans.")
         case .location:
             SettingNote(
-                .structure("map"), .words("circles are unmonitored"), "Where the gateway's position comes from.")
-        case .ranging: SettingNote(.structure("map"), .words("all of its defaults"), "How distances are guessed.")
+                .structure("map"), .words("circles are unmonitored"), "The source of the gateway's position.")
+        case .ranging:
+            SettingNote(.structure("map"), .words("the defaults of its settings"), "How distances are estimated.")
         case .monitor:
-            SettingNote(.structure("map"), .words("all of its defaults"), "What holds for all conditions.")
+            SettingNote(
+                .structure("map"), .words("the defaults of its settings"),
+                "Settings of the monitor, and defaults of its conditions.")
         case .monitors:
-            SettingNote(.structure("list of maps"), .words("one monitor"), "In place of `monitor` and `conditions`.")
-        case .output: SettingNote(.structure("map"), .words("all of its defaults"), "Where events go.")
-        case .mqtt: SettingNote(.structure("map"), .words("files only"), "The broker.")
+            SettingNote(
+                .structure("list of maps"), .words("one monitor"),
+                "Several monitors, instead of `monitor` and `conditions`.")
+        case .output: SettingNote(.structure("map"), .words("the defaults of its settings"), "The event files.")
+        case .mqtt: SettingNote(.structure("map"), .words("files only"), "The MQTT broker.")
         case .serve:
             SettingNote(
-                .structure("map"), .words("all of its defaults"), "Where `beacon-gateway serve` shows who is here.")
+                .structure("map"), .words("the defaults of its settings"), "The web server `beacon-gateway serve`.")
         case .conditions:
-            SettingNote(.structure("list of maps"), .required, "What is monitored; not beside `monitors`.")
-        case .beacons: SettingNote(.structure("list of maps, or a map"), .words("none"), "The beacons that have names.")
+            SettingNote(
+                .structure("list of maps"), .required, "The conditions to monitor; not together with `monitors`.")
+        case .beacons: SettingNote(.structure("list of maps, or a map"), .words("none"), "The names of beacons.")
         }
     }
 }
@@ -31,7 +38,7 @@ extension GatewayKey {
     var note: SettingNote {
         SettingNote(
             .text("name"), .words("the host name; in a replay `replay`"),
-            "What this gateway is called: the second level of every topic.")
+            "The name of this gateway. It is the second level of each topic.")
     }
 }
 
@@ -42,29 +49,31 @@ extension ScannerKey {
             SettingNote(
                 .choice(ScannerConfiguration.Backend.allCases.map(\.rawValue)), .value("auto"),
                 "`management`: the kernel's management socket; `dbus`: bluetoothd; `hci`: the raw HCI channel; `auto`: the "
-                    + "best of them that this user may.")
+                    + "best backend for which this user has the permissions.")
         case .adapters:
             SettingNote(
                 .structure("list of at most \(SettingLimits.adaptersMost) names and addresses"), .words("all"),
-                "The adapters to use: by the name that the kernel gives one now (`hci0`), or by its address "
-                    + "(`00:1A:7D:DA:71:13`), which stays its own where names change.")
+                "The adapters to use: the kernel's current name of an adapter (`hci0`), or its address "
+                    + "(`00:1A:7D:DA:71:13`), which stays the same if the kernel gives it another name.")
         case .mode:
             SettingNote(
                 .choice(ScannerConfiguration.Mode.allCases.map(\.rawValue)), .value("auto"),
-                "`passive`: only listen; `active`: ask advertisers for scan responses; `low_power`: only listen, and a part "
-                    + "of the time; `auto`: as the backend does best.")
+                "`passive`: passive scanning; `active`: active scanning, which requests scan responses from advertisers; "
+                    + "`low_power`: passive scanning for a part of the time (`duty_cycle`); `auto`: the best mode of the backend."
+            )
         case .dutyCycle:
             SettingNote(
                 .number(SettingLimits.dutyCycle), .value("0.1"),
-                "How much of the time is listened, with `low_power` alone: 60 ms of each 600 ms is 0.1. Beacons are missed, "
-                    + "so every `exit_timeout` must be longer by as much. Has no part in the backend `dbus`.")
+                "The part of the time in which the adapter scans, only with `low_power`: 60 ms of each 600 ms is 0.1. "
+                    + "Advertisements are missed, so each `exit_timeout` must be longer by the inverse factor. It has no effect with "
+                    + "the backend `dbus`.")
         case .latency:
             SettingNote(
                 .duration(SettingLimits.latency), .value("100ms"),
-                "How long a report may lie in the kernel's buffer where nothing is due before: the longer, the fewer "
-                    + "wake-ups. Reports have the kernel's own times, so no event's date changes by it, and what is due is on "
-                    + "time. Over `dbus`, where they have none, 20 ms at most.")
-        case .canary: SettingNote(.structure("map"), .words("none"), "A beacon that is always there.")
+                "How long a report can stay in the kernel's buffer if no deadline is earlier. A longer time means fewer "
+                    + "wake-ups. It changes neither the dates of events, because reports have the kernel's times, nor when "
+                    + "deadlines are handled. With `dbus`, whose reports have no times, at most 20 ms.")
+        case .canary: SettingNote(.structure("map"), .words("none"), "A beacon that is always in range.")
         }
     }
 }
@@ -86,20 +95,21 @@ extension LocationKey {
             SettingNote(
                 .choice(Reader.LocationSource.allCases.map(\.rawValue)), .value("gpsd"),
                 "`gpsd`: a gpsd, by `host` and `port`; `gpx`: a recorded track, by `file`, which is played from the start of "
-                    + "the gateway on.")
+                    + "the gateway.")
         case .host: SettingNote(.text("host name or address"), .value("localhost"), "The host of gpsd.")
         case .port: SettingNote(.integer(SettingLimits.port), .value("2947"), "The TCP port of gpsd.")
         case .file:
-            SettingNote(.path(lengthMost: SettingLimits.pathOctets), .required, "The GPX file, with `gpx` alone.")
+            SettingNote(.path(lengthMost: SettingLimits.pathOctets), .required, "The GPX file; only with `gpx`.")
         case .speed:
             SettingNote(
                 .number(SettingLimits.factor), .value("1"),
-                "How many times as fast the file is played, with `gpx` alone.")
-        case .loop: SettingNote(.flag, .value("false"), "Whether the file begins again at its end, with `gpx` alone.")
+                "The factor by which the file is played faster; only with `gpx`.")
+        case .loop: SettingNote(.flag, .value("false"), "Whether the file starts again after its end; only with `gpx`.")
         case .pace:
             SettingNote(
-                .number(SettingLimits.factor, unit: "metres a second"), .words("none; a file without times needs one"),
-                "How fast a file without times is travelled, with `gpx` alone.")
+                .number(SettingLimits.factor, unit: "metres per second"),
+                .words("none; required for a file without times"),
+                "The speed along the track of a file without times; only with `gpx`.")
         }
     }
 }
@@ -110,22 +120,23 @@ extension RangingKey {
         case .model:
             SettingNote(
                 .choice(Reader.Model.allCases.map(\.rawValue)), .value("path_loss"),
-                "`path_loss`: RSSI falls by 10 times `exponent` dB for each tenfold distance; `curve_fit`: the AltBeacon "
-                    + "project's curve, fitted to one receiver.")
+                "`path_loss`: RSSI decreases by 10 times `exponent` dB if the distance is ten times larger; `curve_fit`: the "
+                    + "curve of the AltBeacon project, fitted to one receiver.")
         case .exponent:
             SettingNote(
                 .number(DistanceModel.exponentRange), .value("2"),
-                "The path loss exponent, with `path_loss` alone: 2 in the open, 1.6 to 1.8 along a line of sight in buildings, "
-                    + "2 to 3 in factories, 4 to 6 behind walls.")
+                "The path loss exponent, only with `path_loss`: 2 in free space, 1.6 to 1.8 along a line of sight in buildings, "
+                    + "2 to 3 in factories, 4 to 6 through walls.")
         case .coefficients:
             SettingNote(
                 .structure("list of three numbers, −100…100 each"),
-                .words("`[0.42093, 6.9476, 0.54992]`, the Nexus 5's"),
-                "The curve's coefficients, with `curve_fit` alone.")
+                .words("`[0.42093, 6.9476, 0.54992]` of the Nexus 5"),
+                "The coefficients of the curve; only with `curve_fit`.")
         case .window:
             SettingNote(
                 .duration(Reader.rangingWindow, isWhole: true), .value("5s"),
-                "Over how long RSSIs are averaged, and how long a beacon stays in view.")
+                "The time over which RSSI is averaged, and for which a beacon stays in the list after its last sighting."
+            )
         }
     }
 }
@@ -133,36 +144,36 @@ extension RangingKey {
 extension MonitoringKey {
     var note: SettingNote {
         switch self {
-        case .name: SettingNote(.text("name"), .value("site"), "What the monitor is called.")
+        case .name: SettingNote(.text("name"), .value("site"), "The name of the monitor.")
         case .outageTimeout:
             SettingNote(
                 .duration(SettingBounds.duration), .value("60s"),
-                "How long all adapters that still held a beacon must be out of order for its state to become `unknown` (rule "
-                    + "L2): above `deaf_after`, and at least every `enter_window`.")
+                "If all adapters that hold a beacon have not scanned for this time, its state becomes `unknown` (rule L2). "
+                    + "Must be above `deaf_after`, and at least as long as each `enter_window`.")
         case .deafAfter:
             SettingNote(
                 .duration(SettingBounds.duration, word: "off"), .words("`10s`; in a replay `off`"),
-                "After how much silence of everything around an adapter is taken not to listen (rule L5). `off`, never, is for "
-                    + "places where nothing else advertises; a canary is better there.")
+                "An adapter that delivers no report of any kind for this time counts as out of order (rule L5). `off`: never, "
+                    + "for places without other advertisers; a canary is better there.")
         case .forgetAfter:
             SettingNote(
                 .duration(SettingBounds.duration), .value("1d"),
-                "How long after it stopped an adapter still counts for what it held (rule L3); above `outage_timeout`.")
+                "How long the holds of an adapter count after it stopped (rule L3). Must be above `outage_timeout`.")
         case .conditionLimit:
             SettingNote(
                 .integer(SettingLimits.conditionLimit), .value("0"),
-                "How many conditions are monitored, over all monitors; 0: all. Those beyond are `unmonitored` (rule C4)."
+                "The largest number of conditions, over all monitors; 0: no limit. Conditions above it are `unmonitored` (rule C4)."
             )
         case .maxBeacons:
             SettingNote(
                 .integer(SettingLimits.maxBeacons), .value("10000"),
-                "How many beacons under conditions with `per_beacon` are followed, over all monitors (rule P2). Those that "
-                    + "have a name never lose their place to others.")
+                "The largest number of beacons that are tracked under conditions with `per_beacon`, over all monitors (rule P2). "
+                    + "A beacon with a name never loses its place to another.")
         case .maxNewBeacons:
             SettingNote(
                 .integer(SettingLimits.maxNewBeacons), .words("`2000`; in a replay `0`"),
-                "How many beacons without a name may enter in a row, over all monitors, each under each condition with "
-                    + "`per_beacon`; one more every 2 s. 0: any number. What invented beacons can write is bounded by it "
+                "How many beacons without a name can enter in a row, over all monitors, counted for each condition with "
+                    + "`per_beacon`; one more every 2 s. 0: no limit. It limits the lines that invented beacons can cause "
                     + "(rule P5).")
         case .conditions: SettingNote(.structure("list of maps"), .required, "The monitor's own conditions.")
         case .exitTimeout, .enterCount, .enterWindow, .enterRSSI, .exitRSSI, .perBeacon, .unnamed, .ranging: howNote
@@ -176,28 +187,29 @@ extension MonitoringKey {
         case .exitTimeout:
             SettingNote(
                 .duration(SettingBounds.duration), .value("30s"),
-                "How long a beacon must be silent to count as gone (rule X2): several of its advertising intervals at least, "
-                    + "and more than `deaf_after`.")
+                "A beacon exits after this time of scanning without a sighting (rule X2). Should be several of its advertising "
+                    + "intervals, and must be longer than `deaf_after` to avoid exits in an outage.")
         case .enterCount:
             SettingNote(
-                .integer(SettingBounds.enterCount), .value("1"), "How many sightings it takes to enter (rule E1).")
+                .integer(SettingBounds.enterCount), .value("1"),
+                "The number of sightings that an entry needs (rule E1).")
         case .enterWindow:
             SettingNote(
                 .duration(SettingBounds.duration), .value("10s"),
-                "Within how much time they must be (rule E1); at most `outage_timeout`.")
+                "The time within which these sightings must be (rule E1); at most `outage_timeout`.")
         case .enterRSSI:
             SettingNote(
                 .integer(RSSI.settingRange, unit: "dBm"), .words("any counts"),
-                "How strong a sighting must be to count for entering (rule E2).")
+                "The minimum RSSI of a sighting that counts for an entry (rule E2).")
         case .exitRSSI:
             SettingNote(
                 .integer(RSSI.settingRange, unit: "dBm"), .words("any counts"),
-                "How strong a sighting must be to count for staying (rule X1); needs an `enter_rssi` that is not below it."
+                "The minimum RSSI of a sighting that prevents an exit (rule X1); needs an `enter_rssi` that is not below it."
             )
         case .perBeacon:
             SettingNote(
                 .flag, .value("false"),
-                "Whether each beacon under a condition has events and visits of its own (rule P1).")
+                "Whether each beacon of a condition has its own events and visits (rule P1).")
         case .unnamed:
             SettingNote(
                 .choice(Strangers.allCases.map(\.rawValue)), .value("track"),
@@ -207,32 +219,34 @@ extension MonitoringKey {
         default:
             SettingNote(
                 .flag, .value("false"),
-                "Whether the beacons in view are listed once a second, with distances: a line a second of each condition that "
-                    + "has any in view, some 130 octets for each of them.")
+                "Whether the beacons in range are listed once a second, with distances: one line per second for each condition "
+                    + "with beacons in range, about 130 bytes for each beacon.")
         }
     }
 
     /// What a condition is.
     private var whatNote: SettingNote {
         switch self {
-        case .identifier: SettingNote(.text("name"), .required, "What the condition is called, unique in the file.")
+        case .identifier: SettingNote(.text("name"), .required, "The name of the condition, unique in the file.")
         case .uuid:
-            SettingNote(.text("UUID"), .words("the condition is a circle"), "The UUID of the beacons that satisfy it.")
+            SettingNote(
+                .text("UUID"), .words("the condition is a circle"),
+                "The UUID of the beacons that satisfy the condition.")
         case .major: SettingNote(.integer(SettingLimits.major), .words("any"), "Their major.")
         case .minor: SettingNote(.integer(SettingLimits.major), .words("any"), "Their minor; needs a `major`.")
         case .center:
             SettingNote(
                 .structure("list of two numbers, −90…90 and −180…180 degrees"),
                 .words("the condition is about beacons"),
-                "A circle's center, latitude and longitude (WGS 84).")
+                "The center of a circle: latitude and longitude (WGS 84).")
         case .radius:
             SettingNote(
                 .text("metres, above 0"), .words("the condition is about beacons"),
-                "A circle's radius; gpsd can rarely tell less than 20 m apart.")
+                "The radius of a circle; gpsd is rarely more exact than 20 m.")
         default:
             SettingNote(
                 .choice(Reader.Assumption.allCases.map(\.rawValue)), .value("unknown"),
-                "The state that it starts from (rule C1).")
+                "The state at the start (rule C1).")
         }
     }
 }
@@ -242,22 +256,23 @@ extension BeaconsKey {
         switch self {
         case .uuid:
             SettingNote(
-                .text("UUID"), .words("the one that all conditions have, where they have one"), "The beacon's UUID.")
+                .text("UUID"), .words("the UUID of all conditions, if they have the same"), "The beacon's UUID.")
         case .major: SettingNote(.integer(SettingLimits.major), .required, "Its major.")
         case .minor: SettingNote(.integer(SettingLimits.major), .required, "Its minor.")
         case .name:
             SettingNote(
-                .text("1 to 128 octets without control characters"), .required, "What it, or who carries it, is called."
+                .text("1 to 128 bytes without control characters"), .required,
+                "The name of the beacon, or of the person who carries it."
             )
         case .group:
             SettingNote(
-                .text("1 to 128 octets without control characters"), .words("none"), "What it is counted among.")
+                .text("1 to 128 bytes without control characters"), .words("none"), "The group for reports.")
         case .file:
             SettingNote(
                 .text("path, absolute or from the configuration's folder"), .words("the list"),
-                "In place of the list a table as spreadsheets write it (CSV, UTF-8, comma or semicolon), read again at a reload. "
-                    + "Its first row names the columns `uuid`, `major`, `minor`, `name` and `group` in any order; more are passed "
-                    + "over.")
+                "Instead of the list: a table from a spreadsheet (CSV, UTF-8, comma or semicolon), which is read again at a reload. "
+                    + "Its first row has the columns `uuid`, `major`, `minor`, `name` and `group` in any order; other columns are "
+                    + "ignored.")
         }
     }
 }
@@ -272,32 +287,32 @@ extension OutputKey {
         case .stateDirectory:
             SettingNote(
                 .path(lengthMost: SettingLimits.pathOctets), .value(OutputConfiguration().stateDirectory),
-                "The folder of records and locks.")
+                "The folder of records (the state of conditions) and locks.")
         case .statusSocket:
             SettingNote(
                 .path(lengthMost: SettingLimits.socketPathOctets), .value(OutputConfiguration().statusSocket),
-                "The socket that `beacon-gateway status` asks.")
+                "The socket for `beacon-gateway status`.")
         case .envelope:
             SettingNote(
                 .flag, .value("true"),
-                "Whether a line is an envelope with topic, qos and retain; `false`: the payload alone, for `mosquitto_pub -l`."
+                "Whether a line is an envelope with topic, qos and retain; `false`: only the payload, for `mosquitto_pub -l`."
             )
         case .rotateSize:
             SettingNote(
-                .size(SettingLimits.rotateSize), .value("64MiB"), "How large a file grows before the next begins.")
+                .size(SettingLimits.rotateSize), .value("64MiB"), "The size at which the next file starts.")
         case .rotateInterval:
             SettingNote(
-                .duration(SettingLimits.rotateInterval), .value("1d"), "How old a file grows before the next begins.")
+                .duration(SettingLimits.rotateInterval), .value("1d"), "The age at which the next file starts.")
         case .retain: SettingNote(.duration(SettingLimits.retain), .value("30d"), "How long files are kept.")
         case .retainSize:
             SettingNote(
                 .size(SettingLimits.retainSize), .value("2GiB"),
-                "How much all files may take, at least `rotate_size`: the oldest goes first.")
+                "The largest size of all files together, at least `rotate_size`; the oldest file is deleted first.")
         case .durability:
             SettingNote(
                 .duration(SettingLimits.durability, word: "event"), .value("event"),
-                "`event`: every event is on the disk before it counts; a duration: at most that much is at risk when the power "
-                    + "fails, and the SD card is spared.")
+                "`event`: each event is on the disk before it counts; a duration: a power failure can lose the events of this time "
+                    + "at most, and the SD card wears less.")
         }
     }
 }
@@ -305,56 +320,58 @@ extension OutputKey {
 extension MQTTKey {
     var note: SettingNote {
         switch self {
-        case .host: SettingNote(.text("host name or address"), .required, "The broker's name or address.")
+        case .host: SettingNote(.text("host name or address"), .required, "The name or address of the broker.")
         case .port:
-            SettingNote(.integer(SettingLimits.port), .words("`8883` with TLS, `1883` without"), "Its TCP port.")
+            SettingNote(
+                .integer(SettingLimits.port), .words("`8883` with TLS, `1883` without"), "The TCP port of the broker.")
         case .tls:
             SettingNote(
                 .structure("`true`, `false`, or a map"), .value("false"),
-                "`true`: TLS, the broker vouched for by the system's certificate authorities; `false`: none; or the map below, "
-                    + "which is TLS too.")
-        case .username: SettingNote(.text("1 to 255 octets"), .words("nobody logs in"), "Who logs in.")
+                "`true`: TLS with the certificate authorities of the system; `false`: no TLS; a map: TLS with the settings "
+                    + "below.")
+        case .username: SettingNote(.text("1 to 255 bytes"), .words("no login"), "The user name for the broker.")
         case .passwordFile:
             SettingNote(
                 .path(lengthMost: SettingLimits.pathOctets),
-                .words("`mqtt.password` in systemd's credentials directory, where there is one"),
-                "The file that holds the password, in its first line; needs a `username`. The password itself never stands in "
-                    + "the configuration.")
+                .words("`mqtt.password` in systemd's credentials directory, if it exists"),
+                "A file with the password in its first line; needs a `username`. The configuration never contains the "
+                    + "password itself.")
         case .prefix:
             SettingNote(
                 .text("topic levels, without `+` and `#`"), .value("beacons"),
-                "The first level, or levels, of every topic.")
+                "The first level or levels of each topic.")
         case .homeAssistant:
-            SettingNote(.flag, .value("false"), "Whether Home Assistant is told of the conditions (MQTT discovery).")
+            SettingNote(.flag, .value("false"), "Whether conditions are announced to Home Assistant (MQTT discovery).")
         case .homeAssistantPrefix:
             SettingNote(
                 .text("topic levels, without `+` and `#`"), .value("homeassistant"),
-                "Where Home Assistant looks for that.")
+                "The discovery prefix of Home Assistant.")
         case .homeAssistantTrackers:
             SettingNote(
                 .choice(["state", "zones"]), .value("state"),
-                "How Home Assistant is told where a beacon is. `state`: by a state topic, which every version reads; `zones`: by "
-                    + "zones alone, for a version that warns of state topics.")
+                "How the place of a beacon is sent to Home Assistant. `state`: by a state topic, which every version reads; "
+                    + "`zones`: only by zones, for a version that warns about state topics.")
         case .beaconNames:
             SettingNote(
                 .flag, .value("false"),
-                "Whether the broker, and with it Home Assistant, is told what beacons are called (`beacons`): whoever may read "
-                    + "the retained topics then knows who is who. Lines never have names.")
+                "Whether the names of beacons (`beacons`) are sent to the broker, and so to Home Assistant. All clients that can read "
+                    + "the retained topics then see the names. Lines never have names.")
         case .clientID:
-            SettingNote(.text("1 to 255 octets"), .words("made of the gateway's name"), "The MQTT client identifier.")
+            SettingNote(
+                .text("1 to 255 bytes"), .words("derived from the gateway's name"), "The MQTT client identifier.")
         case .keepAlive:
             SettingNote(
                 .duration(SettingLimits.keepAlive, isWhole: true), .value("60s"),
-                "How long the connection may be silent.")
+                "The MQTT keep-alive time.")
         case .messageExpiry:
             SettingNote(
-                .duration(SettingLimits.messageExpiry, isWhole: true), .words("as long as the broker itself does"),
-                "How long the broker keeps an event for a subscriber that is away; MQTT 5 alone.")
+                .duration(SettingLimits.messageExpiry, isWhole: true), .words("the limit of the broker"),
+                "How long the broker keeps an event for a subscriber that is not connected; only MQTT 5.")
         case .version:
             SettingNote(
                 .choice(MQTTConfiguration.Version.allCases.map(\.rawValue)), .value("auto"),
-                "Which version of MQTT is spoken. `auto`: 5, and 3.1.1 with a broker that refuses 5 or has never been heard to "
-                    + "speak it. In 3.1.1 a broker can't say that it denies a topic: what goes there is lost.")
+                "The version of MQTT. `auto`: 5, or 3.1.1 if the broker rejects 5 or has never accepted it. In 3.1.1, a broker "
+                    + "can't report that it denies a topic: messages to this topic are lost.")
         }
     }
 }
@@ -365,26 +382,28 @@ extension ServeKey {
         case .address:
             SettingNote(
                 .text("address"), .value(ServeConfiguration().address),
-                "The address that is listened at. Beyond this machine only with `tls` and `users_file`, or with a `trusted_proxy`."
+                "The address of the server. Other addresses than those of this machine's loopback need `tls` and `users_file`, or a `trusted_proxy`."
             )
         case .port: SettingNote(.integer(SettingLimits.port), .value("\(ServeConfiguration().port)"), "The TCP port.")
         case .hostName:
             SettingNote(
-                .text("host name"), .words("addresses and `localhost` alone"),
-                "The name that browsers ask by, which the certificate has too; any other name is refused.")
-        case .tls: SettingNote(.structure("map"), .words("HTTP as it is"), "TLS, with these files.")
+                .text("host name"), .words("only addresses and `localhost`"),
+                "The host name of the server in requests and in its certificate; requests with another name are rejected."
+            )
+        case .tls: SettingNote(.structure("map"), .words("HTTP without TLS"), "TLS with these files.")
         case .usersFile:
             SettingNote(
-                .path(lengthMost: SettingLimits.pathOctets), .words("nobody is asked for a name"),
-                "Who may look: lines `NAME:HASH`, as `mkpasswd -m yescrypt` makes hashes.")
+                .path(lengthMost: SettingLimits.pathOctets), .words("no login"),
+                "The users that can log in: lines `NAME:HASH`, with hashes from `mkpasswd -m yescrypt`.")
         case .trustedProxy:
             SettingNote(
                 .text("address"), .words("any address may connect"),
-                "The address of the proxy that alone may connect. Who may look is for it to decide, and so is TLS.")
+                "The address of a proxy; no other address can connect. The proxy is responsible for access control and TLS."
+            )
         case .cacheDirectory:
             SettingNote(
                 .path(lengthMost: SettingLimits.pathOctets), .value(ServeConfiguration().cacheDirectory),
-                "Where it keeps what event files that are over come to, so that it need not read them all when it starts; one that is not there, or can't be written to, keeps nothing."
+                "The folder for the cached totals of closed event files, so that a start need not read all files. If it does not exist or can't be written, nothing is cached."
             )
         }
     }
@@ -396,10 +415,11 @@ extension ServeTLSKey {
         case .certificateFile:
             SettingNote(
                 .path(lengthMost: SettingLimits.pathOctets), .required,
-                "The certificate, with those between it and its authority behind it, PEM.")
+                "The certificate, followed by its intermediate certificates (PEM).")
         case .keyFile:
             SettingNote(
-                .path(lengthMost: SettingLimits.pathOctets), .required, "The key to it, PEM, without a password.")
+                .path(lengthMost: SettingLimits.pathOctets), .required,
+                "The key of the certificate (PEM), without a password.")
         }
     }
 }
@@ -414,16 +434,18 @@ extension TLSKey {
         case .caDirectory:
             SettingNote(
                 .path(lengthMost: SettingLimits.pathOctets), .words("the system's"),
-                "A folder of such, prepared by `openssl rehash`.")
+                "A folder with certificate authorities, prepared with `openssl rehash`.")
         case .certificateFile:
             SettingNote(
                 .path(lengthMost: SettingLimits.pathOctets), .words("none"),
-                "This gateway's own certificate, PEM; with `key_file` or not at all.")
+                "The client certificate of this gateway (PEM); only together with `key_file`.")
         case .keyFile:
-            SettingNote(.path(lengthMost: SettingLimits.pathOctets), .words("none"), "The key to it, PEM.")
+            SettingNote(
+                .path(lengthMost: SettingLimits.pathOctets), .words("none"), "The key of the client certificate (PEM).")
         case .serverName:
             SettingNote(
-                .text("host name or address"), .words("`host`"), "The name that the broker's certificate must have.")
+                .text("host name or address"), .words("`host`"),
+                "The name that the certificate of the broker must have.")
         }
     }
 }

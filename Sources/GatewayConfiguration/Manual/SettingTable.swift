@@ -6,62 +6,63 @@ package enum SettingTable {
     package static let sections: [SettingSection] = [
         SettingSection(
             "", RootKey.allCases,
-            "A YAML file of maps; only `conditions`, or `monitors`, is required. Quotation marks are never needed for a "
-                + "value's own sake: `no`, `1e10`, `010` and a UUID of digits alone stay what they are. Anchors, aliases, "
-                + "tags, merge keys and second documents are mistakes."),
-        SettingSection("gateway", GatewayKey.allCases, "What the gateway is called."),
-        SettingSection("scanner", ScannerKey.allCases, "How advertising reports are got hold of."),
+            "A YAML file with maps. Only `conditions`, or `monitors`, is required. A value such as `no`, `1e10`, `010` or a "
+                + "UUID that consists of digits needs no quotation marks: it is read as written. Anchors, aliases, tags, merge "
+                + "keys and second documents are errors."),
+        SettingSection("gateway", GatewayKey.allCases, "The name of the gateway."),
+        SettingSection("scanner", ScannerKey.allCases, "How the gateway scans."),
         SettingSection(
             "scanner.canary", CanaryKey.allCases,
-            "A beacon that is always there: while it is heard, the adapters hear (rule L5)."),
+            "A beacon that is always in range. While it is received, the adapters work (rule L5)."),
         SettingSection(
             "location", LocationKey.allCases,
-            "Where the gateway's own position comes from; only where conditions with a `center` are monitored. Without "
-                + "it such conditions are `unmonitored` (rule C5)."),
+            "The source of the gateway's own position, for conditions with a `center`. Without it, such conditions are "
+                + "`unmonitored` (rule C5)."),
         SettingSection(
             "ranging", RangingKey.allCases,
-            "How distances are guessed, where `ranging` is set below and in `beacon-gateway scan`."),
+            "How distances are estimated, for conditions with `ranging` and for `beacon-gateway scan`."),
         SettingSection(
             "monitor", MonitoringPlace.monitor.keys,
-            "The monitor. Each condition can override the settings from `exit_timeout` to `ranging`; the others belong "
-                + "to the monitor alone."),
+            "The monitor. Each condition can override the settings from `exit_timeout` to `ranging`, but not the others."
+        ),
         SettingSection(
             "conditions", MonitoringPlace.condition.keys.filter { !MonitoringPlace.monitor.keys.contains($0) },
-            "What is monitored: a list of beacon conditions (`uuid`, with `major`, with `minor`) and circles (`center` "
+            "The conditions to monitor: a list of beacon conditions (`uuid`, with `major`, with `minor`) and circles (`center` "
                 + "and `radius`). Each entry can also override the monitor's "
                 + MonitoringPlace.condition.keys.filter(MonitoringPlace.monitor.keys.contains).map { "`\($0.name)`" }
                 .joined(separator: ", ") + "."),
         SettingSection(
             "monitors", MonitoringPlace.listedMonitor.keys.filter { !MonitoringPlace.monitor.keys.contains($0) },
-            "Several monitors, in place of `monitor` and `conditions`: a list, each entry a map of what stands under "
-                + "`monitor`, with `conditions` of its own. `deaf_after`, `condition_limit`, `max_beacons` and "
-                + "`max_new_beacons` hold for the whole gateway and must not differ; names, and identifiers over all of "
-                + "them, are unique."),
+            "Several monitors, instead of `monitor` and `conditions`: a list of maps with the settings of `monitor` and with "
+                + "their own `conditions`. `deaf_after`, `condition_limit`, `max_beacons` and `max_new_beacons` apply to the "
+                + "whole gateway and must not differ. The names of monitors must be unique, and the identifiers of "
+                + "conditions must be unique over all monitors."),
         SettingSection(
             "beacons", BeaconsKey.allCases,
-            "The beacons that have names, at most \(BeaconNames.countMost): they never lose their place to others (rule "
-                + "P4). A list, or a map with `file` alone. A name never stands in the event files."),
+            "The beacons with names, at most \(BeaconNames.countMost). They never lose their place to others (rule P4). A list, "
+                + "or a map with only `file`. Names are never written to the event files."),
         SettingSection(
             "output", OutputKey.allCases,
-            "Where events go: files of JSON lines, which are the queue to the broker as well."),
-        SettingSection("mqtt", MQTTKey.allCases, "The broker. Without it there are files only."),
+            "The event files: JSON Lines, which are also the queue to the broker."),
         SettingSection(
-            "mqtt.tls", TLSKey.allCases, "How the connection is protected, in place of `tls: true`, and TLS too."),
+            "mqtt", MQTTKey.allCases, "The MQTT broker. Without this section, events are only written to files."),
+        SettingSection(
+            "mqtt.tls", TLSKey.allCases, "TLS with settings, instead of `tls: true`."),
         SettingSection(
             "serve", ServeKey.allCases,
-            "Where `beacon-gateway serve` shows who is here, to whom. The daemon does not listen anywhere; that is a program of its own."
+            "The web server `beacon-gateway serve`, which is a program of its own. The daemon itself has no network server."
         ),
         SettingSection(
             "serve.tls", ServeTLSKey.allCases,
-            "Whom `serve` shows itself as: it speaks TLS 1.2 and 1.3 then. Both files are read again on SIGHUP."),
+            "The certificate of `serve`, which then uses TLS 1.2 or 1.3. Both files are read again on SIGHUP."),
     ]
 
     /// How the types are written that several settings have.
     package static let types: [(name: String, text: String)] = [
         ("duration", "a number and a unit, `ms`, `s`, `m`, `h` or `d`: `500ms`, `30s`, `1.5s`, `2m`, `1h`, `1d`"),
         ("size", "a number and a unit, `B`, `kB`, `MB`, `GB`, `TB` or `KiB`, `MiB`, `GiB`, `TiB`: `64MiB`, `2GiB`"),
-        ("name", "1 to 128 octets without `/`, `+`, `#` and control characters"),
-        ("path", "absolute, from `/`"),
+        ("name", "1 to 128 bytes without `/`, `+`, `#` and control characters"),
+        ("path", "absolute, starting with `/`"),
         ("UUID", "32 hexadecimal digits, with all four hyphens or none"),
     ]
 }

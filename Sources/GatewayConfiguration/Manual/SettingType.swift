@@ -32,7 +32,7 @@ package enum SettingType: Sendable {
         case .number(let range, let unit): bounds(range) + (unit.isEmpty ? "" : " \(unit)")
         case .choice(let words): words.map { "`\($0)`" }.joined(separator: ", ")
         case .text(let words), .structure(let words): words
-        case .path(let most): most == SettingLimits.pathOctets ? "path" : "path of at most \(most) octets"
+        case .path(let most): most == SettingLimits.pathOctets ? "path" : "path of at most \(most) bytes"
         }
     }
 

@@ -70,12 +70,12 @@ struct BeaconTable {
         }
     }
 
-    private static let headerHint = "the first row names the columns: uuid,major,minor,name,group"
+    private static let headerHint = "the first row must have the columns uuid,major,minor,name,group"
 
     private mutating func reportUnclosed(_ offset: Int) {
         mistakes.report(
-            at: offset, "this quotation mark is never closed",
-            hint: "close it; one within quotation marks is written twice")
+            at: offset, "this quotation mark is not closed",
+            hint: "close it; double a quotation mark within quotation marks")
     }
 
     private mutating func readHeader(_ rows: TableRows) -> Bool {
@@ -86,7 +86,7 @@ struct BeaconTable {
             }
             let index = Column.allCases.firstIndex(of: column) ?? 0
             if places[index] != nil {
-                mistakes.report(at: field.start, "the column \(column.rawValue) stands twice", hint: "take one out")
+                mistakes.report(at: field.start, "the column \(column.rawValue) occurs twice", hint: "remove one")
             }
             places[index] = place
         }
@@ -107,12 +107,12 @@ struct BeaconTable {
         guard offsets.count < BeaconNames.countMost else {
             report(
                 row, at: rows.start, "there are more than \(BeaconNames.countMost) beacons",
-                "name those alone that must never lose their place")
+                "name only the beacons that must never lose their place")
             offsets.append(rows.start)
             return
         }
         if let stray = rows.stray {
-            report(row, at: stray, "something stands behind a closing quotation mark", "quote the whole field")
+            report(row, at: stray, "unexpected text after a closing quotation mark", "quote the whole field")
         }
         let major = value(.major, rows, Reader.major)
         let minor = value(.minor, rows, Reader.major)
@@ -125,7 +125,7 @@ struct BeaconTable {
             let source = source
             let other = offsets[first]
             report(
-                row, at: rows.start, "this beacon has a name at line \(source.line(of: other)) already", "take one out")
+                row, at: rows.start, "this beacon already has a name at line \(source.line(of: other))", "remove one")
         } else {
             offsets.append(rows.start)
         }

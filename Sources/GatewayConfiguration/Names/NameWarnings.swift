@@ -29,8 +29,8 @@ extension Configuration {
             warnings.append(
                 NameWarning(
                     place: .names,
-                    message: "\(beacons.count) beacons have names, and max_beacons is \(engine.maxBeacons)",
-                    hint: "if all are present, some are not followed; raise max_beacons"))
+                    message: "\(beacons.count) beacons have names, but max_beacons is \(engine.maxBeacons)",
+                    hint: "if all are present, some are not tracked; raise max_beacons"))
         }
         // That nothing is monitored is a warning of its own.
         guard monitors.contains(where: { !$0.conditions.isEmpty }) else { return warnings }
@@ -50,7 +50,7 @@ extension Configuration {
                 warnings.append(
                     NameWarning(
                         place: .condition(first.position),
-                        message: "unnamed is \(policy.rawValue), and no condition with it has per_beacon",
+                        message: "unnamed is \(policy.rawValue), but no condition with it has per_beacon",
                         hint: "it has no effect there; set per_beacon: true, or remove it"))
             } else if let warning = missingNames(dependent, policy) {
                 warnings.append(warning)
@@ -114,12 +114,12 @@ extension Configuration {
         let effect =
             policy == .refuse
             ? "all sightings are refused, so \(isOne ? "it is" : "they are") never satisfied"
-            : "no beacon has events and visits of its own"
+            : "no beacon has its own events and visits"
         return NameWarning(
             place: .condition(first.position),
             message: "unnamed is \(policy.rawValue) for \(isOne ? "the condition" : "\(missing.count) conditions:") "
-                + "\(names.joined(separator: ", "))\(rest), and no beacon with a name matches \(isOne ? "it" : "them")",
-            hint: "\(effect); name the beacons under beacons, or set unnamed: track")
+                + "\(names.joined(separator: ", "))\(rest), but no beacon with a name matches \(isOne ? "it" : "them")",
+            hint: "\(effect); add names under beacons, or set unnamed: track")
     }
 
     private func named(_ places: [Int]) -> String {

@@ -19,10 +19,10 @@ enum MonitoringPlace: Sendable {
         case (.condition, .identifier), (.condition, .uuid), (.condition, .major), (.condition, .minor),
             (.condition, .center), (.condition, .radius), (.condition, .assuming):
             nil
-        case (.condition, _): "it belongs to the monitor alone"
+        case (.condition, _): "it is only a setting of the monitor"
         case (_, .identifier), (_, .uuid), (_, .major), (_, .minor), (_, .center), (_, .radius), (_, .assuming):
-            "it belongs to one of the conditions"
-        case (.monitor, .conditions): "the conditions of one monitor stand beside it, not in it"
+            "it is a setting of a condition"
+        case (.monitor, .conditions): "the conditions of a single monitor must be next to it, not in it"
         case (.monitor, _), (.listedMonitor, _): nil
         }
     }

@@ -88,7 +88,7 @@ extension ScalarSyntax {
     private static func unitHint(
         _ number: String, _ rest: Text, units: [Unit], example: String, bare: String
     ) -> String {
-        guard !rest.isEmpty else { return "a unit is missing: write \(number)\(bare), if that is meant" }
+        guard !rest.isEmpty else { return "the unit is missing: write \(number)\(bare) if this is the intended unit" }
         let given = rest.count <= 8 ? String(decoding: rest, as: UTF8.self).lowercased() : ""
         let trimmed = given.drop { $0 == " " }
         let names = units.map(\.name)

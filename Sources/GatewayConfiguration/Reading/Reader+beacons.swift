@@ -10,13 +10,13 @@ extension Reader {
             for key in BeaconsKey.allCases where key != .file {
                 guard let value = section[key] else { continue }
                 mistakes.report(
-                    at: document.offset(of: value - 1), "beacons.\(key.name) can't stand here",
-                    hint: "make a list of it: - {\(key.name): …}")
+                    at: document.offset(of: value - 1), "beacons.\(key.name) is not allowed here",
+                    hint: "write a list: - {\(key.name): …}")
             }
             if section[.file] == nil, section.node != nil, !document.nodes[node].isOpen {
                 mistakes.report(
                     at: document.offset(of: node), "beacons is a map without file",
-                    hint: "add file: and its path, or make it a list")
+                    hint: "add file: and its path, or write a list")
             }
             guard case .value(let path, let offset) = setting(.file, of: section, Self.filePath) else { return }
             configuration.beaconsFile = BeaconsFile(path: path, position: source.position(of: offset))
@@ -31,7 +31,7 @@ extension Reader {
             guard configuration.beacons.count < BeaconNames.countMost else {
                 mistakes.report(
                     at: document.offset(of: entry), "beacons has more than \(BeaconNames.countMost) entries",
-                    hint: "name those alone that must never lose their place")
+                    hint: "name only the beacons that must never lose their place")
                 return
             }
             guard let beacon = namedBeacon(entry, uuids) else { continue }
@@ -39,8 +39,8 @@ extension Reader {
                 let source = source
                 mistakes.report(
                     at: document.offset(of: entry),
-                    "this beacon has a name at line \(source.line(of: namedBeacons[first])) already",
-                    hint: "take one out")
+                    "this beacon already has a name at line \(source.line(of: namedBeacons[first]))",
+                    hint: "remove one")
             } else {
                 namedBeacons.append(document.offset(of: entry))
             }
@@ -50,7 +50,7 @@ extension Reader {
     private mutating func namedBeacon(_ node: Int, _ uuids: Set<ProximityUUID>) -> NamedBeacon? {
         let section = section(
             BeaconsKey.self, at: node, path: "beacons", called: "an entry of beacons",
-            refusal: { $0 == .file ? "it stands in the place of the list" : nil })
+            refusal: { $0 == .file ? "it replaces the list" : nil })
         guard section.node != nil else { return nil }
         let uuid = setting(.uuid, of: section, ScalarSyntax.uuid)
         let major = setting(.major, of: section, Self.major)
@@ -78,7 +78,7 @@ extension Reader {
     /// A path, which may begin at the configuration's own folder.
     private static func filePath(_ text: ArraySlice<UInt8>) throws(ScalarProblem) -> String {
         guard (1...4095).contains(text.count), text.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
-            throw ScalarProblem("expected a path of at most 4095 octets, such as /etc/beacon-gateway/beacons.csv")
+            throw ScalarProblem("expected a path of at most 4095 bytes, such as /etc/beacon-gateway/beacons.csv")
         }
         return String(decoding: text, as: UTF8.self)
     }
@@ -86,10 +86,10 @@ extension Reader {
 
 /// What names are, in a list and in a file.
 enum NameSyntax {
-    /// 1 to 128 octets without control characters.
+    /// 1 to 128 bytes without control characters.
     static func name(_ text: ArraySlice<UInt8>) throws(ScalarProblem) -> String {
         guard (1...128).contains(text.count), text.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
-            throw ScalarProblem("expected 1 to 128 octets without control characters")
+            throw ScalarProblem("expected 1 to 128 bytes without control characters")
         }
         return String(decoding: text, as: UTF8.self)
     }
@@ -98,7 +98,7 @@ enum NameSyntax {
     static func uuidHint(_ count: Int) -> String {
         count == 0
             ? "add it: no condition has one"
-            : "add it: the conditions have \(count) of them, so none goes without saying"
+            : "add it: the conditions have \(count) different UUIDs, so there is no default"
     }
 }
 

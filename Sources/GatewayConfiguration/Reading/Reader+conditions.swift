@@ -102,7 +102,7 @@ extension Reader {
                 let text = Self.shown(Array(identifier.text.utf8)[...])
                 mistakes.report(
                     at: offset,
-                    "the identifier \(text) is taken by the condition at line \(source.line(of: Int(first)))",
+                    "the identifier \(text) is already used by the condition at line \(source.line(of: Int(first)))",
                     hint: "identifiers are unique over all monitors; choose another")
             } else {
                 identifiers[identifier] = UInt32(clamping: offset)
@@ -124,17 +124,17 @@ extension Reader {
         case (true, let place?):
             mistakes.report(
                 at: document.offset(of: place - 1), "this condition has a uuid and a circle",
-                hint: "make two conditions of it")
+                hint: "split it into two conditions")
             return nil
         case (false, nil):
             mistakes.report(
-                at: document.offset(of: node), "this condition does not say what to monitor",
+                at: document.offset(of: node), "this condition has nothing to monitor",
                 hint: "give it a uuid, or a center and a radius")
             return nil
         case (false, .some):
             for (key, setting) in [(MonitoringKey.major, major), (.minor, minor)] {
                 guard let offset = setting.offset else { continue }
-                mistakes.report(at: offset, "conditions.\(key.name) has no part in a circle", hint: "take it out")
+                mistakes.report(at: offset, "conditions.\(key.name) is not a setting of a circle", hint: "remove it")
             }
             return circle.map(Condition.circle)
         }
@@ -152,12 +152,12 @@ extension Reader {
         if section[.uuid] == nil, !document.nodes[node].isOpen {
             if section[.center] != nil, radius.isAbsent {
                 mistakes.report(
-                    at: document.offset(of: node), "this condition has a center and no radius",
+                    at: document.offset(of: node), "this condition has a center but no radius",
                     hint: "add radius, in metres")
             }
             if let offset = radius.offset, section[.center] == nil {
                 mistakes.report(
-                    at: offset, "this condition has a radius and no center", hint: "add center: [latitude, longitude]")
+                    at: offset, "this condition has a radius but no center", hint: "add center: [latitude, longitude]")
             }
         }
         guard let center, let radius = radius.value else { return nil }
@@ -199,20 +199,23 @@ extension Reader {
         {
             warnings.report(
                 at: document.offset(of: value),
-                "conditions.radius is \(String(decoding: document.text(of: value), as: UTF8.self)), less than what the "
-                    + "location source can tell apart",
-                hint: "it is entered only by fixes as exact as it is wide; make it \(Int(accuracy)) m or more")
+                "conditions.radius is \(String(decoding: document.text(of: value), as: UTF8.self)), less than the accuracy of the "
+                    + "location source",
+                hint:
+                    "only fixes with an accuracy of at most the radius can enter it; set a radius of \(Int(accuracy)) m or more"
+            )
         }
         if !context.hasLocation {
             warnings.report(
-                at: document.offset(of: node), "this circle will be unmonitored: the file names no location source",
-                hint: "add location, or take the circle out")
+                at: document.offset(of: node),
+                "this circle will be unmonitored because the file has no location source",
+                hint: "add location, or remove the circle")
         }
         for key in [MonitoringKey.exitTimeout, .enterRSSI, .exitRSSI, .perBeacon, .unnamed, .ranging] {
             guard let value = section[key] else { continue }
             warnings.report(
-                at: document.offset(of: value - 1), "\(section.path(of: key)) has no part in a circle",
-                hint: "take it out")
+                at: document.offset(of: value - 1), "\(section.path(of: key)) is not a setting of a circle",
+                hint: "remove it")
         }
     }
 }

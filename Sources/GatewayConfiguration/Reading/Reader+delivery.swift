@@ -73,10 +73,10 @@ extension Reader {
         if host.isAbsent {
             mistakes.report(
                 at: document.offset(of: map), "mqtt has no host",
-                hint: "name the broker, or take mqtt out for files only")
+                hint: "add the host of the broker, or remove mqtt to write only files")
         }
         if let offset = passwordFile.offset, section[.username] == nil {
-            mistakes.report(at: offset, "mqtt.password_file needs a username", hint: "add the username, or take it out")
+            mistakes.report(at: offset, "mqtt.password_file needs a username", hint: "add the username, or remove it")
         }
         warnOfReservedName(host)
         warnOfPlainPassword(mqtt, section, at: document.offset(of: map))
@@ -90,11 +90,11 @@ extension Reader {
         switch (port.value, isTLS) {
         case (1883, true):
             warnings.report(
-                at: offset, "mqtt.port is 1883, the port for connections without TLS, and mqtt.tls is set",
-                hint: "write port: 8883, or take tls out")
+                at: offset, "mqtt.port is 1883, the port for connections without TLS, but mqtt.tls is set",
+                hint: "write port: 8883, or remove tls")
         case (8883, false):
             warnings.report(
-                at: offset, "mqtt.port is 8883, the port for connections with TLS, and mqtt.tls is not set",
+                at: offset, "mqtt.port is 8883, the port for connections with TLS, but mqtt.tls is not set",
                 hint: "write tls: true, or port: 1883")
         default: break
         }
@@ -104,7 +104,8 @@ extension Reader {
         guard mqtt.tls == nil, mqtt.username != nil, !mqtt.isLocal else { return }
         warnings.report(
             at: section[.tls].map { document.offset(of: $0) } ?? offset,
-            "mqtt sends the username and password unprotected", hint: "write tls: true where the broker offers it")
+            "mqtt sends the username and password without encryption", hint: "write tls: true if the broker supports it"
+        )
     }
 
     /// Names that nobody has, or that anybody on the way may read.
@@ -112,12 +113,12 @@ extension Reader {
         guard let offset = publishedNames, let mqtt = configuration.mqtt else { return }
         if configuration.beacons.count == 0, configuration.beaconsFile == nil {
             warnings.report(
-                at: offset, "mqtt.names is true, and no beacon has a name",
-                hint: "name them under beacons, or take it out")
+                at: offset, "mqtt.names is true, but no beacon has a name",
+                hint: "add names under beacons, or remove it")
         } else if mqtt.tls == nil, !mqtt.isLocal {
             warnings.report(
-                at: offset, "mqtt sends the names of beacons unprotected",
-                hint: "write tls: true where the broker offers it")
+                at: offset, "mqtt sends the names of beacons without encryption",
+                hint: "write tls: true if the broker supports it")
         }
     }
 
@@ -157,11 +158,11 @@ extension Reader {
         guard !document.nodes[node].isOpen else { return tls }
         if let offset = certificate.offset, key.isAbsent {
             mistakes.report(
-                at: offset, "mqtt.tls.certificate_file needs a key_file", hint: "name the certificate's key")
+                at: offset, "mqtt.tls.certificate_file needs a key_file", hint: "add the key of the certificate")
         }
         if let offset = key.offset, certificate.isAbsent {
             mistakes.report(
-                at: offset, "mqtt.tls.key_file needs a certificate_file", hint: "name the key's certificate")
+                at: offset, "mqtt.tls.key_file needs a certificate_file", hint: "add the certificate of the key")
         }
         return tls
     }
@@ -200,11 +201,11 @@ extension Reader {
         if certificate.isAbsent {
             mistakes.report(
                 at: document.offset(of: node), "serve.tls has no certificate_file",
-                hint: "name the certificate, with those above it, in one PEM file")
+                hint: "add a PEM file with the certificate and its intermediate certificates")
         }
         if key.isAbsent {
             mistakes.report(
-                at: document.offset(of: node), "serve.tls has no key_file", hint: "name the certificate's key")
+                at: document.offset(of: node), "serve.tls has no key_file", hint: "add the key of the certificate")
         }
         guard let certificate = certificate.value, let key = key.value else { return nil }
         return ServeConfiguration.TLS(certificateFile: certificate, keyFile: key)

@@ -65,8 +65,8 @@ extension Reader {
             for key in [RootKey.monitor, .conditions] {
                 guard let other = root[key] else { continue }
                 mistakes.report(
-                    at: document.offset(of: other - 1), "\(key.name) stands beside monitors",
-                    hint: key == .monitor ? "make it an entry of monitors" : "move them into an entry of monitors")
+                    at: document.offset(of: other - 1), "\(key.name) is not allowed together with monitors",
+                    hint: key == .monitor ? "move it to an entry of monitors" : "move them into an entry of monitors")
             }
             let entries = list(at: node, called: "monitors", example: "- name: north")
             for entry in entries.map({ Array($0) }) ?? [] {
@@ -74,7 +74,7 @@ extension Reader {
             }
             if entries != nil, drafts.isEmpty, isWhole {
                 mistakes.report(
-                    at: document.offset(of: node), "monitors names no monitor", hint: "add one, with conditions")
+                    at: document.offset(of: node), "monitors is empty", hint: "add a monitor with conditions")
             }
         }
         guard root[.monitors] == nil || root[.monitor] != nil || root[.conditions] != nil else { return drafts }
@@ -144,7 +144,7 @@ extension Reader {
             let source = source
             mistakes.report(
                 at: offset, "\(draft.path).\(key.name) differs from the one at line \(source.line(of: known.offset))",
-                hint: "it holds for the whole gateway: set it once, or to the same")
+                hint: "it applies to the whole gateway; set it once, or to the same value")
         }
         return first?.value
     }
@@ -159,8 +159,9 @@ extension Reader {
                 let source = source
                 let unnamed = draft.name.isAbsent ? ", which is the default," : ""
                 mistakes.report(
-                    at: offset, "the name \(name)\(unnamed) is taken by the monitor at line \(source.line(of: other))",
-                    hint: "give each monitor a name of its own")
+                    at: offset,
+                    "the name \(name)\(unnamed) is already used by the monitor at line \(source.line(of: other))",
+                    hint: "give each monitor its own name")
             } else {
                 first[name] = offset
             }
@@ -189,15 +190,15 @@ extension Reader {
         case .pathLoss:
             if let node = section[.coefficients] {
                 mistakes.report(
-                    at: document.offset(of: node - 1), "ranging.coefficients have no part in path_loss",
-                    hint: "write model: curve_fit, or take them out")
+                    at: document.offset(of: node - 1), "ranging.coefficients are only for curve_fit",
+                    hint: "write model: curve_fit, or remove them")
             }
             if let exponent = exponent.value { settings.model = .pathLoss(exponent: exponent) }
         case .curveFit:
             if let offset = exponent.offset {
                 mistakes.report(
-                    at: offset, "ranging.exponent has no part in curve_fit",
-                    hint: "write model: path_loss, or take it out")
+                    at: offset, "ranging.exponent is only for path_loss",
+                    hint: "write model: path_loss, or remove it")
             }
             settings.model = .curveFit(curve ?? .nexus5)
         }

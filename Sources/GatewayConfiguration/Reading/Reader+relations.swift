@@ -138,7 +138,7 @@ extension Reader {
     ) {
         guard let deafAfter = context.deafAfter, exitTimeout <= deafAfter else { return }
         warnings.report(
-            at: offset, "\(name()) is \(exitTimeout.setting), and deaf_after, \(deafAfter.setting), is not below it",
-            hint: "an adapter that hears nothing makes everybody leave; lower deaf_after")
+            at: offset, "\(name()) is \(exitTimeout.setting), and deaf_after (\(deafAfter.setting)) is not below it",
+            hint: "if an adapter receives nothing, all beacons exit before it counts as out of order; lower deaf_after")
     }
 }

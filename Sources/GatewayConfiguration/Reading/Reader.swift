@@ -86,7 +86,7 @@ struct Reader {
             return .value(try parse(text), offset: document.offset(of: node))
         } catch {
             mistakes.report(
-                at: document.offset(of: node), "\(name()) is \(isSecret ? "not what it should be" : Self.shown(text))",
+                at: document.offset(of: node), "\(name()) is \(isSecret ? "invalid" : Self.shown(text))",
                 hint: error.expected)
             return .mistaken
         }
@@ -113,7 +113,7 @@ struct Reader {
         let isEmpty = document.text(of: node).isEmpty
         mistakes.report(
             at: document.offset(of: node), "\(name) has no value",
-            hint: isEmpty ? "give it one, or take the line out" : "give it one, or quote it if the word itself is meant"
+            hint: isEmpty ? "add a value, or remove the line" : "add a value, or quote the word if it is the value"
         )
     }
 
@@ -187,26 +187,26 @@ struct Reader {
 
     private static func path(_ text: ArraySlice<UInt8>, lengthMost: Int) throws(ScalarProblem) -> String {
         guard text.first == UInt8(ascii: "/"), text.count <= lengthMost, text.allSatisfy({ $0 >= 0x20 && $0 != 0x7F })
-        else { throw ScalarProblem("expected an absolute path of at most \(lengthMost) octets, such as /var/lib/…") }
+        else { throw ScalarProblem("expected an absolute path of at most \(lengthMost) bytes, such as /var/lib/…") }
         return String(decoding: text, as: UTF8.self)
     }
 
     /// A host's name or address, and nothing besides.
     static func host(_ text: ArraySlice<UInt8>) throws(ScalarProblem) -> String {
         let host = String(decoding: text, as: UTF8.self)
-        guard !host.contains("://") else { throw ScalarProblem("expected the host alone, without a scheme and a port") }
+        guard !host.contains("://") else { throw ScalarProblem("expected only the host, without a scheme and a port") }
         // RFC 1035 §2.3.4: a name has at most 255 octets.
         guard (1...255).contains(text.count), text.allSatisfy({ $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "/") })
-        else { throw ScalarProblem("expected a host's name or address") }
+        else { throw ScalarProblem("expected a host name or address") }
         let colons = text.count { $0 == UInt8(ascii: ":") }
-        guard colons != 1 else { throw ScalarProblem("expected the host alone; its port is a setting of its own") }
+        guard colons != 1 else { throw ScalarProblem("expected only the host; the port is a separate setting") }
         return host
     }
 
-    /// A word of 1 to 255 octets without control characters.
+    /// A word of 1 to 255 bytes without control characters.
     static func word(_ text: ArraySlice<UInt8>) throws(ScalarProblem) -> String {
         guard (1...255).contains(text.count), text.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
-            throw ScalarProblem("expected 1 to 255 octets without control characters")
+            throw ScalarProblem("expected 1 to 255 bytes without control characters")
         }
         return String(decoding: text, as: UTF8.self)
     }
@@ -219,7 +219,7 @@ struct Reader {
             && text.allSatisfy { $0 >= 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "#") }
         guard isValid else {
             throw ScalarProblem(
-                "expected one or more levels with / between them, without + and #, not beginning with $")
+                "expected one or more levels, separated by /, without + and #, and not starting with $")
         }
         return String(decoding: text, as: UTF8.self)
     }
@@ -240,8 +240,8 @@ struct Reader {
     mutating func warnOfReservedName(_ host: Setting<String>) {
         guard case .value(let name, let offset) = host, Self.isReserved(host: name) else { return }
         warnings.report(
-            at: offset, "mqtt.host is \(name), a name that is reserved for examples and tests (RFC 2606)",
-            hint: "write your broker's name or address")
+            at: offset, "mqtt.host is \(name), which is reserved for examples and tests (RFC 2606)",
+            hint: "write the name or address of your broker")
     }
 
     /// `${HOSTNAME}` and the like in a value: a shell, Compose or Ansible puts something in its place, this file does not.
@@ -253,8 +253,8 @@ struct Reader {
             guard let range = Self.placeholder(in: text) else { continue }
             let name = String(decoding: text[range], as: UTF8.self)
             warnings.report(
-                at: document.offset(of: node), "\(name) is taken as it stands: nothing is put in its place",
-                hint: "write the value itself, or have what fills in such names make this file")
+                at: document.offset(of: node), "\(name) is used literally: variables are not replaced",
+                hint: "write the value itself, or generate this file with a tool that replaces variables")
         }
     }
 
@@ -291,8 +291,8 @@ struct Reader {
         if let cycle = cycle.value { scanner.dutyCycle = cycle }
         if let offset = cycle.offset, isWhole, scanner.mode != .lowPower {
             mistakes.report(
-                at: offset, "scanner.duty_cycle has a part in low_power alone",
-                hint: "write mode: low_power, or take it out")
+                at: offset, "scanner.duty_cycle is only for low_power",
+                hint: "write mode: low_power, or remove it")
         }
         set(&scanner.latency, to: .latency, of: section, Self.duration(in: SettingLimits.latency))
         scanner.adapters = adapters(section)
@@ -314,14 +314,14 @@ struct Reader {
                 return adapters
             }
             if adapters.contains(name) {
-                mistakes.report(at: offset, "scanner.adapters names \(name) twice", hint: "take one out")
+                mistakes.report(at: offset, "scanner.adapters has \(name) twice", hint: "remove one")
             } else {
                 adapters.append(name)
             }
         }
         if document.end(of: node) == node + 1, isWhole {
             mistakes.report(
-                at: document.offset(of: node), "scanner.adapters names no adapter", hint: "take the line out for all")
+                at: document.offset(of: node), "scanner.adapters is empty", hint: "remove the line to use all adapters")
         }
         return adapters
     }
@@ -343,7 +343,8 @@ struct Reader {
         let minor = setting(.minor, of: section, Self.major)
         guard let map = section.node else { return nil }
         if uuid.isAbsent, !document.nodes[map].isOpen {
-            mistakes.report(at: document.offset(of: map), "scanner.canary has no uuid", hint: "name the beacon's")
+            mistakes.report(
+                at: document.offset(of: map), "scanner.canary has no uuid", hint: "add the UUID of the beacon")
         }
         return beacon(uuid: uuid, major: major, minor: minor, in: map, path: "scanner.canary")
     }
@@ -353,7 +354,7 @@ struct Reader {
         uuid: Setting<ProximityUUID>, major: Setting<UInt16>, minor: Setting<UInt16>, in map: Int, path: String
     ) -> BeaconMonitor.BeaconIdentityCondition? {
         if let offset = minor.offset, major.isAbsent, !document.nodes[map].isOpen {
-            mistakes.report(at: offset, "\(path).minor needs a major", hint: "add the major, or take the minor out")
+            mistakes.report(at: offset, "\(path).minor needs a major", hint: "add the major, or remove the minor")
         }
         guard let uuid = uuid.value else { return nil }
         guard let major = major.value else { return BeaconMonitor.BeaconIdentityCondition(uuid: uuid) }
@@ -381,15 +382,15 @@ struct Reader {
             ] {
                 guard let offset, isWhole else { continue }
                 mistakes.report(
-                    at: offset, "location.\(name) has no part in source gpsd",
-                    hint: "write source: gpx, or take it out")
+                    at: offset, "location.\(name) is not a setting of source gpsd",
+                    hint: "write source: gpx, or remove it")
             }
             // 2947 is gpsd's port by IANA's register.
             return .gpsd(host: host.value ?? "localhost", port: port.value ?? 2947)
         case .gpx:
             for (name, offset) in [("host", host.offset), ("port", port.offset)] {
                 guard let offset, isWhole else { continue }
-                mistakes.report(at: offset, "location.\(name) has no part in source gpx", hint: "take it out")
+                mistakes.report(at: offset, "location.\(name) is not a setting of source gpx", hint: "remove it")
             }
             guard let path = file.value else {
                 if file.isAbsent, isWhole {

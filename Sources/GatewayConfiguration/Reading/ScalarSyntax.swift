@@ -51,7 +51,7 @@ enum ScalarSyntax {
         }
         guard allowed, text.count <= 64, let value = Double(String(decoding: text, as: UTF8.self)), value.isFinite
         else {
-            throw ScalarProblem("expected a decimal number, with a point before its fraction")
+            throw ScalarProblem("expected a decimal number, with a point before the fraction")
         }
         return value
     }
@@ -61,7 +61,7 @@ enum ScalarSyntax {
         if let uuid = ProximityUUID(utf8: text.span) { return uuid }
         let digits = text.count { hexadecimalDigit($0) != nil }
         let form = "expected 32 hexadecimal digits, such as F7826DA6-4FA2-4E98-8024-BC5B71E0893E"
-        throw ScalarProblem(digits == 32 ? "\(form), with all four hyphens or none" : "\(form); these are \(digits)")
+        throw ScalarProblem(digits == 32 ? "\(form), with all four hyphens or none" : "\(form); found \(digits)")
     }
 
     static func matches(_ text: Text, _ word: String) -> Bool { text.elementsEqual(word.utf8) }

@@ -32,7 +32,7 @@ enum Schema {
 
     /// What may have been meant by an unknown key in a section whose keys are `known`.
     static func hint(for key: String, among known: [String]) -> String? {
-        if secrets.contains(key.lowercased()) { return "a secret is read from a file: name that in mqtt.password_file" }
+        if secrets.contains(key.lowercased()) { return "secrets are only read from a file; set mqtt.password_file" }
         // Nobody means a longer word than the longest key by a slip.
         guard key.utf8.count <= 40 else { return nil }
         let spelled = Array(key.utf8.map { $0 == UInt8(ascii: "-") ? UInt8(ascii: "_") : lowercase($0) })

@@ -53,12 +53,12 @@ extension Reader {
                 continue
             }
             if let reason = refusal(key) {
-                mistakes.report(at: offset, "\(section.path(of: key)) can't stand here", hint: reason)
+                mistakes.report(at: offset, "\(section.path(of: key)) is not allowed here", hint: reason)
             } else if let first = section[key] {
                 let document = document
                 mistakes.report(
-                    at: offset, "\(section.path(of: key)) stands twice",
-                    hint: "the first is at line \(document.line(of: first - 1)); take one out")
+                    at: offset, "\(section.path(of: key)) occurs twice",
+                    hint: "the first is at line \(document.line(of: first - 1)); remove one")
             } else {
                 section.set(key, to: value)
                 if key.name != name { section.note(name, of: key) }
@@ -124,7 +124,7 @@ extension Reader {
         _ text: ArraySlice<UInt8>, at offset: Int, path: String, known: @autoclosure () -> [String]
     ) {
         if text.elementsEqual("<<".utf8) {
-            mistakes.report(at: offset, "a merge key (<<) has no use here", hint: "set defaults under monitor")
+            mistakes.report(at: offset, "a merge key (<<) is not supported", hint: "set defaults under monitor")
             return
         }
         let place = path.isEmpty ? "" : " in \(path)"

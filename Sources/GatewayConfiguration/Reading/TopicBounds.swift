@@ -68,15 +68,16 @@ extension Configuration {
         func warning(_ what: String, _ most: Int, _ count: (TopicBounds.Longest) -> Int) -> Mistake? {
             let over = conditions.filter { count($0.1) > most }
             guard let (condition, longest) = over.first else { return nil }
-            let others = over.count == 1 ? "" : " (and of \(over.count - 1) more)"
+            let others = over.count == 1 ? "" : " (and \(over.count - 1) more)"
             return Mistake(
                 file: file, position: condition.position,
                 message: "topics of \(condition.identifier)\(others) have up to \(count(longest)) \(what)",
                 hint:
-                    "AWS IoT Core takes at most \(most); shorten mqtt.prefix or names, or leave it with another broker")
+                    "AWS IoT Core takes at most \(most); shorten mqtt.prefix or names, or ignore this with another broker"
+            )
         }
         return [
-            warning("slashes", TopicBounds.slashesMost, \.slashes), warning("octets", TopicBounds.octetsMost, \.octets),
+            warning("slashes", TopicBounds.slashesMost, \.slashes), warning("bytes", TopicBounds.octetsMost, \.octets),
         ].compactMap(\.self)
     }
 }

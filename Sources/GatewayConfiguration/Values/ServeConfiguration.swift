@@ -42,18 +42,18 @@ public struct ServeConfiguration: Sendable, Hashable {
         case (true, true): return nil
         case (true, false):
             return (
-                "where anybody could read who is here",
-                "name in serve.users_file those who may look, or in trusted_proxy a proxy that knows"
+                "so all clients in the network could read the presence data",
+                "set serve.users_file, or set trusted_proxy to a proxy that authenticates users"
             )
         case (false, true):
             return (
-                "where passwords could be read on their way",
-                "name certificate_file and key_file under serve.tls, or in trusted_proxy a proxy that has TLS"
+                "so passwords would be sent without encryption",
+                "set certificate_file and key_file under serve.tls, or set trusted_proxy to a proxy with TLS"
             )
         case (false, false):
             return (
-                "where others could read who is here",
-                "write 127.0.0.1, or set serve.tls and users_file, or name in trusted_proxy the proxy that lets in only who may"
+                "so all clients in the network could read the presence data",
+                "write 127.0.0.1, set serve.tls and users_file, or set trusted_proxy to a proxy that authenticates users"
             )
         }
     }

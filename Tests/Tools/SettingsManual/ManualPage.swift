@@ -20,7 +20,7 @@ enum ManualPage {
             .SH FILES
             .TP
             .I /etc/beacon\\-gateway/gateway.yaml
-            What the service reads.
+            The configuration of the service.
             .SH SEE ALSO
             .BR systemctl (1)
 

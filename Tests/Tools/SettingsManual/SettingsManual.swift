@@ -14,9 +14,9 @@
 /// What both documents say around the table.
 enum Words {
     static let opening = [
-        "`beacon-gateway` reads its configuration from `/etc/beacon-gateway/gateway.yaml`, or from where `--config` says.",
-        "`beacon-gateway check` lists every mistake with its line; `systemctl reload beacon-gateway` applies a changed file.",
-        "The sample that is installed shows every setting in its place.",
+        "`beacon-gateway` reads its configuration from `/etc/beacon-gateway/gateway.yaml`, or from the file of `--config`.",
+        "`beacon-gateway check` lists all errors with their lines; `systemctl reload beacon-gateway` applies a changed file.",
+        "The installed sample has all settings.",
     ].joined(separator: " ")
 
     /// What holds where a setting is absent, in words.
