@@ -115,7 +115,9 @@ struct LivePage {
             body +=
                 "<section aria-label=\"\(name)\"><h2>\(name)</h2><p>It \(life); as of \(time(gateway.asOf)).</p>\n<table><thead><tr><th scope=\"col\">Adapter</th><th scope=\"col\">Since</th><th scope=\"col\">State</th></tr></thead><tbody>\n"
             for adapter in gateway.adapters {
-                let words = "\(adapter.state)" + (adapter.reason.map { ", \($0)" } ?? "")
+                let reason = adapter.reason.map { ", \($0)" } ?? ""
+                let words =
+                    adapter.state == .listening ? "scanning\(reason)" : "not scanning: \(adapter.state)\(reason)"
                 let isWell = adapter.state == .listening && gateway.isAlive
                 body +=
                     "<tr class=\"\(isWell ? "here" : "unknown")\"><th scope=\"row\">\(PlainText.html(adapter.name))</th><td>\(time(adapter.since))</td><td>\(PlainText.html(words))</td></tr>\n"

@@ -77,7 +77,10 @@ struct Metrics: Sendable {
             }
         }
         let names = Set(known.map(\.condition))
-        family("condition_known", "gauge", "Whether the state of a condition is known; 0 if no adapter scans.")
+        family(
+            "condition_known", "gauge",
+            "Whether the state of a condition is known; 0 for example if no adapter scans or the gateway is not running."
+        )
         for condition in conditions {
             sample("condition_known", [("condition", condition)], names.contains(condition) ? 1 : 0)
         }
@@ -252,16 +255,22 @@ struct Metrics: Sendable {
             text, counters, "counter",
             [
                 ("reports", "reports_total", "Advertising reports."),
-                ("sightings", "sightings_total", "Advertising reports of beacons that match a condition."),
-                ("reportsOfOthers", "reports_of_others_total", "Advertising reports that match no condition."),
-                ("lateInputs", "late_inputs_total", "Inputs with a time before that of an earlier input."),
+                ("sightings", "sightings_total", "Sightings: decoded iBeacons, whether or not they match a condition."),
+                (
+                    "reportsOfOthers", "reports_of_others_total",
+                    "Advertising reports of adapters that the monitor could not register."
+                ),
+                (
+                    "lateInputs", "late_inputs_total",
+                    "Inputs that were late and were handled at the present of the monitor (rule T2)."
+                ),
                 (
                     "untrackedBeacons", "untracked_beacons_total",
-                    "Beacons that lost or did not get a place because max_beacons was reached."
+                    "Times that a beacon got no place, or lost it before its entry, because of max_beacons."
                 ),
                 (
                     "refusedBeacons", "refused_beacons_total",
-                    "Entries of beacons without a name that max_new_beacons delayed or prevented."
+                    "Attempts of beacons without a name to enter that max_new_beacons refused."
                 ),
             ])
     }
@@ -310,7 +319,10 @@ struct Metrics: Sendable {
             [
                 ("acknowledged", "broker_acknowledged_lines_total", "Lines that the broker has acknowledged."),
                 ("refusals", "broker_refusals_total", "Messages that the broker rejected."),
-                ("missed", "broker_missed_lines_total", "Lines that were deleted before the publisher read them."),
+                (
+                    "missed", "broker_missed_lines_total",
+                    "Lines that were dropped or deleted before the publisher read them."
+                ),
                 ("connections", "broker_connections_total", "Connections to the broker."),
                 ("failures", "broker_failures_total", "Failed connections."),
             ])

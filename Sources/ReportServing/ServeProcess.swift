@@ -110,7 +110,7 @@ package enum ServeProcess {
             "the certificate in \(tls.certificateFile) "
                 + (left < 0
                     ? "has expired, so browsers reject it"
-                    : "expires in \(PlainText.count(Int(left / 86_400), "day")), and browsers will reject it")
+                    : "expires in \(PlainText.count(Int(left / 86_400), "day")); after that, browsers reject it")
                 + "; replace it, then run `systemctl reload beacon-gateway-serve`")
     }
 

@@ -118,7 +118,7 @@ package struct BeaconDirectory: Sendable {
     func hint(_ text: String) -> String? {
         guard !isEmpty else { return nil }
         let nearest = NameSuggestion.nearest(to: text, among: names.all.lazy.map(\.name))
-        return "\(nearest.map { "did you mean “\($0)”? The" } ?? "the") configuration has "
+        return "\(nearest.map { "did you mean “\($0)”? The" } ?? "the") configuration has the names "
             + Self.list(names.all.map { label($0.beacon) })
     }
 }

@@ -109,7 +109,7 @@ package struct Explain {
             return "\(missing) in \(paths.map(\.string).joined(separator: ", "))"
         }
         if !hasEvents, !named.contains(name) {
-            let lines = NothingFound.near(name, among: named)
+            let lines = NothingFound.near(name, among: named, of: "condition or beacon")
             // A condition that is nearly called so is meant rather than one of the names.
             let isNear = NameSuggestion.nearest(to: name, among: named) != nil
             let hint = isNear || subject.isBeacon ? nil : directory.hint(name)

@@ -58,7 +58,7 @@ struct ExplainText {
         lines.append("\(number) was written at \(time.text(finding.line.date)) and erased later.")
         lines.append("")
         lines.append(
-            "An erasure removed its content. These files no longer contain it, nor the beacon that it was about.")
+            "An erasure removed the content of this line. The files have no copy of it, and no record of the beacon.")
     }
 
     // MARK: Events
@@ -97,7 +97,7 @@ struct ExplainText {
             "\(finding.line.adapter.isEmpty ? "an adapter" : finding.line.adapter) received "
             + "\(event.refinement.map { name($0) } ?? "a matching beacon") at \(Self.strength(sighting?.rssi))"
         if finding.mayBeReturn(event) {
-            lines.append("Why: \(heard). Either its state was satisfied before an outage (rule L3),")
+            lines.append("Why: \(heard). Either “\(event.identifier)” was satisfied before the last outage (rule L3),")
             lines.append("     or this was sighting \(count) of the \(count) that an entry needs (rule E1).")
         } else if count > 1 {
             let window = finding.settings.map { $0.enterWindow.inExactWords } ?? "enter_window"
@@ -221,12 +221,12 @@ struct ExplainText {
         lines.append(
             "It returned at \(time.preciseText(next.date)), \(Duration.microseconds(away).inExactWords) later. "
                 + "An exit_timeout above \(timeout.inExactWordsRoundedUp) would "
-                + "\(finding.weakSightings.isEmpty ? "" : "also ")have avoided this exit.")
+                + "\(finding.sufficientRSSI == nil ? "" : "also ")have avoided this exit.")
     }
 
     private mutating func tellOutage(_ event: BeaconMonitor.Event) {
-        lines.append(
-            "Why: no adapter that held it had scanned for outage_timeout, so its state is unknown (rule L2).")
+        let adapters = event.previous?.state == .unsatisfied ? "all adapters" : "all adapters that held it"
+        lines.append("Why: \(adapters) had been out of order for outage_timeout, so its state is unknown (rule L2).")
         if let lastSeen = event.lastSeen { lines.append("     Its last sighting was at \(moment(lastSeen)).") }
         if let lastSeen = event.lastSeen { tellEvidence(lastSeen: lastSeen) }
         tellAdapters()
@@ -269,7 +269,7 @@ struct ExplainText {
     private mutating func tellAdapters() {
         let adapters = finding.adapterChanges
         guard !adapters.isEmpty else { return }
-        lines += ["", "Adapters at that time:"]
+        lines += ["", "States of the adapters at that time:"]
         for (change, since) in adapters {
             let reason = change.reason.map { " (\($0))" } ?? ""
             lines.append("  \(change.adapter): \(change.state) since \(time.preciseText(since))\(reason)")
@@ -311,12 +311,12 @@ struct ExplainText {
 
     private mutating func tell(_ change: ConditionChange) {
         lines.append("\(number): the condition “\(change.identifier)” was \(change.kind) at \(moment(change.time)).")
-        lines += ["", "Why: the configuration, or the program that uses the monitor, changed it (rules C1 to C3)."]
+        lines += ["", "Why: the configuration, or the program that uses the monitor, requested it (rules C1 to C3)."]
     }
 
     private mutating func tell(_ change: AdapterChange) {
         lines.append(
-            "\(number): the adapter \(change.adapter) has been \(change.state) since \(moment(change.since)).")
+            "\(number): the state of the adapter \(change.adapter) is \(change.state) from \(moment(change.since)) on.")
         lines.append("")
         switch change.state {
         case .listening: lines.append("Why: \(change.reason ?? "it delivered a report") (rule L4).")

@@ -138,7 +138,7 @@ struct HearingBook: Sendable {
         if isHearing { return endDeafness(at: line.date) }
         if ears.isEmpty {
             let reason = change.reason.map { " (\($0))" } ?? ""
-            let takenOut = "no adapter left: \(change.adapter) was removed\(reason)"
+            let takenOut = "no adapter remains because \(change.adapter) was removed\(reason)"
             beginWithoutAdapter(at: since, reason: change.state == .gone ? takenOut : Self.notYet)
         }
         // Each listened until it stopped, also where that is told only now.

@@ -86,12 +86,13 @@ package enum NothingFound {
         }
         if let condition = options.condition, !named.hasCondition {
             throw ExitFailure(
-                .dataInvalid, missing("the condition “\(condition)”", near(condition, among: named.conditions)))
+                .dataInvalid,
+                missing("the condition “\(condition)”", near(condition, among: named.conditions, of: "condition")))
         }
         if let beacon = options.beacon, !named.hasBeacon {
             let known = named.beacons.map(\.numbers)
             throw ExitFailure(
-                .dataInvalid, missing("the beacon \(beacon.text)", near(beacon.text, among: Set(known))))
+                .dataInvalid, missing("the beacon \(beacon.text)", near(beacon.text, among: Set(known), of: "beacon")))
         }
     }
 
@@ -131,10 +132,10 @@ package enum NothingFound {
     static func missing(_ what: String, _ hint: String) -> String { "no line contains \(what); \(hint)" }
 
     /// The nearest of the names that there are, else some of them.
-    static func near(_ name: String, among names: Set<String>) -> String {
+    static func near(_ name: String, among names: Set<String>, of kind: String) -> String {
         let sorted = names.sorted()
         if let nearest = NameSuggestion.nearest(to: name, among: sorted) { return "did you mean “\(nearest)”?" }
-        guard !sorted.isEmpty else { return "the files contain none" }
+        guard !sorted.isEmpty else { return "the files contain no \(kind)" }
         return "the files contain \(sorted.prefix(8).joined(separator: ", "))\(sorted.count > 8 ? ", …" : "")"
     }
 }

@@ -43,11 +43,11 @@ package struct PresentWriter {
     package var count: String {
         let rest = report.presences.count - report.hereCount
         let here =
-            report.hereCount == 0 && rest > 0 ? "No beacon is known to be present" : "\(report.hereCount) present"
+            report.hereCount == 0 && rest > 0 ? "None known to be present" : "\(report.hereCount) present"
         guard report.presences.isEmpty else { return here + (rest > 0 ? ", \(rest) unknown" : "") }
         // That nobody is here only a gateway can say that hears.
         let knows = report.gateways.contains { $0.isAlive && $0.deafSince == nil }
-        return knows ? "No beacon is present" : "No beacon was present when last known"
+        return knows ? "None present" : "None present at the last known time"
     }
 
     /// What is to be said of a gateway: how new what it told is, and who of its adapters does not listen.
@@ -58,14 +58,16 @@ package struct PresentWriter {
         let distance = isAhead ? "\((.zero - age).inWords) in the future" : "\(max(.zero, age).inWords) ago"
         var remarks = ["As of \(moment(gateway.asOf)), \(distance): \(gateway.name)"]
         if gateway.isStopped {
-            remarks[0] += " was stopped; unknown since then."
+            remarks[0] += " was stopped. The state of beacons is unknown since then."
         } else if gateway.isAlive {
             remarks[0] += " is alive."
         } else {
-            remarks[0] += " was last known to be alive at this time; unknown since then."
+            remarks[0] += " was last known to be alive at this time. The state of beacons is unknown since then."
         }
         if let since = gateway.deafSince {
-            remarks.append("\(gateway.name): no adapter has scanned since \(moment(since)); unknown since then.")
+            remarks.append(
+                "\(gateway.name): no adapter has scanned since \(moment(since)). The state of beacons is unknown since then."
+            )
         }
         for adapter in gateway.adapters where adapter.state != .listening {
             let reason = adapter.reason.map { ": \($0)" } ?? ""

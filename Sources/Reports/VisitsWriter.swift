@@ -168,7 +168,7 @@ struct VisitsWriter {
         }
         return "  \(name)\(padding)  \(PlainText.count(total.count, "visit")), "
             + "\(Duration.microseconds(total.duration).asClock)\(open(total.present, "not ended"))"
-            + "\(open(total.open - total.present, "with an unknown end"))\n"
+            + "\(open(total.open - total.present, "whose state is unknown"))\n"
     }
 
     private static func write(_ total: VisitsTotals.Total, into buffer: inout LineBuffer) {

@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test func `a file without its heading, an empty one, and a mark that is never closed`() throws {
-        let hint = "the first row must have the columns uuid,major,minor,name,group"
+        let hint = "the first row must have the columns major, minor and name; uuid and group are optional"
         #expect(
             try problems("\(Self.uuid),1,17,Ada")
                 == ["major", "minor", "name"].map {

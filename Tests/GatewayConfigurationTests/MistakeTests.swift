@@ -52,7 +52,7 @@ import Testing
                     "g.yaml:5:3: this condition has no identifier; give it one, unique in the file",
                     "g.yaml:7:3: conditions.deaf_after is not allowed here; it is only a setting of the monitor",
                     "g.yaml:8:3: the key host in conditions is unknown; it belongs to location or mqtt",
-                    "g.yaml:10:3: monitor.conditions is not allowed here; the conditions of a single monitor must be next to it, not in it",
+                    "g.yaml:10:3: monitor.conditions is not allowed here; move conditions to the top level of the file, next to monitor",
                     "g.yaml:11:3: monitor.major is not allowed here; it is a setting of a condition",
                     "g.yaml:12:3: the key exit-timeout in monitor is unknown; did you mean “exit_timeout”?",
                     "g.yaml:14:3: the key pasword_file in mqtt is unknown; did you mean “password_file”?",

@@ -150,7 +150,7 @@ import Testing
         }
         #expect(try warnings(condition("exit_timeout: 10001ms")) == [])
         let own =
-            "g.yaml:5:19: conditions.exit_timeout is 10s, and deaf_after (10s) is not below it; if an adapter receives nothing, all beacons exit before it counts as out of order; lower deaf_after"
+            "g.yaml:5:19: conditions.exit_timeout is 10s, and deaf_after (10s) is not below it; if an adapter receives nothing, the beacons that only it holds exit before it counts as out of order; lower deaf_after"
         #expect(try warnings(condition("exit_timeout: 10s")) == [own])
         #expect(try warnings(condition("exit_timeout: 10s"), unlessSet: nil) == [])
         #expect(try warnings(condition("exit_timeout: 10s", monitor: "monitor: {deaf_after: off}")) == [])
@@ -176,7 +176,7 @@ import Testing
             try configuration("location: {source: gpx, file: /a, speed: 2, loop: true}\n" + circle).warnings.map(
                 \.description)
                 == [
-                    "g.yaml:5:11: conditions.radius is 3, less than the accuracy of the location source; only fixes with an accuracy of at most the radius can enter it; set a radius of 5 m or more"
+                    "g.yaml:5:11: conditions.radius is 3, less than the accuracy of the location source; the circle is entered only at a fix whose accuracy is at most the radius; set a radius of 5 m or more"
                 ])
     }
 

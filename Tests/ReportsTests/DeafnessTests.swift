@@ -62,7 +62,7 @@ import Testing
         let silence = try #require(try silences(path).first)
         #expect(silence["adapter"] == nil && silence["to"] == nil && silence["from"] as? String == writer.date(3600))
         let table = try Gateway.run("visits", "--utc", path).text
-        #expect(table.contains("the gateway: no adapter left: hci0 was removed"), "\(table)")
+        #expect(table.contains("the gateway: no adapter remains because hci0 was removed"), "\(table)")
     }
 
     @Test func `an adapter that comes in its place ends it`() throws {

@@ -102,7 +102,9 @@ import Testing
         for command in [["visits", "--beacon", "Zoe"], ["explain", "Zoe"]] {
             let ending = try Gateway.run(command + world)
             #expect(ending.status == 65 && ending.output.isEmpty)
-            #expect(ending.errors.contains("; the configuration has Ada, Grace 1/2, Grace 1/3"), "\(ending.errors)")
+            #expect(
+                ending.errors.contains("; the configuration has the names Ada, Grace 1/2, Grace 1/3"),
+                "\(ending.errors)")
         }
         for part in ["Ad", "DA", "race 1/2", "grace 1/2"] {
             let name = part.count == 2 ? "Ada" : "Grace 1/2"

@@ -71,7 +71,9 @@ import Testing
         #expect(range.errors.hasSuffix("\n\(remark)"))
         let now = try Gateway.run("visits", "--now", "--utc", future)
         #expect(
-            now.text.contains(" ago: g was last known to be alive at this time; unknown since then."), "\(now.text)")
+            now.text.contains(
+                " ago: g was last known to be alive at this time. The state of beacons is unknown since then."),
+            "\(now.text)")
     }
 
     @Test func `visits --now of lines in the future does not call them old`() throws {
@@ -81,7 +83,9 @@ import Testing
         writer.event("staff", "satisfied", 100, minor: 1, seen: 100)
         let now = try Gateway.run("visits", "--now", "--utc", scratch.folder(writer))
         #expect(
-            now.text.contains(" in the future: g was last known to be alive at this time; unknown since then."),
+            now.text.contains(
+                " in the future: g was last known to be alive at this time. The state of beacons is unknown since then."
+            ),
             "\(now.text)")
     }
 
@@ -149,7 +153,7 @@ import Testing
         let table = try Gateway.run("visits", "--utc", path).text
         let time = writer.date(200).dropFirst(11).prefix(8)
         #expect(table.contains("present at \(time), unknown since then\n"), "\(table)")
-        #expect(table.contains(", one with an unknown end\n"))
+        #expect(table.contains(", one whose state is unknown\n"))
     }
 
     @Test(arguments: [(120, 520), (120, 540), (520, 560), (545, 556), (560, 575)])

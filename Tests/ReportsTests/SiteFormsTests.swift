@@ -97,7 +97,7 @@ import Testing
 
     /// The first words of a report, by the number of beacons of which nothing is known.
     private static func words(_ unknown: Int) -> String {
-        unknown > 0 ? "No beacon is known to be present, \(unknown) unknown" : "No beacon was present when last known"
+        unknown > 0 ? "None known to be present, \(unknown) unknown" : "None present at the last known time"
     }
 
     @Test func `who was here at the end is the truth's in every form`() throws {

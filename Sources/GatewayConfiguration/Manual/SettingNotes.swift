@@ -65,8 +65,8 @@ extension ScannerKey {
             SettingNote(
                 .number(SettingLimits.dutyCycle), .value("0.1"),
                 "The part of the time in which the adapter scans, only with `low_power`: 60 ms of each 600 ms is 0.1. "
-                    + "Advertisements are missed, so each `exit_timeout` must be longer by the inverse factor. It has no effect with "
-                    + "the backend `dbus`.")
+                    + "Advertisements are missed, so each `exit_timeout` should be longer by the factor 1/`duty_cycle`. `duty_cycle` has "
+                    + "no effect with the backend `dbus`.")
         case .latency:
             SettingNote(
                 .duration(SettingLimits.latency), .value("100ms"),
@@ -103,7 +103,7 @@ extension LocationKey {
         case .speed:
             SettingNote(
                 .number(SettingLimits.factor), .value("1"),
-                "The factor by which the file is played faster; only with `gpx`.")
+                "The playback speed: 1 is the recorded speed, 2 is twice as fast; only with `gpx`.")
         case .loop: SettingNote(.flag, .value("false"), "Whether the file starts again after its end; only with `gpx`.")
         case .pace:
             SettingNote(
@@ -135,7 +135,7 @@ extension RangingKey {
         case .window:
             SettingNote(
                 .duration(Reader.rangingWindow, isWhole: true), .value("5s"),
-                "The time over which RSSI is averaged, and for which a beacon stays in the list after its last sighting."
+                "The time over which RSSI is averaged, and for which a beacon stays in the ranging list after its last sighting."
             )
         }
     }
@@ -148,7 +148,8 @@ extension MonitoringKey {
         case .outageTimeout:
             SettingNote(
                 .duration(SettingBounds.duration), .value("60s"),
-                "If all adapters that hold a beacon have not scanned for this time, its state becomes `unknown` (rule L2). "
+                "If none of the adapters that still hold a beacon has scanned for this time, the state of the beacon becomes "
+                    + "`unknown` (rule L2). "
                     + "Must be above `deaf_after`, and at least as long as each `enter_window`.")
         case .deafAfter:
             SettingNote(
@@ -173,7 +174,7 @@ extension MonitoringKey {
             SettingNote(
                 .integer(SettingLimits.maxNewBeacons), .words("`2000`; in a replay `0`"),
                 "How many beacons without a name can enter in a row, over all monitors, counted for each condition with "
-                    + "`per_beacon`; one more every 2 s. 0: no limit. It limits the lines that invented beacons can cause "
+                    + "`per_beacon`; one more every 2 s. 0: no limit. This setting limits the lines that invented beacons can cause "
                     + "(rule P5).")
         case .conditions: SettingNote(.structure("list of maps"), .required, "The monitor's own conditions.")
         case .exitTimeout, .enterCount, .enterWindow, .enterRSSI, .exitRSSI, .perBeacon, .unnamed, .ranging: howNote
@@ -188,7 +189,8 @@ extension MonitoringKey {
             SettingNote(
                 .duration(SettingBounds.duration), .value("30s"),
                 "A beacon exits after this time of scanning without a sighting (rule X2). Should be several of its advertising "
-                    + "intervals, and must be longer than `deaf_after` to avoid exits in an outage.")
+                    + "intervals, and longer than `deaf_after`; otherwise beacons exit in an outage before it is noticed."
+            )
         case .enterCount:
             SettingNote(
                 .integer(SettingBounds.enterCount), .value("1"),
@@ -271,8 +273,8 @@ extension BeaconsKey {
             SettingNote(
                 .text("path, absolute or from the configuration's folder"), .words("the list"),
                 "Instead of the list: a table from a spreadsheet (CSV, UTF-8, comma or semicolon), which is read again at a reload. "
-                    + "Its first row has the columns `uuid`, `major`, `minor`, `name` and `group` in any order; other columns are "
-                    + "ignored.")
+                    + "Its first row must have the columns `major`, `minor` and `name`, and can have `uuid` and `group`, in any order; "
+                    + "other columns are ignored.")
         }
     }
 }
@@ -370,8 +372,9 @@ extension MQTTKey {
         case .version:
             SettingNote(
                 .choice(MQTTConfiguration.Version.allCases.map(\.rawValue)), .value("auto"),
-                "The version of MQTT. `auto`: 5, or 3.1.1 if the broker rejects 5 or has never accepted it. In 3.1.1, a broker "
-                    + "can't report that it denies a topic: messages to this topic are lost.")
+                "The version of MQTT. `auto`: 5 first; 3.1.1 if the broker rejects 5, or if a broker that has never "
+                    + "accepted 5 does not answer. In 3.1.1, a broker can't report that it denies a topic: messages to this topic "
+                    + "are lost.")
         }
     }
 }
@@ -388,7 +391,8 @@ extension ServeKey {
         case .hostName:
             SettingNote(
                 .text("host name"), .words("only addresses and `localhost`"),
-                "The host name of the server in requests and in its certificate; requests with another name are rejected."
+                "The host name of the server in requests and in its certificate, in addition to addresses and `localhost`; requests "
+                    + "with any other name are rejected."
             )
         case .tls: SettingNote(.structure("map"), .words("HTTP without TLS"), "TLS with these files.")
         case .usersFile:

@@ -70,7 +70,8 @@ struct BeaconTable {
         }
     }
 
-    private static let headerHint = "the first row must have the columns uuid,major,minor,name,group"
+    private static let headerHint =
+        "the first row must have the columns major, minor and name; uuid and group are optional"
 
     private mutating func reportUnclosed(_ offset: Int) {
         mistakes.report(

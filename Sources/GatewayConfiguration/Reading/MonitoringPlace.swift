@@ -22,7 +22,7 @@ enum MonitoringPlace: Sendable {
         case (.condition, _): "it is only a setting of the monitor"
         case (_, .identifier), (_, .uuid), (_, .major), (_, .minor), (_, .center), (_, .radius), (_, .assuming):
             "it is a setting of a condition"
-        case (.monitor, .conditions): "the conditions of a single monitor must be next to it, not in it"
+        case (.monitor, .conditions): "move conditions to the top level of the file, next to monitor"
         case (.monitor, _), (.listedMonitor, _): nil
         }
     }

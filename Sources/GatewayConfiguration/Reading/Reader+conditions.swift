@@ -202,7 +202,7 @@ extension Reader {
                 "conditions.radius is \(String(decoding: document.text(of: value), as: UTF8.self)), less than the accuracy of the "
                     + "location source",
                 hint:
-                    "only fixes with an accuracy of at most the radius can enter it; set a radius of \(Int(accuracy)) m or more"
+                    "the circle is entered only at a fix whose accuracy is at most the radius; set a radius of \(Int(accuracy)) m or more"
             )
         }
         if !context.hasLocation {

@@ -139,6 +139,8 @@ extension Reader {
         guard let deafAfter = context.deafAfter, exitTimeout <= deafAfter else { return }
         warnings.report(
             at: offset, "\(name()) is \(exitTimeout.setting), and deaf_after (\(deafAfter.setting)) is not below it",
-            hint: "if an adapter receives nothing, all beacons exit before it counts as out of order; lower deaf_after")
+            hint:
+                "if an adapter receives nothing, the beacons that only it holds exit before it counts as out of order; "
+                + "lower deaf_after")
     }
 }

@@ -77,7 +77,7 @@ struct HomeAssistantHealth: Sendable {
                 "('ON' if value_json.mqtt.trouble is defined or value_json.mqtt.localTrouble is defined else 'OFF') "
                 + "if value_json.mqtt is defined else 'None'"),
         broker("shipped", "Last published line", "shipped"),
-        broker("missed", "Lines deleted before publishing", "missed"),
+        broker("missed", "Lines missed by the publisher", "missed"),
         broker("refusals", "Messages rejected by the broker", "refusals"),
         broker("connections", "Connections to the broker", "connections"),
     ]
