@@ -44,7 +44,7 @@ struct OccupancyPage {
             "<p class=\"range\">\(span) \(time.showsAllOffsets ? "· " : "")\(time.zones(from: report.from, to: report.to)) · every \(length)"
         )
         output.buffer.append(" · <span class=\"key most\"></span> peak <span class=\"key here\"></span> mean ")
-        output.buffer.append("<span class=\"key deaf\"></span> no scanning: unknown</p>\n")
+        output.buffer.append("<span class=\"key deaf\"></span> unknown (not scanning)</p>\n")
         parts.writeProofs(
             report.proofs, made: options.visits.made, options.visits.ambiguousDates, into: &output.buffer)
         for number in report.series.indices.prefix(Self.seriesMax) {

@@ -73,7 +73,7 @@ struct VisitsPage {
         parts.begin(title, heading: "Visits", into: &output.buffer)
         output.buffer.append("<p class=\"range\">\(PlainText.html(title.dropFirst(7))) \(zone) · \(counted(totals))")
         output.buffer.append(
-            " · <span class=\"key here\"></span> present (paler: part of the time) <span class=\"key deaf\"></span> no scanning: unknown</p>\n"
+            " · <span class=\"key here\"></span> present (paler: part of the time) <span class=\"key deaf\"></span> unknown (not scanning)</p>\n"
         )
         parts.writeProofs(
             books.proofs(at: options.made), made: options.made, options.ambiguousDates, into: &output.buffer)
