@@ -2,30 +2,34 @@ import Foundation
 import ProgramSupport
 import Testing
 
-/// The first screen of README.md: what somebody who has just come is shown.
+/// Tests of the section “Quick start” of README.md.
 @Suite struct ReadmeTests {
-    private static func doors() throws -> [(title: String, text: String)] {
+    private static func ways() throws -> [(title: String, text: String)] {
         let readme = Fixtures.tests.deletingLastPathComponent().appendingPathComponent("README.md")
         let text = try String(contentsOf: readme, encoding: .utf8)
         let sections = text.components(separatedBy: "\n## ").dropFirst()
         let first = try #require(sections.first)
-        try #require(first.hasPrefix("Four doors\n"))
-        return first.components(separatedBy: "\n### Door ").dropFirst().map { door in
-            let lines = door.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
+        try #require(first.hasPrefix("Quick start\n"))
+        return first.components(separatedBy: "\n### ").dropFirst().map { way in
+            let lines = way.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
             return (String(lines[0]), String(lines.last ?? ""))
         }
     }
 
-    @Test func `four doors stand on top: badges and a Pi, a capture, Home Assistant, a Swift package`() throws {
-        let doors = try Self.doors()
+    @Test func `the quick start has four ways: badges and a Raspberry Pi, a capture, Home Assistant, a Swift package`()
+        throws
+    {
+        let ways = try Self.ways()
         #expect(
-            doors.map(\.title) == ["1: badges and a Pi", "2: a capture", "3: Home Assistant", "4: a Swift package"])
-        let all = doors.map(\.text).joined()
+            ways.map(\.title) == [
+                "1. Badges and a Raspberry Pi", "2. A capture", "3. Home Assistant", "4. A Swift package",
+            ])
+        let all = ways.map(\.text).joined()
         for best in ["visits", "visits --html", "explain", "home_assistant: true"] { #expect(all.contains(best)) }
     }
 
-    @Test func `every command behind the doors is one, with the options that it has`() throws {
-        let text = try Self.doors().map(\.text).joined()
+    @Test func `every command of the quick start exists and has the options that are shown`() throws {
+        let text = try Self.ways().map(\.text).joined()
         let commands = text.matches(of: /beacon-gateway ([a-z]+)((?: [^\n`|#]*)?)/)
         #expect(commands.count >= 5)
         for command in commands {
@@ -37,10 +41,10 @@ import Testing
         }
     }
 
-    @Test func `the log in the zip of an Android bug report is read by the line that is shown`() throws {
+    @Test func `the command of the quick start reads the log in the zip of an Android bug report`() throws {
         let scratch = try Scratch()
-        let door = try #require(try Self.doors().first { $0.title == "2: a capture" }).text
-        let line = try #require(door.firstMatch(of: /\n(unzip [^\n]*)\n/)).output.1
+        let way = try #require(try Self.ways().first { $0.title == "2. A capture" }).text
+        let line = try #require(way.firstMatch(of: /\n(unzip [^\n]*)\n/)).output.1
         let log = Fixtures.path("android-gym-bike.btsnoop")
         let program = """
             import sys, zipfile
