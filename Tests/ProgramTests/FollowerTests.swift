@@ -8,9 +8,9 @@ import Testing
 @testable import BeaconMonitoring
 @testable import EventLog
 
-/// A reader that knows the documentation and nothing else.
+/// Tests a reader that uses only the documentation.
 @Suite struct FollowerTests {
-    /// docs/journal.md, "To follow them", in Python.
+    /// The section “Following the files” of docs/journal.md, in Python.
     private static let follower = #"""
         import json, os, sys, time
         folder, last_wanted = sys.argv[1], int(sys.argv[2])
@@ -50,7 +50,7 @@ import Testing
                     time.sleep(0.002)
         """#
 
-    @Test func `who follows the files as documented gets every line once, across rotation, restart and retention`()
+    @Test func `a reader that follows the documentation gets every line once, across rotation, restart and retention`()
         throws
     {
         let scratch = try Scratch()

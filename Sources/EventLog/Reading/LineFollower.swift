@@ -1,9 +1,9 @@
 public import SystemPackage
 
-/// Reads the lines of a folder of event files as they come, in order, each number once, in constant memory.
+/// Reads the lines of a folder of event files as they are written, in order, each number once, in constant memory.
 ///
-/// It does what docs/journal.md says under "To follow them", and waits for nothing: where no line is there, the caller
-/// asks again when one may be.
+/// It implements the section “Following the files” of docs/journal.md. It never waits: if there is no line, the caller
+/// must ask again later.
 public struct LineFollower: ~Copyable {
     /// Numbers that were passed over because their lines are not there: dropped, or deleted before they were read.
     public private(set) var missed = 0
