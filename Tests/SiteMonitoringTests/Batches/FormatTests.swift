@@ -116,7 +116,7 @@ import Testing
         #expect(throws: BatchFormatError.notABatch) { try Batch(octets: []) }
     }
 
-    /// What stands in docs/site-format.md under “What it takes”.
+    /// The section “Size” of docs/site-format.md.
     @Test(arguments: [
         (beacons: 0, each: 0, addresses: true, octets: 89),
         (beacons: 50, each: 1, addresses: false, octets: 753),
