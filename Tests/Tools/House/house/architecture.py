@@ -9,7 +9,7 @@ from .tree import Finding
 PATH = "docs/architecture.md"
 ARROW = "──▶"
 BLOCK = re.compile(r"^```\n(?=[^`]*" + ARROW + r")(.*?)^```$", re.MULTILINE | re.DOTALL)
-TARGETS, TOUCHES = ["target", "reason", "one responsibility", "depends on"], ["what", "who alone"]
+TARGETS, TOUCHES = ["target", "reason", "one responsibility", "depends on"], ["module or function", "used only by"]
 LIST = r"`[\w-]+`(?:, `[\w-]+`)*"
 REASON = re.compile(rf"(?:product(?:: must not see {LIST})?|layer: must not see {LIST}|process: must not link {LIST})")
 # Written by hand it would have to be kept by hand.

@@ -40,7 +40,7 @@ class Document(unittest.TestCase):
             ("──▶", "-->", ["docs/architecture.md: has no block with arrows (──▶)"]),
             ("depends on |", "needs |", [
                 "docs/architecture.md: has no table with the head target | reason | one responsibility | depends on"]),
-            ("| who alone |", "| who |", ["docs/architecture.md: has no table with the head what | who alone"]),
+            ("| used only by |", "| who |", ["docs/architecture.md: has no table with the head module or function | used only by"]),
         ]:
             self.assertEqual(after(old, new), expected)
 

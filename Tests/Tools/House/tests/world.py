@@ -27,7 +27,7 @@ Waiting ──▶ Values
 | `CLinux` | – | the kernel | – |
 | `CNothing` | – | nothing | – |
 
-| what | who alone |
+| module or function | used only by |
 |---|---|
 | `CLinux` | `Waiting` |
 | `CNothing` | nobody |
