@@ -10,11 +10,21 @@ enum MarkdownManual {
 
             <!-- Made of the setting table in Sources/GatewayConfiguration by `make manual`; change it there. -->
 
+            After this page you can write and check the configuration of a gateway.
+
+            ```
+            $ cat gateway.yaml
+            mqtt: {host: 192.0.2.7, port: 70000}
+            conditions: []
+            $ beacon-gateway check gateway.yaml
+            gateway.yaml:1:31: mqtt.port is 70000; expected 1…65535
+            ```
+
             \(Words.opening) It is [Config/gateway.yaml](../Config/gateway.yaml), and `man 5 gateway.yaml` is this page.
 
             How values are written:
 
-            | | |
+            | value | form |
             |---|---|
 
             """
@@ -26,7 +36,7 @@ enum MarkdownManual {
     private static func text(of section: SettingSection) -> String {
         var text = "\n## \(section.path.isEmpty ? "The file" : "`\(section.path)`")\n\n\(section.text)\n"
         guard !section.settings.isEmpty else { return text }
-        text += "\n| setting | value | default | |\n|---|---|---|---|\n"
+        text += "\n| setting | value | default | meaning |\n|---|---|---|---|\n"
         for (name, note) in section.settings {
             text += "| `\(name)` | \(note.type.words) | \(Words.absent(note.absent)) | \(note.text) |\n"
         }

@@ -8,7 +8,7 @@ enum MessagesManual {
             <!-- Generated from Sources/OperatorLogging/MessageKind.swift by `make manual`; change it there. -->
             # Messages
 
-            With this page you can find each kind of message of the gateway in the systemd journal, and look up its meaning.
+            After this page you can find each kind of message of the gateway in the systemd journal, and its meaning.
 
             ```console
             $ journalctl -u beacon-gateway -o cat MESSAGE_ID=\(MessageKind.adapterNotScanning.identifier)
