@@ -3,7 +3,7 @@ import BeaconScanning
 import EventLog
 import Testing
 
-/// What “Hear a beacon in five minutes” shows, as it stands there; the eight lines themselves are a program of the sample.
+/// The listings of “Scan for a beacon in five minutes”; the program of eight lines is part of the sample.
 @Suite(.timeLimit(.minutes(20))) struct HearingExamples {
     @Test func `a monitor that can't hear says why`() async throws {
         let monitor = try BeaconMonitor("nowhere", scanning: .capture("/nowhere/lobby.btsnoop"))
