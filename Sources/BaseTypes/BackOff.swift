@@ -1,40 +1,42 @@
-/// How long to wait before something is tried again: twice as long after each failure, up to a bound.
+/// The pause before an operation is tried again: it doubles after each failure, up to a maximum.
 package struct BackOff: Sendable, Hashable {
-    // So many are told apart, and more than any bound needs: of a nanosecond doubled as often, 18 minutes.
+    // Failures are counted up to this number. After 40, a pause that started at 1 ns is 18 minutes, longer than any
+    // maximum in use.
     private static let failuresMax = 40
 
     private let first: Duration
     private let most: Duration
-    /// How many failures there were in a row; at most 40 are counted.
+    /// The number of failures in a row, at most 40.
     package private(set) var failures = 0
 
-    /// Nothing has failed yet.
+    /// Creates a back-off.
     ///
     /// - Parameters:
-    ///   - first: the wait after the first failure.
-    ///   - most: the longest one.
-    ///   - failures: how many there were already.
+    ///   - first: the pause after the first failure.
+    ///   - most: the longest pause.
+    ///   - failures: the number of failures that were already counted; other values than 0…40 are moved into that
+    ///     range.
     package init(first: Duration, most: Duration, failures: Int = 0) {
         self.first = first
         self.most = most
         self.failures = min(max(failures, 0), Self.failuresMax)
     }
 
-    /// The wait that ``next()`` would give.
+    /// The pause that ``next()`` would return.
     package var pause: Duration {
         var pause = first
         for _ in 0..<failures where pause < most { pause *= 2 }
         return min(pause, most)
     }
 
-    /// Something failed.
+    /// Counts a failure.
     ///
-    /// - Returns: how long to wait before it is tried again.
+    /// - Returns: the pause before the operation should be tried again.
     package mutating func next() -> Duration {
         defer { failures = min(failures + 1, Self.failuresMax) }
         return pause
     }
 
-    /// What failed before says nothing of what comes: it went well, or it is something else now.
+    /// Sets ``failures`` to 0. Call this if the operation succeeded, or if another operation is tried.
     package mutating func reset() { failures = 0 }
 }

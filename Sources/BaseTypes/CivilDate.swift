@@ -4,10 +4,10 @@ package struct CivilDate: Sendable {
     package let month: Int
     package let day: Int
 
-    /// The date `day` days after 1970-01-01.
+    /// Creates the date `day` days after 1970-01-01.
     ///
-    /// Source: the days-to-civil algorithm of Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms": eras of 400
-    /// years of 146,097 days that begin on 1 March, so that the leap day is the last.
+    /// Source: the days-to-civil algorithm of Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms": eras of
+    /// 400 years with 146,097 days. A year starts on 1 March there, so that the leap day is its last day.
     package init(day: Int) {
         let shifted = day + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
@@ -22,7 +22,7 @@ package struct CivilDate: Sendable {
 }
 
 extension CivilDate {
-    /// How many days a date lies after 1970-01-01.
+    /// Returns the number of days from 1970-01-01 to a date; negative if the date is earlier.
     ///
     /// Source: the civil-to-days algorithm of Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms".
     package static func day(year: Int, month: Int, day: Int) -> Int {
@@ -40,8 +40,8 @@ extension CivilDate {
         return Self.day(year: year, month: month, day: day)
     }
 
-    /// Returns whether the second before `instant`, in seconds since 1970, can be a leap second, which is written `:60`: it is
-    /// the last of a month in UTC (RFC 3339 §5.7).
+    /// Returns whether the second before `instant`, in seconds since 1970, can be a leap second, which is written
+    /// `:60`: it is the last of a month in UTC (RFC 3339 §5.7).
     package static func canFollowLeapSecond(_ instant: Int) -> Bool {
         instant % 86_400 == 0 && CivilDate(day: instant / 86_400).day == 1
     }
@@ -56,8 +56,8 @@ extension CivilDate {
         }
     }
 
-    /// Returns the instants at which clocks of a zone show a local time, in order: two in the hour that is repeated when
-    /// clocks go back, none in the hour that is skipped when they go forward, one otherwise.
+    /// Returns the instants at which clocks of a zone show a local time, in order: two in the hour that is repeated
+    /// when clocks go back, none in the hour that is skipped when they go forward, one otherwise.
     ///
     /// A zone must not change its offset twice within two days.
     /// - Parameters:

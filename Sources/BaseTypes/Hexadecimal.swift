@@ -1,4 +1,4 @@
-/// The value of a hexadecimal digit in ASCII; `nil` for any other octet.
+/// Returns the value of a hexadecimal digit in ASCII, 0…15; `nil` for any other byte.
 @inlinable package func hexadecimalDigit(_ octet: UInt8) -> UInt8? {
     switch octet {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): octet - UInt8(ascii: "0")

@@ -1,10 +1,10 @@
-/// One AD structure: a type and the octets that follow it.
+/// One AD structure of an advertising payload: a type and the place of its data.
 ///
 /// Source: Bluetooth Core Vol 3 Part C §11.
 public struct ADStructure: Sendable, Hashable {
     /// The AD type (Bluetooth Assigned Numbers §2.3).
     public let type: UInt8
-    /// Where its data stand in the payload that it was read from.
+    /// The range of its data in the payload that it was read from.
     public let data: Range<Int>
 
     @inlinable init(type: UInt8, data: Range<Int>) {
@@ -12,23 +12,25 @@ public struct ADStructure: Sendable, Hashable {
         self.data = data
     }
 
-    /// Manufacturer Specific Data: a company identifier, little endian, and what that company makes of the rest.
+    /// The type of Manufacturer Specific Data: a company identifier (little endian), then data that the company
+    /// defines.
     @inlinable public static var manufacturerSpecificData: UInt8 { 0xFF }
 }
 
-/// An AD structure that its payload does not hold whole (rule B3).
+/// An AD structure that runs past the end of its payload (rule B3).
 public enum ADStructureError: Error, Hashable {
-    /// The structure at `offset` says that `declaredLength` octets follow its length octet; only `available` do.
+    /// The structure at `offset` declares `declaredLength` bytes after its length byte, but the payload has only
+    /// `available`.
     case truncated(offset: Int, declaredLength: Int, available: Int)
 }
 
 extension ADStructureError {
-    /// What it is counted as.
+    /// The kind of malformation to count.
     public var malformation: Malformation { .adStructureTruncated }
 }
 
 extension ADStructureError: CustomStringConvertible {
-    /// What is wrong, and where.
+    /// A text with the error and its place.
     public var description: String {
         switch self {
         case .truncated(let offset, let declaredLength, let available):
@@ -37,19 +39,24 @@ extension ADStructureError: CustomStringConvertible {
     }
 }
 
-/// The AD structures of one payload, in order, without a copy.
+/// Reads the AD structures of a payload in order, without copying it.
 ///
-/// A cursor: it keeps only how far it has read, and is handed the payload at each step.
+/// A cursor: it stores only the current offset. Each call must get the same payload.
+///
+///     var structures = ADStructures()
+///     while let structure = try structures.next(in: payload) {
+///         if structure.type == ADStructure.manufacturerSpecificData { found.append(structure.data) }
+///     }
 public struct ADStructures: Sendable {
     @usableFromInline var offset = 0
 
-    /// A cursor at a payload's first octet.
+    /// Creates a cursor at the first byte of a payload.
     @inlinable public init() {}
 
-    /// The next structure of `payload`; `nil` at the end of its significant part.
+    /// Returns the next structure of `payload`; `nil` at the end of its significant part.
     ///
-    /// A zero length ends the significant part early (Bluetooth Core Vol 3 Part C §11).
-    /// - Throws: ``ADStructureError`` where the structure runs past the payload's end; nothing follows then.
+    /// A length of zero ends the significant part early (Bluetooth Core Vol 3 Part C §11).
+    /// - Throws: ``ADStructureError`` if the structure runs past the end of the payload. The next call returns `nil`.
     @inlinable public mutating func next(in payload: Span<UInt8>) throws(ADStructureError) -> ADStructure? {
         guard offset < payload.count else { return nil }
         let length = Int(payload[offset])
@@ -65,12 +72,13 @@ public struct ADStructures: Sendable {
         return ADStructure(type: payload[start + 1], data: start + 2..<offset)
     }
 
-    /// The next iBeacon among the structures of `payload`, wherever it stands (rule B2); `nil` at the end.
+    /// Returns the next iBeacon in the structures of `payload`, whatever its position (rule B2); `nil` at the end.
     ///
-    /// - Throws: ``ADStructureError`` where a structure runs past the payload's end; nothing follows then.
+    /// - Throws: ``ADStructureError`` if a structure runs past the end of the payload. The next call returns `nil`.
     @inlinable @inline(__always)
     public mutating func nextBeacon(in payload: Span<UInt8>) throws(ADStructureError) -> IBeacon? {
-        // What `next(in:)` does, without a value per structure: half of a gateway's work is here.
+        // The same as `next(in:)`, but without creating a value for each structure: half of a gateway's CPU time is
+        // spent here.
         let count = payload.count
         let raw = unsafe payload.bytes
         while offset < count {
@@ -82,7 +90,8 @@ public struct ADStructures: Sendable {
             }
             guard length < count &- start else { throw truncated(payload) }
             offset = start &+ 1 &+ length
-            // The type and an iBeacon's data: only now do 26 octets stand behind the length.
+            // Only a structure with room for the type and an iBeacon has 26 bytes after its length, so the loads are
+            // safe.
             guard length > IBeacon.manufacturerDataLength else { continue }
             let head = unsafe UInt64(
                 bigEndian: raw.unsafeLoadUnaligned(fromUncheckedByteOffset: start &+ 1, as: UInt64.self))

@@ -1,59 +1,63 @@
-/// One advertising report: what a controller, or a sniffer, heard of one advertiser at one moment.
+/// One advertising report: one advertisement that a controller or a sniffer received.
 ///
-/// Source: Bluetooth Core Vol 4 Part E §7.7.65.2 (LE Advertising Report) and §7.7.65.13 (LE Extended Advertising Report).
+/// The report does not contain the data of the advertisement, only their range in the bytes that it was read from.
+///
+/// Source: Bluetooth Core Vol 4 Part E §7.7.65.2 (LE Advertising Report) and §7.7.65.13 (LE Extended Advertising
+/// Report).
 public struct AdvertisingReport: Sendable, Hashable {
-    /// The Event_Type bits of an extended report; a legacy report's and a PDU's types are expressed in them.
+    /// The Event_Type bits of an extended report. The types of legacy reports and of PDUs are converted to these bits.
     public struct Properties: OptionSet, Sendable, Hashable {
-        /// The bits, as Vol 4 Part E §7.7.65.13 numbers them.
+        /// The bits, numbered as in Vol 4 Part E §7.7.65.13.
         public let rawValue: UInt16
-        /// Makes a set of bits.
+        /// Creates a set of bits.
         @inlinable public init(rawValue: UInt16) { self.rawValue = rawValue }
 
-        /// The advertiser takes connections.
+        /// The advertiser accepts connections.
         public static let connectable = Properties(rawValue: 0x01)
         /// The advertiser answers scan requests.
         public static let scannable = Properties(rawValue: 0x02)
-        /// The advertisement is for one scanner.
+        /// The advertisement is addressed to one scanner.
         public static let directed = Properties(rawValue: 0x04)
-        /// The data are a scan response's.
+        /// The data are those of a scan response.
         public static let scanResponse = Properties(rawValue: 0x08)
-        /// A legacy advertising PDU carried it.
+        /// The advertisement was a legacy advertising PDU.
         public static let legacy = Properties(rawValue: 0x10)
-        /// A PDU of extended advertising as a sniffer hears it, not a controller's report (no bit of HCI's).
+        /// A PDU of extended advertising from a sniffer instead of a report from a controller. HCI does not use this
+        /// bit.
         ///
-        /// One with an address begins an advertisement. One without goes on with the advertisement that has the same ADI
-        /// (AUX_CHAIN_IND), or is an anonymous advertiser's; its bytes don't tell which.
+        /// A PDU with an address starts an advertisement. A PDU without one either continues the advertisement with the
+        /// same ADI (AUX_CHAIN_IND) or belongs to an anonymous advertiser; its bytes do not show which.
         public static let linkLayer = Properties(rawValue: 0x8000)
     }
 
-    /// Whether the data are all that the advertiser sent.
+    /// Whether the report has all data of the advertisement.
     public enum DataStatus: UInt8, Sendable {
         case complete = 0
-        /// More fragments follow in reports to come.
+        /// More fragments will follow in later reports.
         case moreToCome = 1
-        /// The controller lost the rest.
+        /// The controller lost the remaining data.
         case truncated = 2
-        /// Reserved for future use; read as far as it goes.
+        /// Reserved for future use. The data of the report are decoded, but may not be complete.
         case reserved = 3
     }
 
-    // What may be absent is kept as the octets that say so: 32 bytes a report instead of 48, and no branch to fill them.
-    // A word of `DeviceAddress`, or one of type 0xFF, "anonymous".
+    // Optional values are stored as the bytes that mean "absent": a report has 32 bytes instead of 48, and no branch is
+    // needed to create it. This is the word of a `DeviceAddress`, or a word with the type 0xFF ("anonymous").
     @usableFromInline package var packedAddress: UInt64
-    // 127 is "not available".
+    // 127 means "not available".
     @usableFromInline var reportedRSSI: UInt8
-    // 0xFF is "no ADI field", and what every octet above 15 becomes: equal reports are equal words.
+    // 0xFF means "no ADI field". Every value above 15 becomes 0xFF, so that equal reports have equal bytes.
     @usableFromInline var reportedSID: UInt8
-    // 0xFFFF is "not told".
+    // 0xFFFF means "not reported".
     @usableFromInline var reportedDataID: UInt16
     @usableFromInline var statusBits: UInt8
 
-    /// What kind of advertising it was.
+    /// The kind of advertising.
     public var properties: Properties
-    /// Where its AD structures stand in the bytes that it was read from.
+    /// The range of the AD structures in the bytes that the report was read from.
     public var data: Range<Int>
 
-    /// Makes a report.
+    /// Creates a report. An `advertisingSID` above 15 or an `advertisingDataID` above 0x0FFF is stored as `nil`.
     @inlinable public init(
         address: DeviceAddress?, rssi: RSSI?, properties: Properties, status: DataStatus = .complete,
         advertisingSID: UInt8? = nil, advertisingDataID: UInt16? = nil, data: Range<Int>
@@ -77,7 +81,7 @@ public struct AdvertisingReport: Sendable, Hashable {
         return advertisingDataID
     }
 
-    // Makes a report of what a controller's says, octet by octet.
+    // Creates a report from the bytes of a controller's report, without optional values in between.
     @inlinable @inline(__always) init(
         packedAddress: UInt64, reportedRSSI: UInt8, properties: Properties, statusBits: UInt8, reportedSID: UInt8,
         data: Range<Int>
@@ -93,19 +97,20 @@ public struct AdvertisingReport: Sendable, Hashable {
 }
 
 extension AdvertisingReport {
-    /// The advertiser's address; absent for anonymous advertising and where the source tells none.
+    /// The address of the advertiser; `nil` for anonymous advertising, or if the source does not report it.
     @inlinable public var address: DeviceAddress? {
         get { DeviceAddress(packed: packedAddress) }
         set { packedAddress = DeviceAddress.packed(newValue) }
     }
 
-    /// How strong it was; absent where the source does not know, which is what 127 dBm means.
+    /// The signal strength in dBm; `nil` if the source does not know it. A controller then reports 127 ("not
+    /// available").
     @inlinable public var rssi: RSSI? {
         get { RSSI(reported: reportedRSSI) }
         set { reportedRSSI = RSSI.octet(newValue) }
     }
 
-    /// Whether more data follow.
+    /// Whether the data are complete, or more will follow.
     @inlinable public var status: DataStatus {
         get {
             switch statusBits {
@@ -118,13 +123,14 @@ extension AdvertisingReport {
         set { statusBits = newValue.rawValue }
     }
 
-    /// The advertising set's identifier, 0 … 15; absent in legacy advertising, and where it is out of these bounds.
+    /// The identifier of the advertising set, 0 … 15; `nil` in legacy advertising and for values outside this range.
     @inlinable public var advertisingSID: UInt8? {
         get { reportedSID == 0xFF ? nil : reportedSID }
         set { reportedSID = Self.octet(advertisingSID: newValue) }
     }
 
-    /// The Advertising Data ID, 12 bits, of a sniffer's PDU that has an ADI field; a controller does not tell it.
+    /// The Advertising Data ID (12 bits) of a sniffer's PDU with an ADI field; always `nil` for reports of a
+    /// controller.
     @inlinable public var advertisingDataID: UInt16? {
         get { reportedDataID == 0xFFFF ? nil : reportedDataID }
         set { reportedDataID = Self.field(advertisingDataID: newValue) }
@@ -132,9 +138,11 @@ extension AdvertisingReport {
 }
 
 extension AdvertisingReport.Properties {
-    /// What the Event_Type octet of a legacy report says (Vol 4 Part E §7.7.65.2); a reserved one says only "legacy".
+    /// Creates the bits for the Event_Type of a legacy report (Vol 4 Part E §7.7.65.2). A reserved value sets only
+    /// `legacy`.
     @inlinable public init(legacyEventType: UInt8) {
-        // ADV_IND, ADV_DIRECT_IND, ADV_SCAN_IND, ADV_NONCONN_IND, SCAN_RSP: an octet each, the first the lowest.
+        // ADV_IND, ADV_DIRECT_IND, ADV_SCAN_IND, ADV_NONCONN_IND and SCAN_RSP, one byte each, the first in the lowest
+        // byte.
         let bits: UInt64 = 0x10_1B_10_12_15_13
         self.init(
             rawValue: legacyEventType <= 4

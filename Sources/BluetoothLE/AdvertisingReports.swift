@@ -1,15 +1,16 @@
-/// An HCI event that does not hold the advertising reports that it announces (rule B3: its whole reports count).
+/// An HCI event whose reports are not as declared: some are missing, or their number is invalid. Its complete reports
+/// still count (rule B3).
 public enum AdvertisingReportError: Error, Hashable {
-    /// The event's parameters are `available` octets; its header announces `declaredLength`.
+    /// The header declares `declaredLength` bytes of parameters, but the event has only `available`.
     case eventTruncated(declaredLength: Int, available: Int)
-    /// The event announces no report, or more than the specification allows in one event.
+    /// The event declares no report, or more than the specification allows in one event.
     case reportCountInvalid(Int)
-    /// The report at `offset` of the event needs `needed` octets; `available` are left.
+    /// The report at `offset` of the event needs `needed` bytes, but only `available` are left.
     case reportTruncated(offset: Int, needed: Int, available: Int)
 }
 
 extension AdvertisingReportError {
-    /// What it is counted as.
+    /// The kind of malformation to count.
     public var malformation: Malformation {
         switch self {
         case .eventTruncated: .eventTruncated
@@ -20,7 +21,7 @@ extension AdvertisingReportError {
 }
 
 extension AdvertisingReportError: CustomStringConvertible {
-    /// What is wrong, and where.
+    /// A text with the error and its place.
     public var description: String {
         switch self {
         case .eventTruncated(let declaredLength, let available):
@@ -33,51 +34,57 @@ extension AdvertisingReportError: CustomStringConvertible {
     }
 }
 
-/// The advertising reports of one HCI event, in order, without a copy.
+/// Reads the advertising reports of one HCI event in order, without copying it.
 ///
-/// Takes LE Advertising Report (subevent 0x02) and LE Extended Advertising Report (0x0D) events and gives none for every
-/// other event. A cursor: it keeps how far it has read, and is handed the event at each step.
+/// Supports LE Advertising Report (subevent 0x02) and LE Extended Advertising Report (0x0D); all other events have no
+/// reports. A cursor: it stores only the current offset. Each call must get the same event.
+///
+///     var reports = AdvertisingReports(event: event)
+///     while let report = try reports.next(in: event) {
+///         strengths.append(report.rssi)
+///     }
 ///
 /// Source: Bluetooth Core Vol 4 Part E §5.4.4 (the event packet), §7.7.65.2, §7.7.65.13.
 public struct AdvertisingReports: Sendable {
     @usableFromInline var offset = 4
     @usableFromInline var end = 0
     @usableFromInline var remaining = 0
-    // 1 in an extended event, 0 in a legacy one: a number, so that what differs is computed. Which one comes next is
-    // random to a processor, and a wrong guess costs it more than the rest of a report.
+    // 1 in an extended event, 0 in a legacy event. It is a number so that offsets are computed without a branch: the
+    // two kinds of event alternate at random, and a wrong branch prediction costs more than the rest of a report.
     @usableFromInline var extended = 0
-    // What to say after the last whole report.
+    // The error to throw after the last complete report.
     @usableFromInline var flaw: Flaw?
 
     @usableFromInline enum Flaw: Sendable {
         case eventTruncated, reportCountMissing, reportCountInvalid
     }
 
-    /// The reports of `event`, an HCI event packet without its H4 octet: event code, length, parameters.
+    /// Creates a cursor at the first report of `event`: an HCI event packet without its H4 byte (event code, length,
+    /// parameters).
     @inlinable @inline(__always) public init(event: Span<UInt8>) {
-        // LE Meta event (0x3E), its subevent, the number of reports.
+        // The LE Meta event (0x3E), its subevent code, and the number of reports.
         guard event.count >= 3, event[0] == 0x3E, event[2] == 0x02 || event[2] == 0x0D else { return }
         let declared = Int(event[1])
         extended = event[2] == 0x0D ? 1 : 0
         end = min(event.count, 2 + declared)
         if declared > event.count - 2 { flaw = .eventTruncated }
         guard end >= 4 else {
-            // An event without parameters has no subevent: what stands behind it is not its own.
+            // An event without parameters has no subevent code; the byte after it does not belong to the event.
             if end == 3, flaw == nil { flaw = .reportCountMissing }
             return
         }
         remaining = Int(event[3])
-        // 1 … 25 legacy reports, 1 … 10 extended ones.
+        // The limits of the specification are 1 … 25 legacy reports and 1 … 10 extended reports.
         if remaining == 0 || remaining > 25 &- 15 &* extended, flaw == nil { flaw = .reportCountInvalid }
     }
 
-    /// Whether nothing follows, no error either.
+    /// Whether no report and no error is left.
     @inlinable var isAtEnd: Bool { remaining == 0 && flaw == nil }
 
-    /// The next report of `event`; `nil` after the last.
+    /// Returns the next report of `event`; `nil` after the last one.
     ///
-    /// - Throws: ``AdvertisingReportError``, once and after the last whole report, where the event is not what it
-    ///   announces.
+    /// - Throws: ``AdvertisingReportError`` once, after the last complete report, if reports are missing or their
+    ///   number is invalid.
     @inlinable @inline(__always)
     public mutating func next(in event: Span<UInt8>) throws(AdvertisingReportError) -> AdvertisingReport? {
         guard remaining > 0 else {
@@ -85,14 +92,15 @@ public struct AdvertisingReports: Sendable {
             throw error(of: event)
         }
         let start = offset
-        // Whoever hands in another event than before gets nonsense, but never what stands behind its end.
+        // If a caller passes another event than before, the reports are wrong, but no byte after its end is read.
         let available = min(end, event.count) &- start
-        // What stands before the data, their length last; and the RSSI octet behind a legacy report's.
+        // The bytes before the data, of which the length of the data is the last; and the RSSI byte after a legacy
+        // report's data.
         let header = 9 &+ 15 &* extended
         let trailer = 1 &- extended
         guard available >= header &+ trailer else { throw truncated(needed: header + trailer, of: event) }
         let raw = unsafe event.bytes
-        // Every load up to the data lies within the header and trailer checked above: at least 10 octets, or 24.
+        // All loads up to the data are inside the header and trailer that were checked above: at least 10 or 24 bytes.
         let length = Int(unsafe raw.unsafeLoad(fromUncheckedByteOffset: start &+ header &- 1, as: UInt8.self))
         guard available >= header &+ trailer &+ length else {
             throw truncated(needed: header + length + trailer, of: event)
@@ -100,14 +108,15 @@ public struct AdvertisingReports: Sendable {
         let data = unsafe Range(uncheckedBounds: (start &+ header, start &+ header &+ length))
         offset = data.upperBound &+ trailer
         remaining &-= 1
-        // Event_Type (1 octet, or 2), Address_Type (1), Address (6); then, legacy: Data_Length (1), Data, RSSI; extended:
-        // PHYs (2), SID (1), TX power (1), RSSI (1), interval (2), direct address (7), Data_Length (1), Data.
+        // Event_Type (1 or 2 bytes), Address_Type (1), Address (6). Then, in a legacy report: Data_Length (1), Data,
+        // RSSI. In an extended report: PHYs (2), SID (1), TX power (1), RSSI (1), interval (2), direct address (7),
+        // Data_Length (1), Data.
         let eventType = unsafe UInt16(
             littleEndian: raw.unsafeLoadUnaligned(fromUncheckedByteOffset: start, as: UInt16.self))
         let address = unsafe UInt64(
             littleEndian: raw.unsafeLoadUnaligned(fromUncheckedByteOffset: start &+ 2 &+ extended, as: UInt64.self))
         let addressType = unsafe raw.unsafeLoad(fromUncheckedByteOffset: start &+ 1 &+ extended, as: UInt8.self)
-        // The last octet of a legacy report, which was checked to be there, or the fourteenth of an extended one.
+        // The last byte of a legacy report, which was checked above, or byte 13 of an extended report.
         let rssi = unsafe raw.unsafeLoad(
             fromUncheckedByteOffset: extended == 0 ? data.upperBound : start &+ 13, as: UInt8.self)
         let sid = unsafe raw.unsafeLoad(fromUncheckedByteOffset: start &+ 11 &* extended, as: UInt8.self)
@@ -121,7 +130,7 @@ public struct AdvertisingReports: Sendable {
             data: data)
     }
 
-    /// One error an event: what was announced and cut off is one mistake, however it shows.
+    /// Returns the error to throw, at most one per event: a truncated event also truncates a report, which counts once.
     @inline(never) @usableFromInline
     mutating func truncated(needed: Int, of event: Span<UInt8>) -> AdvertisingReportError {
         remaining = 0

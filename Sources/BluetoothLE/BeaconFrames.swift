@@ -1,21 +1,22 @@
-/// One iBeacon of one report in four words: what a monitor needs of it, small enough to stay in registers.
+/// One iBeacon and the values of its report that a monitor needs, in four words that fit in registers.
 public struct BeaconFrame: Sendable {
-    /// The first eight octets of the UUID, the first the most significant.
+    /// The first eight bytes of the UUID; the first byte is the most significant.
     public let high: UInt64
-    /// The last eight octets.
+    /// The last eight bytes of the UUID.
     public let low: UInt64
-    /// The advertiser's address as a word (as `DeviceAddress` packs it).
+    /// The address of the advertiser as a word, as packed by `DeviceAddress`.
     public let packedAddress: UInt64
-    /// From the low end: major (16 bits), minor (16), 16 zeros, the report's RSSI octet (8), measured power (8).
+    /// From the lowest bit: major (16 bits), minor (16), 16 zero bits, the RSSI byte of the report (8), measured power
+    /// (8).
     public let packed: UInt64
 
-    /// Who advertises.
+    /// The UUID of the beacon.
     @inlinable public var uuid: ProximityUUID { ProximityUUID(high: high, low: low) }
 
-    /// The report's RSSI octet; 127 is "not available".
+    /// The RSSI byte of the report; 127 means "not available".
     @inlinable public var reportedRSSI: UInt8 { UInt8(truncatingIfNeeded: packed >> 48) }
 
-    /// The frame itself.
+    /// The decoded iBeacon frame.
     @inlinable public var beacon: IBeacon {
         IBeacon(
             identity: BeaconIdentity(
@@ -23,10 +24,10 @@ public struct BeaconFrame: Sendable {
             measuredPower: Int8(truncatingIfNeeded: packed >> 56))
     }
 
-    /// How strong it was, where the controller knew.
+    /// The signal strength in dBm; `nil` if the source does not know it.
     @inlinable public var rssi: RSSI? { RSSI(reported: reportedRSSI) }
 
-    /// The advertiser's address, where there is one.
+    /// The address of the advertiser; `nil` if there is none.
     @inlinable public var address: DeviceAddress? { DeviceAddress(packed: packedAddress) }
 
     @inlinable @inline(__always) init(high: UInt64, low: UInt64, packedAddress: UInt64, packed: UInt64) {
@@ -36,7 +37,7 @@ public struct BeaconFrame: Sendable {
         self.packed = packed
     }
 
-    /// An iBeacon and the report that it stood in.
+    /// Creates a frame from an iBeacon and the report that contained it.
     @inlinable public init(_ beacon: IBeacon, in report: AdvertisingReport) {
         high = beacon.identity.uuid.high
         low = beacon.identity.uuid.low
@@ -47,30 +48,30 @@ public struct BeaconFrame: Sendable {
     }
 }
 
-/// The iBeacons of one HCI event, in order, without a value for the reports around them.
+/// Reads the iBeacons of one HCI event in order, without creating values for its reports.
 ///
-/// A shortcut past ``AdvertisingReports`` and ``ADStructures`` for what nearly every event is: whole reports, each complete
-/// in itself. Where a report is anything else, it stops, and `rest` goes on from there: half of a gateway's work is here,
-/// and nothing but speed depends on it.
+/// A fast path for nearly all events: each report is whole and complete in itself. It stops at the first other report,
+/// and the caller decodes the event again with ``ReportDecoder``. The results are the same if ``ReportDecoder/isIdle``
+/// was true before; otherwise use only ``ReportDecoder``. Half of a gateway's CPU time is spent here.
 public struct BeaconFrames {
     @usableFromInline var reports: AdvertisingReports
-    /// How many reports were stepped over or into.
+    /// The number of reports that have been read.
     public var reportCount = 0
-    /// How many of them had an AD structure that ran past their end (rule B3).
+    /// The number of those reports with an AD structure that ran past their end (rule B3).
     public var truncatedCount = 0
-    // Where the present report starts, its next AD structure, and where its data end.
+    // The offsets of the current report, of its next AD structure, and of the end of its data.
     @usableFromInline var start = 0
     @usableFromInline var structure = 0
     @usableFromInline var dataEnd = 0
 
-    /// The iBeacons of `event`, an HCI event packet without its H4 octet.
+    /// Creates a reader of `event`, an HCI event packet without its H4 byte.
     @inlinable @inline(__always)
     public init(event: Span<UInt8>) { reports = AdvertisingReports(event: event) }
 
-    /// Whether all of the event has been read; where not, the next report is one for the long way.
+    /// Whether the whole event has been read. If not, the next report needs ``ReportDecoder``.
     @inlinable public var isAtEnd: Bool { reports.isAtEnd }
 
-    /// The next iBeacon of `event`; `nil` at its end, and where a report is not whole, or not complete in itself.
+    /// Returns the next iBeacon of `event`; `nil` at its end, or if a report is not whole or not complete in itself.
     @inlinable @inline(__always)
     public mutating func next(in event: Span<UInt8>) -> BeaconFrame? {
         let raw = unsafe event.bytes
@@ -85,7 +86,8 @@ public struct BeaconFrames {
                 }
                 let type = structure &+ 1
                 structure = type &+ length
-                // The type and an iBeacon's data: only now do 26 octets stand behind the length.
+                // Only a structure with room for the type and an iBeacon has 26 bytes after its length, so the loads
+                // are safe.
                 guard length > IBeacon.manufacturerDataLength else { continue }
                 let head = unsafe UInt64(
                     bigEndian: raw.unsafeLoadUnaligned(fromUncheckedByteOffset: type, as: UInt64.self))
@@ -102,7 +104,7 @@ public struct BeaconFrames {
         }
     }
 
-    /// The frame whose UUID stands at `offset`: the caller has checked that 21 octets do.
+    /// Returns the frame whose UUID is at `offset`. The caller must have checked that 21 bytes are there.
     @unsafe @inlinable @inline(__always)
     func frame(in raw: RawSpan, at offset: Int) -> BeaconFrame {
         let high = unsafe raw.unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt64.self)
@@ -115,7 +117,7 @@ public struct BeaconFrames {
         let addressType = unsafe raw.unsafeLoad(fromUncheckedByteOffset: start &+ 1 &+ extended, as: UInt8.self)
         let rssi = unsafe raw.unsafeLoad(
             fromUncheckedByteOffset: extended == 0 ? dataEnd : start &+ 13, as: UInt8.self)
-        // Major and minor, each big endian: both turned round, and then in each other's place.
+        // Major and minor are big endian: the byte swap also exchanges the two numbers, which the return value undoes.
         let swapped = UInt32(bigEndian: number)
         return BeaconFrame(
             high: UInt64(bigEndian: high), low: UInt64(bigEndian: low),
@@ -125,7 +127,7 @@ public struct BeaconFrames {
 }
 
 extension AdvertisingReports {
-    /// Steps over the next report where it is whole and complete in itself; `nil` leaves it to ``next(in:)``.
+    /// Skips the next report if it is whole and complete in itself. If it returns `nil`, use ``next(in:)``.
     @inlinable @inline(__always)
     mutating func nextWhole(in event: Span<UInt8>) -> (start: Int, data: Int, end: Int)? {
         guard remaining > 0 else { return nil }
@@ -137,8 +139,8 @@ extension AdvertisingReports {
         let raw = unsafe event.bytes
         let length = Int(unsafe raw.unsafeLoad(fromUncheckedByteOffset: start &+ header &- 1, as: UInt8.self))
         guard available >= header &+ trailer &+ length else { return nil }
-        // The second octet of an extended report's Event_Type is reserved but for what stands in the first: Data_Status,
-        // bits 5 and 6; 0 is complete. A legacy report has no such bits.
+        // Of an extended report's Event_Type, only Data_Status (bits 5 and 6 of the first byte) decides; 0 means
+        // complete. The second byte is reserved. A legacy report has no such bits.
         let eventType = unsafe raw.unsafeLoad(fromUncheckedByteOffset: start, as: UInt8.self)
         guard Int(eventType) & (0x60 &* extended) == 0 else { return nil }
         let data = start &+ header

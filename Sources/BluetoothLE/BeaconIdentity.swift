@@ -1,34 +1,38 @@
-/// What tells one iBeacon from another: UUID, major and minor, and nothing else (rule B5).
+/// The identity of an iBeacon: UUID, major and minor (rule B5).
 ///
-/// The advertiser's address has no part in it: it may rotate.
+/// The address of the advertiser is not part of it, because it can rotate.
+///
+///     let badge = BeaconIdentity(uuid: uuid, major: 1, minor: 7)
+///     #expect(badge.description == "F7826DA6-4FA2-4E98-8024-BC5B71E0893E/1/7")
+///     #expect(BeaconIdentity("F7826DA6-4FA2-4E98-8024-BC5B71E0893E/1/7") == badge)
 public struct BeaconIdentity: Sendable, Hashable, Comparable {
-    /// The deployment's UUID.
+    /// The UUID that all beacons of a deployment share.
     public let uuid: ProximityUUID
-    /// The group within the deployment.
+    /// The number of the group within the deployment.
     public let major: UInt16
-    /// The beacon within the group.
+    /// The number of the beacon within the group.
     public let minor: UInt16
 
-    /// Makes an identity of its three parts.
+    /// Creates an identity from its three parts.
     @inlinable public init(uuid: ProximityUUID, major: UInt16, minor: UInt16) {
         self.uuid = uuid
         self.major = major
         self.minor = minor
     }
 
-    /// By UUID, then major, then minor.
+    /// Orders by UUID, then by major, then by minor.
     @inlinable public static func < (left: BeaconIdentity, right: BeaconIdentity) -> Bool {
         guard left.uuid == right.uuid else { return left.uuid < right.uuid }
         return left.major != right.major ? left.major < right.major : left.minor < right.minor
     }
 }
 
-// The text of a beacon's identity in topics, JSON, CSV, arguments and messages.
+// The text form in topics, JSON, CSV, arguments and messages.
 extension BeaconIdentity: LosslessStringConvertible {
     /// The identity as `UUID/MAJOR/MINOR`: the UUID in upper case with hyphens, the numbers in decimal.
     public var description: String { "\(uuid)\(Self.separator)\(numbers)" }
 
-    /// Creates the beacon that a text such as ``description`` names. Returns `nil` for any other text, also if a part is
+    /// Creates an identity from a text such as ``description``. Returns `nil` for any other text, also if a part is
     /// missing.
     public init?(_ description: String) {
         guard let filter = BeaconFilter(description), let uuid = filter.uuid, let major = filter.major,

@@ -1,7 +1,9 @@
-// As the lines of a gateway have them: texts for what is written as text, numbers for numbers.
+// Codable with the same forms as the lines of an event file: UUIDs as texts, numbers as numbers.
 
 extension ProximityUUID: Codable {
-    /// Reads its text, with or without hyphens.
+    /// Decodes a UUID from its text, with or without hyphens.
+    ///
+    /// - Throws: `DecodingError.dataCorrupted` if the text is not a UUID.
     public init(from decoder: any Decoder) throws {
         let text = try decoder.singleValueContainer().decode(String.self)
         guard let uuid = ProximityUUID(text) else {
@@ -11,7 +13,7 @@ extension ProximityUUID: Codable {
         self = uuid
     }
 
-    /// Writes ``description``.
+    /// Encodes ``description``.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(description)
@@ -21,7 +23,7 @@ extension ProximityUUID: Codable {
 extension BeaconIdentity: Codable {
     private enum CodingKeys: String, CodingKey { case uuid, major, minor }
 
-    /// Reads `uuid`, `major` and `minor`.
+    /// Decodes an object with `uuid`, `major` and `minor`.
     public init(from decoder: any Decoder) throws {
         let keys = try decoder.container(keyedBy: CodingKeys.self)
         self.init(
@@ -29,7 +31,7 @@ extension BeaconIdentity: Codable {
             major: try keys.decode(UInt16.self, forKey: .major), minor: try keys.decode(UInt16.self, forKey: .minor))
     }
 
-    /// Writes `uuid`, `major` and `minor`.
+    /// Encodes an object with `uuid`, `major` and `minor`.
     public func encode(to encoder: any Encoder) throws {
         var keys = encoder.container(keyedBy: CodingKeys.self)
         try keys.encode(uuid, forKey: .uuid)
@@ -39,12 +41,12 @@ extension BeaconIdentity: Codable {
 }
 
 extension RSSI: Codable {
-    /// Reads dBm.
+    /// Decodes a number of dBm, −128 … 127.
     public init(from decoder: any Decoder) throws {
         self.init(dBm: try decoder.singleValueContainer().decode(Int8.self))
     }
 
-    /// Writes dBm.
+    /// Encodes a number of dBm.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(dBm)

@@ -1,11 +1,11 @@
 import BaseTypes
 
-/// An advertiser's device address, with its type.
+/// The device address of an advertiser, with its type.
 ///
-/// Source: Bluetooth Core Vol 6 Part B §1.3; the types' numbers are those of the Address_Type field,
-/// Vol 4 Part E §7.7.65.2 and §7.7.65.13.
+/// Source: Bluetooth Core Vol 6 Part B §1.3. The numbers of the types are those of the Address_Type field, Vol 4 Part E
+/// §7.7.65.2 and §7.7.65.13.
 public struct DeviceAddress: Sendable, Hashable {
-    /// What an Address_Type octet says of the address.
+    /// The type of an address, as in the Address_Type field.
     public enum Kind: UInt8, Sendable, CaseIterable {
         case `public` = 0x00
         case random = 0x01
@@ -13,38 +13,38 @@ public struct DeviceAddress: Sendable, Hashable {
         case publicIdentity = 0x02
         /// A resolvable address that the controller resolved to a random static identity address.
         case randomIdentity = 0x03
-        /// A resolvable address that the controller could not resolve, in an extended report.
+        /// A resolvable address that the controller could not resolve; only in extended reports.
         case unresolved = 0xFE
-        /// The source did not say.
+        /// The source did not report the type.
         case unspecified = 0x7F
     }
 
-    // The 48 bits of the address, its type above them: one word to compare, hash and copy.
+    // The 48 bits of the address with the type above them: one word to compare, hash and copy.
     @usableFromInline let packed: UInt64
 
-    /// The 48-bit address; its most significant octet is printed first.
+    /// The 48-bit address. Its most significant byte is printed first.
     @inlinable public var value: UInt64 { packed & 0xFFFF_FFFF_FFFF }
 
     /// The address type.
     @inlinable public var kind: Kind { Kind(rawValue: UInt8(truncatingIfNeeded: packed >> 48)) ?? .unspecified }
 
-    /// Makes an address of the low 48 bits of `value`.
+    /// Creates an address from the low 48 bits of `value`.
     @inlinable public init(_ value: UInt64, kind: Kind) {
         packed = (value & 0xFFFF_FFFF_FFFF) | UInt64(kind.rawValue) << 48
     }
 
-    /// The address that ``packed(_:)`` made a word of.
+    /// Creates an address from a word of ``packed(_:)``; `nil` for the word of an absent address.
     @inlinable package init?(packed: UInt64) {
         guard packed >> 48 & 0xFF != 0xFF else { return nil }
         self.packed = packed
     }
 
-    /// The address as a word, with the type 0xFF ("anonymous") where there is none.
+    /// Returns the address as a word. An absent address has the type 0xFF ("anonymous").
     @inlinable package static func packed(_ address: DeviceAddress?) -> UInt64 { address?.packed ?? 0xFF << 48 }
 
-    /// The word of the address in the low 48 bits of `value` under an Address_Type octet.
+    /// Returns the word for the address in the low 48 bits of `value` and an Address_Type byte.
     ///
-    /// 0xFF (anonymous) makes none, a reserved one an unspecified type.
+    /// The type 0xFF (anonymous) gives the word of an absent address, and a reserved type becomes ``Kind/unspecified``.
     @inlinable @inline(__always) static func packed(_ value: UInt64, addressType: UInt8) -> UInt64 {
         let isKnown = addressType <= 0x03 || addressType >= 0xFE
         let low = addressType == 0xFF ? 0 : value & 0xFFFF_FFFF_FFFF
@@ -53,7 +53,7 @@ public struct DeviceAddress: Sendable, Hashable {
 }
 
 extension DeviceAddress: CustomStringConvertible {
-    /// Six pairs of upper-case hexadecimal digits, `C0:98:E5:00:00:07`.
+    /// The address as six pairs of upper-case hexadecimal digits: `C0:98:E5:00:00:07`.
     public var description: String {
         var text = ""
         text.reserveCapacity(17)
@@ -64,8 +64,8 @@ extension DeviceAddress: CustomStringConvertible {
         return text
     }
 
-    /// The address that `text` spells: six pairs of hexadecimal digits with colons or hyphens between them, or twelve
-    /// digits; `nil` where it is anything else.
+    /// Creates an address from a text: six pairs of hexadecimal digits, separated by colons or hyphens, or twelve
+    /// digits. Returns `nil` for any other text.
     public init?(_ text: some StringProtocol, kind: Kind) {
         let count = text.utf8.count
         guard count == 17 || count == 12 else { return nil }

@@ -1,71 +1,77 @@
 public import BaseTypes
 
-/// Puts the fragments of extended advertising data together: one report per (adapter, address, SID), with the time and
-/// RSSI of the last fragment (rule B5).
+/// Joins the fragments of extended advertising data into one report for each (adapter, address, SID). The report has
+/// the time and RSSI of the last fragment (rule B5).
 ///
-/// A chain ends with a complete fragment; with a truncated one; when the next fragment does not come in time; when it is
-/// ``flush(adapter:)``ed; and when one more than ``chainsMax`` begins, in favour of that. However it ends, it is read as
-/// far as it goes, once, through ``nextReady(into:)``.
+/// A chain of fragments ends in one of these cases:
+/// - A complete or a truncated fragment arrives.
+/// - The next fragment does not arrive within ``fragmentGapMax``.
+/// - ``flush(adapter:)`` ends it.
+/// - ``chainsMax`` chains are open and another one starts. The chain that was extended least recently ends.
 ///
-/// Controllers report fragments under the advertiser's address. A sniffer hears PDUs, and a continuation (AUX_CHAIN_IND)
-/// names nobody: see ``AdvertisingReport/Properties/linkLayer`` for how those are told.
+/// In all cases, ``nextReady(into:)`` returns the chain once, with the data that were received.
 ///
-/// Bounds: ``chainsMax`` chains of ``dataBytesMax`` octets, and twice as many that are ready and not yet fetched (the first
-/// of those gives way, counted; who fetches after each fragment loses none).
+/// A controller reports each fragment with the address of the advertiser. A sniffer receives PDUs, and a continuation
+/// (AUX_CHAIN_IND) has no address: ``AdvertisingReport/Properties/linkLayer`` describes how those are recognized.
+///
+/// Bounds: ``chainsMax`` open chains of ``dataBytesMax`` bytes, and twice as many chains that are ready to be fetched.
+/// If there are more, the oldest ready chain is dropped and counted. A caller that fetches after each fragment loses
+/// none.
 ///
 /// Source: Bluetooth Core Vol 4 Part E §7.7.65.13, Vol 6 Part B §2.3.4.
 public struct ExtendedReportAssembler: Sendable {
-    /// The chains that are held at once; one more and the least recently extended gives way, counted.
+    /// The maximum number of open chains, 64. If another one starts, the least recently extended chain ends and is
+    /// counted.
     public static let chainsMax = 64
 
-    /// The octets that an advertising set may carry (Core Vol 4 Part E §7.8.57, LE Read Maximum Advertising Data Length:
-    /// at most 0x0672). What goes past them is left out, counted.
+    /// The maximum number of data bytes of an advertising set, 1,650 (Core Vol 4 Part E §7.8.57, LE Read Maximum
+    /// Advertising Data Length: at most 0x0672). Further bytes are dropped, and the chain is counted.
     public static let dataBytesMax = 0x672
 
-    /// How long a chain waits for its next fragment: the furthest that an AuxPtr points, 8191 units of 300 µs (Core Vol 6
-    /// Part B §2.3.4.5). A fragment that comes exactly that late still belongs to it.
+    /// The time for which a chain waits for its next fragment, 2.4573 s: the longest distance of an AuxPtr, 8191 units
+    /// of 300 µs (Core Vol 6 Part B §2.3.4.5). A fragment that arrives exactly this late still belongs to the chain.
     public static let fragmentGapMax: Duration = .nanoseconds(8191 * 300_000)
 
-    /// What was malformed so far: ``Malformation/chainTruncated``, ``Malformation/chainAbandoned``,
+    /// The counts of malformed advertisements: ``Malformation/chainTruncated``, ``Malformation/chainAbandoned``,
     /// ``Malformation/chainTooLong`` and ``Malformation/chainsTooMany``.
     public private(set) var counts = MalformationCounts()
 
-    /// Nothing under way.
+    /// Creates an assembler without chains.
     public init() {}
 
-    /// Whether no chain is under way and none is ready: a complete report then needs no look at ``take(_:adapter:time:of:)``.
+    /// Whether no chain is open and none is ready. If so, a complete report does not need ``take(_:adapter:time:of:)``.
     @inlinable public var isIdle: Bool { held == 0 }
 
-    // The chains under way and those ready: what `isIdle` asks, without a look at the arrays.
+    // The number of open and ready chains, so that `isIdle` does not read the arrays.
     @usableFromInline var held = 0
-    // Under way, the least recently extended first.
+    // Open chains, the least recently extended first.
     private var chains: [Chain] = []
-    // Ended and not yet fetched, the first ended first.
+    // Chains that have ended and have not been fetched, in the order in which they ended.
     private var ready: [Chain] = []
-    // Buffers of chains that were fetched, for those to come.
+    // Buffers of chains that were fetched, reused for new chains.
     private var spareBuffers: [[UInt8]] = []
 
-    /// Takes a report; one that is whole as it stands is read by the caller where it is.
+    /// Adds a report to its chain, unless the report is complete in itself and the caller can decode it directly.
     ///
-    /// That is a legacy one, a complete one with no chain of its key under way, and a link-layer PDU without data.
-    /// Otherwise its data are kept (a copy) until the chain is fetched. Call ``nextReady(into:)`` until it has none after
-    /// each `false`.
+    /// A report is complete in itself if it is a legacy report; if its data are complete and no chain with its key is
+    /// open; or if it is a link-layer PDU without data. Otherwise its data are copied into the chain. After each
+    /// `false`, call ``nextReady(into:)`` until it returns `nil`.
     /// - Parameters:
-    ///   - report: The report.
-    ///   - adapter: Who heard it: the caller's number for it.
-    ///   - time: When; without times nothing is ever too late.
-    ///   - bytes: The bytes that the report's `data` are a range of.
-    /// - Returns: whether it is whole as it stands.
+    ///   - report: the report.
+    ///   - adapter: the caller's number of the adapter that received it.
+    ///   - time: the time of the report. Without times, no fragment is ever too late.
+    ///   - bytes: the bytes that contain the report's `data`.
+    /// - Returns: `true` if the report is complete in itself and was not stored.
     public mutating func take(
         _ report: AdvertisingReport, adapter: Int, time: Instant?, of bytes: Span<UInt8>
     ) -> Bool {
         if report.properties.contains(.legacy) { return true }
         let isPDU = report.properties.contains(.linkLayer)
-        // An ADV_EXT_IND only points to where its advertiser's data are.
+        // An ADV_EXT_IND only points to the PDU with the data.
         if isPDU, report.data.isEmpty { return true }
         var chain: Chain
         if let index = indexOfChain(of: report, isPDU: isPDU, adapter: adapter, time: time) {
-            // A PDU that names its advertiser is the first of a chain, whatever came before it.
+            // A PDU with an address is always the first of a chain. It ends an open chain with the same key.
             if isPDU && report.address != nil || Self.isLate(time, after: chains[index].time) {
                 end(at: index, counting: .chainAbandoned)
                 chain = newChain(report, adapter: adapter)
@@ -89,7 +95,7 @@ public struct ExtendedReportAssembler: Sendable {
         case .complete:
             makeReady(chain)
         case .truncated, .reserved:
-            // What follows a reserved status is not known to be the rest either.
+            // After a reserved status, it is unknown whether the next fragment belongs to the chain.
             counts.count(.chainTruncated)
             chain.isCut = true
             makeReady(chain)
@@ -97,11 +103,12 @@ public struct ExtendedReportAssembler: Sendable {
         return false
     }
 
-    /// The next chain that has ended, in the order of their ends; `nil` when there is none (more).
+    /// Returns the next chain that has ended, in the order in which they ended; `nil` if there is none.
     ///
-    /// - Parameter data: Receives its AD structures in place of what it held; the report's `data` are all of it.
-    /// - Returns: The last fragment's report under the chain's address, ``AdvertisingReport/DataStatus/truncated`` where
-    ///   the data are not all that was sent; who heard it; the last fragment's time.
+    /// - Parameter data: replaced by the AD structures of the chain. The range `data` of the report covers all of it.
+    /// - Returns: the report of the last fragment with the address of the chain, and
+    ///   ``AdvertisingReport/DataStatus/truncated`` if data are missing; the adapter; and the time of the last
+    ///   fragment.
     public mutating func nextReady(
         into data: inout [UInt8]
     ) -> (report: AdvertisingReport, adapter: Int, time: Instant?)? {
@@ -119,20 +126,21 @@ public struct ExtendedReportAssembler: Sendable {
         return (report, chain.adapter, chain.time)
     }
 
-    /// Gives up the chains whose last fragment is more than ``fragmentGapMax`` before `time`: they are ready then, counted.
+    /// Ends the chains whose last fragment is more than ``fragmentGapMax`` before `time`. They become ready and are
+    /// counted.
     public mutating func expire(at time: Instant) {
         endAll(counting: .chainAbandoned) { Self.isLate(time, after: $0.time) }
     }
 
-    /// Gives up the chains that `adapter`, or where that is absent every adapter, has under way: they are ready then,
-    /// counted. For an adapter that stops listening, and for the end of a capture.
+    /// Ends the open chains of `adapter`, or of all adapters if it is `nil`. They become ready and are counted. Call
+    /// this when an adapter stops scanning and at the end of a capture.
     public mutating func flush(adapter: Int?) {
         endAll(counting: .chainAbandoned) { adapter == nil || $0.adapter == adapter }
     }
 }
 
 extension ExtendedReportAssembler {
-    /// One advertiser's fragments, as far as they have come.
+    /// The fragments of one advertiser that have arrived.
     private struct Chain: Sendable {
         var report: AdvertisingReport
         let adapter: Int
@@ -141,10 +149,10 @@ extension ExtendedReportAssembler {
         var isTooLong = false
         var isCut = false
 
-        /// Takes over what the last fragment decides.
+        /// Replaces the values that the last fragment determines.
         mutating func extend(with fragment: AdvertisingReport) {
             var next = fragment
-            // An AUX_CHAIN_IND names nobody, and its AdvMode is always 0: the first PDU's stand.
+            // An AUX_CHAIN_IND has no address, and its AdvMode is always 0, so those of the first PDU remain.
             if fragment.properties.contains(.linkLayer) {
                 next.address = report.address
                 next.properties = report.properties
@@ -152,7 +160,7 @@ extension ExtendedReportAssembler {
             report = next
         }
 
-        /// Appends the fragment's data; whether this is where they become too long.
+        /// Appends the data of a fragment. Returns whether the data have become too long with this fragment.
         mutating func append(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
             let range = range.clamped(to: 0..<bytes.count)
             let taken = min(range.count, ExtendedReportAssembler.dataBytesMax - data.count)
@@ -169,10 +177,11 @@ extension ExtendedReportAssembler {
         Chain(report: report, adapter: adapter, time: nil, data: spareBuffers.popLast() ?? [])
     }
 
-    /// The chain that `report` goes on with, or, where it is a PDU with an address, comes after.
+    /// Returns the index of the chain that `report` continues, or that ends because of it if it is a PDU with an
+    /// address.
     ///
-    /// A PDU without one goes on with the only chain of its adapter that has the same ADI and still waits. Where two could
-    /// be meant, neither is: a mixture of two advertisers' data helps nobody.
+    /// A PDU without an address continues the only waiting chain of its adapter with the same ADI. If two chains match,
+    /// it continues neither, because a mixture of two advertisers' data is worthless.
     private func indexOfChain(of report: AdvertisingReport, isPDU: Bool, adapter: Int, time: Instant?) -> Int? {
         guard isPDU, report.address == nil else {
             return chains.firstIndex {
@@ -211,7 +220,7 @@ extension ExtendedReportAssembler {
         }
     }
 
-    /// A caller that fetches what is ready after each fragment never meets the bound.
+    /// Moves a chain to the ready ones. A caller that fetches after each fragment never reaches the bound.
     private mutating func makeReady(_ chain: Chain) {
         if ready.count == 2 * Self.chainsMax {
             ready.removeFirst()

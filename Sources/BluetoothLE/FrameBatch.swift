@@ -1,49 +1,57 @@
 public import BaseTypes
 
-/// What was heard in one HCI event, and one after another, as a monitor takes it: a fixed piece of memory that is filled
-/// and emptied again and again.
+/// A buffer of fixed size with the iBeacons of consecutive HCI events, which is filled and emptied repeatedly.
 ///
-/// Finding the iBeacons and monitoring them are two loops that way, each small enough for a processor's registers.
+/// Decoding and monitoring are separate loops over a batch. Each is small enough to keep its state in registers.
+///
+///     var batch = FrameBatch(capacity: 64)
+///     var counts = FrameBatch.Counts()
+///     var entries = batch.entries.mutableSpan
+///     let isTaken = FrameBatch.take(event: event, adapter: 0, time: time, to: &entries, &counts)
+///     batch.counts = counts
+///     engine.heard(batch, of: [adapter], into: &actions)
+///     batch.removeAll()
 public struct FrameBatch: Sendable {
-    /// One iBeacon, or an event without one.
+    /// One iBeacon, or one event without an iBeacon.
     public struct Entry: Sendable {
-        /// Whether an entry is an iBeacon, and which part of an event.
+        /// Whether an entry is an iBeacon, and its position in its event.
         ///
-        /// Its bits are asked for one by one, for each entry.
+        /// The bits are tested separately for each entry.
         public struct Kind: Sendable {
             @usableFromInline let bits: UInt8
             @inlinable @inline(__always) init(_ bits: UInt8) { self.bits = bits }
 
-            /// An event in which no report was heard: only the time goes on.
+            /// An event without reports: it only advances the time.
             @inlinable public static var time: Kind { Kind(0b100) }
-            /// An event with reports and no iBeacon.
+            /// An event with reports but without an iBeacon.
             @inlinable public static var heard: Kind { Kind(0b110) }
-            /// An event's first iBeacon.
+            /// The first iBeacon of an event.
             @inlinable public static var first: Kind { Kind(0b111) }
-            /// A further iBeacon of the event before.
+            /// A further iBeacon of the same event.
             @inlinable public static var further: Kind { Kind(0b001) }
 
-            /// Whether the entry has an iBeacon; it tells of nothing but time, or of other reports, where not.
+            /// Whether the entry has an iBeacon. If not, it only shows that time passed or that other reports were
+            /// received.
             @inlinable public var isBeacon: Bool { bits & 0b001 != 0 }
-            /// Whether reports were heard in an event that no entry before is of.
+            /// Whether the entry is the first of an event with reports.
             @inlinable public var isHeard: Bool { bits & 0b010 != 0 }
-            /// Whether no entry before is of its event.
+            /// Whether the entry is the first of its event.
             @inlinable public var isFirst: Bool { bits & 0b100 != 0 }
         }
 
-        /// What was heard, where it is an iBeacon.
+        /// The iBeacon; meaningless unless ``kind`` is an iBeacon.
         public var frame: BeaconFrame
-        /// When, in nanoseconds on the timeline.
+        /// The time in nanoseconds on the timeline.
         public var nanoseconds: Int64
-        /// By whom, as the source tells its adapters apart.
+        /// The source's number of the adapter.
         public var adapter: Int32
-        /// Whether it is an iBeacon, and which part of an event.
+        /// Whether the entry is an iBeacon, and its position in its event.
         public var kind: Kind
 
-        /// When, on the timeline.
+        /// The time on the timeline.
         @inlinable public var time: Instant { Instant(nanoseconds: nanoseconds) }
 
-        /// Makes an entry.
+        /// Creates an entry.
         @inlinable @inline(__always)
         public init(_ frame: BeaconFrame, _ kind: Kind, adapter: Int, time: Instant) {
             self.frame = frame
@@ -52,39 +60,40 @@ public struct FrameBatch: Sendable {
             nanoseconds = time.nanoseconds
         }
 
-        /// Makes an entry that is no iBeacon.
+        /// Creates an entry without an iBeacon.
         package init(_ kind: Kind, adapter: Int, time: Instant) {
             self.init(
                 BeaconFrame(high: 0, low: 0, packedAddress: 0, packed: 0), kind, adapter: adapter, time: time)
         }
     }
 
-    /// How much a batch holds.
+    /// The numbers of elements in a batch.
     public struct Counts: Sendable {
-        /// How many entries there are.
+        /// The number of entries.
         public var entries = 0
-        /// How many of them are iBeacons.
+        /// The number of entries that are iBeacons.
         public var beacons = 0
-        /// How many reports were heard.
+        /// The number of reports that were received.
         public var reports = 0
-        /// How many AD structures ran past their report's end (rule B3).
+        /// The number of AD structures that ran past the end of their report (rule B3).
         public var structuresTruncated = 0
 
-        /// All counters at 0.
+        /// Creates counters with the value 0.
         @inlinable public init() {}
     }
 
-    // An event's octets are at most 257: nine iBeacons, of 27 octets each. A batch with less room than this is full.
+    // An event has at most 257 bytes, so at most nine iBeacons of 27 bytes. A batch with room for fewer entries than
+    // this constant counts as full.
     @inlinable static var entriesOfEventMax: Int { 16 }
 
-    /// The entries; those from the count on are left over.
+    /// The entries. Those from index `counts.entries` on are left from earlier use and have no meaning.
     public var entries: ContiguousArray<Entry>
-    /// How much it holds.
+    /// The numbers of elements that are in use.
     public var counts = Counts()
 
-    /// An empty batch.
+    /// Creates an empty batch.
     ///
-    /// - Parameter capacity: how many entries it takes before it has to be emptied.
+    /// - Parameter capacity: the number of entries that fit before the batch must be emptied.
     public init(capacity: Int = 512) {
         let none = BeaconFrame(high: 0, low: 0, packedAddress: 0, packed: 0)
         entries = ContiguousArray(
@@ -96,7 +105,7 @@ public struct FrameBatch: Sendable {
 
     /// Adds an entry.
     ///
-    /// - Returns: whether there was room for it.
+    /// - Returns: `false` if the batch was full; the entry is not added then.
     public mutating func append(_ entry: Entry) -> Bool {
         guard counts.entries < entries.count else { return false }
         entries[counts.entries] = entry
@@ -105,16 +114,16 @@ public struct FrameBatch: Sendable {
         return true
     }
 
-    /// Takes an HCI event packet without its H4 octet to a batch's entries and counts, which whoever fills it holds apart
-    /// meanwhile, so that they stay in registers.
+    /// Adds the iBeacons of an HCI event packet without its H4 byte to entries and counts.
     ///
-    /// - Returns: whether it did; where the batch is full, or the event is one for the long way (``ReportDecoder``), nothing
-    ///   is taken.
+    /// The caller must pass both separately from the batch, so that they stay in registers while it adds many events.
+    ///
+    /// - Returns: `false` if nothing was added because the batch is full or the event needs ``ReportDecoder``.
     @inlinable @inline(__always)
     public static func take(
         event: Span<UInt8>, adapter: Int, time: Instant, to entries: inout MutableSpan<Entry>, _ counts: inout Counts
     ) -> Bool {
-        // More than this an event can't hold, so the entries need no check of their own.
+        // An event cannot have more entries than this, so the writes below need no bounds check.
         guard entries.count &- counts.entries >= entriesOfEventMax, event.count <= 257 else { return false }
         var frames = BeaconFrames(event: event)
         let start = counts.entries

@@ -1,29 +1,34 @@
-/// One iBeacon frame: who advertises, and how strong it is at one metre.
+/// One iBeacon frame: the identity of the beacon and its calibrated signal strength.
+///
+///     let frame = IBeacon(manufacturerData: bytes.span)
+///     #expect(frame?.identity == badge)
+///     #expect(frame?.measuredPower == -59)
 ///
 /// Source: Apple, "Proximity Beacon Specification" R1; rule B1.
 public struct IBeacon: Sendable, Hashable {
-    /// UUID, major, minor.
+    /// UUID, major and minor.
     public let identity: BeaconIdentity
-    /// The RSSI that a phone measures one metre away, in dBm, as the beacon's maker calibrated it.
+    /// The RSSI at a distance of one metre, in dBm, as calibrated by the manufacturer of the beacon.
     public let measuredPower: Int8
 
-    /// Makes a frame of its fields.
+    /// Creates a frame from its fields.
     @inlinable public init(identity: BeaconIdentity, measuredPower: Int8) {
         self.identity = identity
         self.measuredPower = measuredPower
     }
 
-    /// The company identifier 0x004C (Apple, little endian) and the proximity beacon's type and length: the first four
-    /// octets of its manufacturer specific data, read as a big-endian number.
+    /// The company identifier 0x004C (Apple, little endian), the type and the length of a proximity beacon: the first
+    /// four bytes of its manufacturer specific data, read as a big-endian number.
     @inlinable static var prefix: UInt32 { 0x4C00_0215 }
 
-    /// The octets of manufacturer specific data that make an iBeacon: company identifier (2), type, length, UUID (16),
-    /// major (2), minor (2), measured power (1).
+    /// The number of bytes of an iBeacon's manufacturer specific data, 25: company identifier (2), type (1), length
+    /// (1), UUID (16), major (2), minor (2), measured power (1).
     @inlinable public static var manufacturerDataLength: Int { 25 }
 
-    /// The frame in manufacturer specific data (company identifier first); `nil` where they are not an iBeacon.
+    /// Creates the frame in manufacturer specific data, which start with the company identifier; `nil` if they are not
+    /// an iBeacon.
     ///
-    /// Octets after the frame are ignored: beacons in the field append a battery level (rule B1).
+    /// Bytes after the frame are ignored, because some beacons append a battery level (rule B1).
     @inlinable public init?(manufacturerData bytes: Span<UInt8>) {
         guard bytes.count >= Self.manufacturerDataLength else { return nil }
         let raw = unsafe bytes.bytes
@@ -32,7 +37,8 @@ public struct IBeacon: Sendable, Hashable {
         unsafe self.init(uncheckedFrame: raw, at: 0)
     }
 
-    /// The frame whose 25 octets, the prefix first, stand at `start`: the caller has checked that they do.
+    /// Creates the frame whose 25 bytes, including the prefix, are at `start`. The caller must have checked that they
+    /// are there.
     @unsafe @inlinable @inline(__always) init(uncheckedFrame raw: RawSpan, at start: Int) {
         let high = unsafe raw.unsafeLoadUnaligned(fromUncheckedByteOffset: start &+ 4, as: UInt64.self)
         let low = unsafe raw.unsafeLoadUnaligned(fromUncheckedByteOffset: start &+ 12, as: UInt64.self)
@@ -43,7 +49,7 @@ public struct IBeacon: Sendable, Hashable {
         measuredPower = unsafe raw.unsafeLoad(fromUncheckedByteOffset: start &+ 24, as: Int8.self)
     }
 
-    /// The frame's manufacturer specific data, company identifier first: 25 octets.
+    /// The manufacturer specific data of the frame: 25 bytes, starting with the company identifier.
     public var manufacturerData: [UInt8] {
         var bytes: [UInt8] = [0x4C, 0x00, 0x02, 0x15]
         bytes.reserveCapacity(Self.manufacturerDataLength)

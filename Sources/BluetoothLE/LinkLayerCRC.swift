@@ -1,19 +1,20 @@
-/// The CRC of the link layer: x²⁴ + x¹⁰ + x⁹ + x⁶ + x⁴ + x³ + x + 1, least significant bit of each octet first.
+/// The CRC of the link layer: x²⁴ + x¹⁰ + x⁹ + x⁶ + x⁴ + x³ + x + 1, least significant bit of each byte first.
 ///
 /// Source: Bluetooth Core Vol 6 Part B §3.1.1.
 enum LinkLayerCRC {
-    /// The CRC of the advertising PDU in `range` of `bytes`, as a little-endian number of its three octets on the air.
+    /// Returns the CRC of the advertising PDU in `range` of `bytes`, as the little-endian number of its three bytes in
+    /// the frame.
     static func advertising(of bytes: Span<UInt8>, in range: Range<Int>) -> UInt32 {
-        // The register is kept with its position 23 in bit 0, so that octets enter as they are: the polynomial 0x00065B
-        // and the preset 0x555555 appear reversed.
+        // Position 23 of the register is in bit 0, so that bytes can be used without reversing their bits. The
+        // polynomial 0x00065B and the initial value 0x555555 are therefore reversed.
         var register: UInt32 = 0xAA_AAAA
         let table = steps.span
         let octets = bytes.extracting(range)
         let raw = unsafe octets.bytes
         var index = 0
-        // Four octets a step: each has gone through the register as often as octets follow it.
+        // Four bytes per step: each table contains the effect of a byte that is followed by 3, 2, 1 or 0 further bytes.
         while index &+ 4 <= octets.count {
-            // Lies within `octets`, as just checked.
+            // The check of the loop guarantees that the load is inside `octets`.
             let word = unsafe raw.unsafeLoadUnaligned(fromUncheckedByteOffset: index, as: UInt32.self)
             let mixed = register ^ UInt32(littleEndian: word)
             register =
@@ -28,7 +29,7 @@ enum LinkLayerCRC {
         return register
     }
 
-    /// At `256 * n + octet`: what an octet leaves in the register when it, and `n` octets of zero, have gone through.
+    /// At `256 * n + byte`: the register after that byte and `n` zero bytes.
     private static let steps: [UInt32] = {
         var steps = (0..<256).map { octet in
             var register = UInt32(octet)

@@ -1,18 +1,18 @@
-/// What a sniffer says of a frame's checksum.
+/// A sniffer's result of checking the CRC of a frame.
 public enum FrameCheck: UInt8, Sendable {
     case valid, invalid
-    /// It did not look: the checksum stands behind the PDU.
+    /// The sniffer did not check it. The CRC follows the PDU.
     case unchecked
 }
 
-/// A frame on the advertising channels that gives no report (rule B4); count it by its ``malformation``.
+/// An advertising frame from which no report can be decoded (rule B4). Count it by its ``malformation``.
 public enum LinkLayerError: Error, Hashable {
-    /// Its checksum is wrong.
+    /// The CRC is wrong.
     case badCRC
-    /// At `offset` of the bytes handed in, `needed` octets belong to the PDU; `available` are there.
+    /// The PDU needs `needed` bytes at `offset` of the given bytes, but only `available` are there.
     case pduTruncated(offset: Int, needed: Int, available: Int)
 
-    /// What it is counted as.
+    /// The kind of malformation to count.
     public var malformation: Malformation {
         switch self {
         case .badCRC: .badCRC
@@ -22,7 +22,7 @@ public enum LinkLayerError: Error, Hashable {
 }
 
 extension LinkLayerError: CustomStringConvertible {
-    /// What is wrong, and where.
+    /// A text with the error and its place.
     public var description: String {
         switch self {
         case .badCRC:
@@ -33,40 +33,46 @@ extension LinkLayerError: CustomStringConvertible {
     }
 }
 
-/// The advertising PDUs of the link layer, as sniffers capture them.
+/// Decodes advertising PDUs of the link layer, as captured by sniffers.
 ///
-/// A frame is the access address (4 octets, little endian), the PDU's header (2), its payload, and the CRC (3).
+/// A frame is the access address (4 bytes, little endian), the header of the PDU (2), its payload, and the CRC (3).
+///
+///     let report = try LinkLayerPDU.advertisingReport(
+///         of: frame.span, in: 0..<frame.count, rssi: RSSI(dBm: -60), check: .valid)
+///     #expect(report?.properties == [.legacy])
 ///
 /// Source: Bluetooth Core Vol 6 Part B §2.1 (frames), §2.3 (advertising PDUs), §3.1.1 (CRC).
 public enum LinkLayerPDU {
-    /// The access address of advertising (Core Vol 6 Part B §2.1.2). Every other one is a connection's, a periodic
-    /// advertisement's or a broadcast stream's.
+    /// The access address of advertising (Core Vol 6 Part B §2.1.2). Other addresses belong to connections, periodic
+    /// advertising and broadcast streams.
     public static let advertisingAccessAddress: UInt32 = 0x8E89_BED6
 
-    /// The report that the frame in `range` of `bytes` makes; `nil` where it is none of advertising (rule B4).
+    /// Returns the advertising report of the frame in `range` of `bytes`; `nil` if the frame is not advertising (rule
+    /// B4).
     ///
-    /// ADV_IND, ADV_DIRECT_IND, ADV_NONCONN_IND, ADV_SCAN_IND, SCAN_RSP, and the extended PDUs make one. Of those the ones
-    /// that point to another PDU are ``AdvertisingReport/DataStatus/moreToCome`` where they carry data themselves, and
-    /// complete and empty where they only point (ADV_EXT_IND).
+    /// ADV_IND, ADV_DIRECT_IND, ADV_NONCONN_IND, ADV_SCAN_IND, SCAN_RSP and the extended PDUs give a report. An
+    /// extended PDU that points to another PDU has the status ``AdvertisingReport/DataStatus/moreToCome`` if it has
+    /// data itself. If it only points (ADV_EXT_IND), it is complete and empty.
     /// - Parameters:
-    ///   - bytes: The bytes that the report's `data` will be a range of.
-    ///   - range: Where the frame stands in them; octets behind its CRC are ignored.
-    ///   - rssi: What the sniffer measured.
-    ///   - check: What it says of the CRC. Where it did not look, the CRC is computed.
-    /// - Returns: the report; `nil` where the frame is none of advertising.
-    /// - Throws: ``LinkLayerError`` where an advertising frame has a bad CRC or is cut off.
+    ///   - bytes: the bytes that will contain the report's `data`.
+    ///   - range: the range of the frame in `bytes`. Bytes after its CRC are ignored.
+    ///   - rssi: the signal strength that the sniffer measured.
+    ///   - check: the sniffer's result for the CRC. If it is ``FrameCheck/unchecked``, the CRC is computed here.
+    /// - Returns: the report; `nil` if the frame is not advertising.
+    /// - Throws: ``LinkLayerError`` if an advertising frame has a wrong CRC or is truncated.
     public static func advertisingReport(
         of bytes: Span<UInt8>, in range: Range<Int>, rssi: RSSI?, check: FrameCheck
     ) throws(LinkLayerError) -> AdvertisingReport? {
         let range = range.clamped(to: 0..<bytes.count)
         var fields = Fields(next: range.lowerBound, end: range.upperBound)
-        // Too short for an access address: nothing says that it is advertising, nor that it is not.
+        // A frame that is too short for an access address is counted as truncated: it is unknown whether it is
+        // advertising.
         let start = try fields.take(4)
         let access =
             UInt32(bytes[start]) | UInt32(bytes[start + 1]) << 8 | UInt32(bytes[start + 2]) << 16
             | UInt32(bytes[start + 3]) << 24
         guard access == advertisingAccessAddress else { return nil }
-        // Before anything of the PDU is believed, its length included.
+        // Checked before any byte of the PDU is used, including its length.
         if check == .invalid { throw .badCRC }
         let header = try fields.take(2)
         let payload = try fields.take(Int(bytes[header + 1]))
@@ -89,13 +95,13 @@ public enum LinkLayerPDU {
         default: return nil
         }
         let address = address(at: try fields.take(6), of: bytes, isRandom: isRandom)
-        // The rest of an ADV_DIRECT_IND is its target's address.
+        // The other field of an ADV_DIRECT_IND is the address of its target.
         if properties.contains(.directed) { fields.next = try fields.take(6) + 6 }
         let data = properties.contains(.directed) ? fields.next..<fields.next : fields.next..<fields.end
         return AdvertisingReport(address: address, rssi: rssi, properties: properties, data: data)
     }
 
-    /// The Common Extended Advertising Payload Format (Core Vol 6 Part B §2.3.4).
+    /// Decodes the Common Extended Advertising Payload Format (Core Vol 6 Part B §2.3.4).
     private static func extendedReport(
         of bytes: Span<UInt8>, fields: inout Fields, rssi: RSSI?, isRandom: Bool
     ) throws(LinkLayerError) -> AdvertisingReport {
@@ -104,13 +110,13 @@ public enum LinkLayerPDU {
         let data = fields.next..<fields.end
         var header = Fields(next: start, end: fields.next)
         var report = AdvertisingReport(address: nil, rssi: rssi, properties: .linkLayer, data: data)
-        // AdvMode; 3 is reserved and says neither.
+        // AdvMode; the value 3 is reserved and sets neither bit.
         switch first >> 6 {
         case 1: report.properties.insert(.connectable)
         case 2: report.properties.insert(.scannable)
         default: break
         }
-        // An extended header may be absent, and its flags with it.
+        // The extended header can be absent, including its flags.
         guard header.next < header.end else { return report }
         let flags = bytes[try header.take(1)]
         if flags & 0x01 != 0 {  // AdvA
@@ -130,12 +136,12 @@ public enum LinkLayerPDU {
         if flags & 0x10 != 0 {  // AuxPtr: channel, clock accuracy, units (8 bits), AUX Offset (13), PHY (3)
             let offset = try header.take(3)
             let isSent = bytes[offset + 1] != 0 || bytes[offset + 2] & 0x1F != 0
-            // An AUX Offset of zero: the advertiser had no time for the PDU that it points to.
+            // An AUX Offset of zero means that the advertiser did not send the PDU that it points to.
             if !data.isEmpty { report.status = isSent ? .moreToCome : .truncated }
         }
         if flags & 0x20 != 0 { _ = try header.take(18) }  // SyncInfo
         if flags & 0x40 != 0 { _ = try header.take(1) }  // TxPower
-        // What is left of the header is ACAD: the controllers' own, not the advertiser's data.
+        // The rest of the header is ACAD, which belongs to the controllers and is not data of the advertiser.
         return report
     }
 
@@ -145,12 +151,14 @@ public enum LinkLayerPDU {
         return DeviceAddress(value, kind: isRandom ? .random : .public)
     }
 
-    /// Fields that follow one another up to an end.
+    /// Reads consecutive fields up to an end.
     private struct Fields {
         var next: Int
         let end: Int
 
-        /// The offset of the next field, of `count` octets, all of which are there.
+        /// Returns the offset of the next field and skips it.
+        ///
+        /// - Throws: ``LinkLayerError/pduTruncated(offset:needed:available:)`` if fewer than `count` bytes are left.
         mutating func take(_ count: Int) throws(LinkLayerError) -> Int {
             guard count <= end - next else { throw .pduTruncated(offset: next, needed: count, available: end - next) }
             defer { next += count }

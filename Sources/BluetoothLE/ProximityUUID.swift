@@ -1,31 +1,34 @@
 import BaseTypes
 
-/// The 128 bits that beacons of one deployment share, in the order in which they go over the air.
+/// The 128-bit UUID that all beacons of a deployment share, in the order of its bytes in the advertisement.
+///
+///     let uuid = ProximityUUID("F7826DA6-4FA2-4E98-8024-BC5B71E0893E")
+///     #expect(uuid == ProximityUUID(high: 0xF782_6DA6_4FA2_4E98, low: 0x8024_BC5B_71E0_893E))
 ///
 /// Source: Apple, "Proximity Beacon Specification" R1: the proximity UUID field, big endian.
 public struct ProximityUUID: Sendable, Hashable, Comparable {
-    /// The first eight octets, the first the most significant.
+    /// The first eight bytes; the first byte is the most significant.
     public let high: UInt64
-    /// The last eight octets.
+    /// The last eight bytes.
     public let low: UInt64
 
-    /// Makes a UUID of its two halves.
+    /// Creates a UUID from its two halves.
     @inlinable public init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
     }
 
-    /// The UUID with its bytes in reverse order, as btmon prints that of an iBeacon.
+    /// The UUID with its bytes in reverse order, which is how btmon prints the UUID of an iBeacon.
     package var byteReversed: ProximityUUID { ProximityUUID(high: low.byteSwapped, low: high.byteSwapped) }
 
-    /// The order of the octets, the first the most significant.
+    /// Orders by bytes, from the first to the last.
     @inlinable public static func < (left: ProximityUUID, right: ProximityUUID) -> Bool {
         left.high != right.high ? left.high < right.high : left.low < right.low
     }
 }
 
 extension ProximityUUID: CustomStringConvertible {
-    /// Upper case with hyphens, `F7826DA6-4FA2-4E98-8024-BC5B71E0893E`.
+    /// The UUID in upper case with hyphens: `F7826DA6-4FA2-4E98-8024-BC5B71E0893E`.
     public var description: String {
         unsafe String(unsafeUninitializedCapacity: 36) { buffer in
             var index = 0
@@ -46,10 +49,12 @@ extension ProximityUUID: CustomStringConvertible {
 
     private static func digit(_ nibble: UInt8) -> UInt8 { nibble < 10 ? 0x30 + nibble : 0x37 + nibble }
 
-    /// The UUID that `text` spells, with or without its hyphens, in either case; `nil` where it is anything else.
+    /// Creates a UUID from a text: 32 hexadecimal digits in either case, with all four hyphens or with none. Returns
+    /// `nil` for any other text.
     public init?(_ text: some StringProtocol) { self.init(utf8: Array(text.utf8.prefix(37)).span) }
 
-    /// The UUID that `text` spells in UTF-8: 32 hexadecimal digits, with all four hyphens or with none; `nil` for other text.
+    /// Creates a UUID from a text in UTF-8: 32 hexadecimal digits, with all four hyphens or with none; `nil` for other
+    /// text.
     package init?(utf8 text: Span<UInt8>) {
         let hasHyphens = text.count == 36
         guard hasHyphens || text.count == 32 else { return nil }

@@ -1,42 +1,59 @@
 public import BaseTypes
 
-/// Who takes the advertising reports of a source: a capture, or a scanner.
+/// Receives the advertising reports of a capture or a scanner.
 public protocol ReportHandler: ~Copyable {
-    /// One advertising report, with its AD structures; fragments come as one (rule B5).
+    /// Called for each advertising report, with its AD structures. The fragments of an extended advertisement arrive as
+    /// one report (rule B5).
     ///
-    /// `adapter` tells the source's adapters apart, and means something to the source alone. `data` hold until this returns.
+    /// - Parameters:
+    ///   - report: the report.
+    ///   - data: its AD structures. They must not be used after this call.
+    ///   - adapter: the source's number of the adapter; `nil` if the source does not report it.
+    ///   - time: the time of the report; `nil` if the source has no times.
     mutating func report(_ report: AdvertisingReport, data: Span<UInt8>, adapter: Int?, time: Instant?)
 
-    /// One iBeacon of the report that was handed over last (rule B2).
+    /// Called for each iBeacon of a report, after the call for the report itself (rule B2).
     mutating func beacon(_ beacon: IBeacon, report: AdvertisingReport, adapter: Int?, time: Instant?)
 }
 
-/// The step from what was received to the advertising reports and iBeacons in it.
+/// Decodes HCI events and link-layer frames into advertising reports and iBeacons.
 ///
-/// Owns what spans HCI events and frames, the extended advertisements under way, and counts what is malformed (rules B3, B4).
+/// It stores the extended advertisements that are not complete yet and counts malformed input (rules B3 and B4).
+///
+///     struct Found: ReportHandler {
+///         var beacons: [BeaconIdentity] = []
+///         mutating func report(_ report: AdvertisingReport, data: Span<UInt8>, adapter: Int?, time: Instant?) {}
+///         mutating func beacon(_ beacon: IBeacon, report: AdvertisingReport, adapter: Int?, time: Instant?) {
+///             beacons.append(beacon.identity)
+///         }
+///     }
+///     var (decoder, found) = (ReportDecoder(), Found())
+///     decoder.decode(event: event, adapter: 0, time: nil, to: &found)
+///     decoder.flush(to: &found)
 public struct ReportDecoder: Sendable {
     @usableFromInline var counts = MalformationCounts()
     @usableFromInline var assembler = ExtendedReportAssembler()
-    // The data of the chain that is being handed over; kept for its capacity.
+    // The data of the chain that is being passed to the handler; stored to reuse its capacity.
     @usableFromInline var chainData: [UInt8] = []
 
-    /// A decoder that has met nothing yet.
+    /// Creates a decoder with all counters at 0.
     public init() {}
 
-    /// What was malformed so far, by kind.
+    /// The counts of malformed input by kind.
     public var malformations: MalformationCounts {
         var sum = counts
         sum.add(assembler.counts)
         return sum
     }
 
-    /// Whether no advertisement is under way: the next event stands for itself.
+    /// Whether no extended advertisement is incomplete, so that the next event does not depend on earlier ones.
     @inlinable public var isIdle: Bool { assembler.isIdle }
 
-    /// Counts what was found malformed on a way of its own.
+    /// Adds malformed input that the caller found itself.
     public mutating func count(_ kind: Malformation, by number: Int) { counts.count(kind, by: number) }
 
-    /// Hands over what an adapter, or with `nil` every one, has under way, as far as it goes: nothing more will come.
+    /// Passes the incomplete advertisements of `adapter`, or of all adapters if it is `nil`, to `handler`. It must be
+    /// called when no more fragments will follow.
     @inlinable public mutating func flush<Handler: ReportHandler & ~Copyable>(
         adapter: Int? = nil, to handler: inout Handler
     ) {
@@ -45,7 +62,7 @@ public struct ReportDecoder: Sendable {
         handReady(to: &handler)
     }
 
-    /// Hands the reports of an HCI event packet without its H4 octet to `handler`.
+    /// Passes the reports of an HCI event packet without its H4 byte to `handler`.
     @inlinable @inline(__always) public mutating func decode<Handler: ReportHandler & ~Copyable>(
         event: Span<UInt8>, adapter: Int?, time: Instant?, to handler: inout Handler
     ) {
@@ -64,7 +81,8 @@ public struct ReportDecoder: Sendable {
         }
     }
 
-    /// Hands the report of a link-layer frame to `handler`: nothing, where its CRC is bad or it does not advertise (rule B4).
+    /// Passes the report of a link-layer frame to `handler`. Frames with a wrong CRC or without advertising have none
+    /// (rule B4).
     @inlinable public mutating func decode<Handler: ReportHandler & ~Copyable>(
         frame: Span<UInt8>, rssi: RSSI?, check: FrameCheck, adapter: Int?, time: Instant?, to handler: inout Handler
     ) {
@@ -84,7 +102,7 @@ public struct ReportDecoder: Sendable {
         }
     }
 
-    // Records of no adapter share chains: -1 is no adapter's place.
+    // Records without an adapter share the number -1, which no adapter has.
     @usableFromInline mutating func isWhole(
         _ report: AdvertisingReport, _ bytes: Span<UInt8>, _ adapter: Int?, _ time: Instant?
     ) -> Bool {
@@ -99,7 +117,7 @@ public struct ReportDecoder: Sendable {
 
     @inlinable mutating func handReady<Handler: ReportHandler & ~Copyable>(to handler: inout Handler) {
         while let (report, adapter, time) = assembler.nextReady(into: &chainData) {
-            // Taken out while it is read, so that nothing here can change it meanwhile.
+            // Moved out of the property while it is read, so that the handler cannot change it.
             var data: [UInt8] = []
             swap(&data, &chainData)
             hand(report, data.span, adapter < 0 ? nil : adapter, time, to: &handler)
@@ -107,7 +125,7 @@ public struct ReportDecoder: Sendable {
         }
     }
 
-    /// Hands a report that came as one to `handler`, and each iBeacon in its data (rules B1 to B3).
+    /// Passes a complete report and each iBeacon in its data to `handler` (rules B1 to B3).
     @inlinable @inline(__always) public mutating func hand<Handler: ReportHandler & ~Copyable>(
         _ report: AdvertisingReport, _ data: Span<UInt8>, _ adapter: Int?, _ time: Instant?, to handler: inout Handler
     ) {
