@@ -1,12 +1,12 @@
 import BeaconMonitoring
 import SystemPackage
 
-/// A lock of logind's, held by its descriptor, which it closes.
+/// An inhibitor lock of systemd-logind. The lock is held while its file descriptor is open; `deinit` closes it.
 final class InhibitorLock: BackgroundActivityAssertion {
     private let descriptor: FileDescriptor
 
     init(_ descriptor: FileDescriptor) { self.descriptor = descriptor }
 
-    // Nothing can be done where closing fails: the kernel has let go of it all the same (close(2)).
+    // An error of close(2) needs no action: the kernel has released the descriptor anyway.
     deinit { try? descriptor.close() }
 }

@@ -2,21 +2,21 @@ import CDBus
 import Glibc
 import SystemPackage
 
-/// Why logind gave no lock.
+/// Why logind gave no lock. An associated value is the reason, for operators.
 enum LogindFailure: Error, Hashable {
-    /// Nobody listens where the bus should be.
+    /// No bus accepts connections at the address.
     case noBus(String)
-    /// Nobody has logind's name, and the bus can't start it.
+    /// No program owns the name of logind, and the bus cannot start it.
     case noService
-    /// Logind, or the bus's policy, says no.
+    /// Logind or the policy of the bus refused the call.
     case refused(String)
-    /// There was no answer, or none that is a lock.
+    /// There was no answer, or the answer has no usable lock.
     case silent(String)
 }
 
-/// One call of logind's `Inhibit`, on a connection that is its own and ends with it.
+/// One call of logind's `Inhibit`, on a private connection that is closed after the call.
 ///
-/// It waits: a session is begun once, before anything is heard.
+/// The call blocks. This is acceptable because a session starts once, before scanning starts.
 @safe struct LogindCall {
     let address: String
     let what: String
@@ -24,10 +24,11 @@ enum LogindFailure: Error, Hashable {
     let why: String
     let mode: String
 
-    // As long as the project's other calls wait for a bus.
+    // The time limit for logind's answer, the same as for other D-Bus calls of the project.
     private static let timeoutMilliseconds: Int32 = 5000
 
-    /// What DBUS_SYSTEM_BUS_ADDRESS says, else the address that the D-Bus specification gives it.
+    /// The address of the system bus: the value of DBUS_SYSTEM_BUS_ADDRESS, or the default of the D-Bus specification
+    /// if that is unset or empty.
     static var systemBus: String {
         if let pointer = unsafe getenv("DBUS_SYSTEM_BUS_ADDRESS") {
             let text = unsafe String(cString: pointer)
@@ -36,11 +37,11 @@ enum LogindFailure: Error, Hashable {
         return "unix:path=/var/run/dbus/system_bus_socket"
     }
 
-    /// Asks for a lock.
+    /// Requests a lock.
     ///
-    /// - Returns: its descriptor, which the caller closes; closed on exec.
+    /// - Returns: the file descriptor of the lock, with close-on-exec. The caller must close it.
     func inhibit() throws(LogindFailure) -> FileDescriptor {
-        // Otherwise libdbus has the whole process ignore SIGPIPE.
+        // Without this, libdbus makes the whole process ignore SIGPIPE.
         dbus_connection_set_change_sigpipe(0)
         var error = unsafe DBusError()
         unsafe dbus_error_init(&error)
@@ -71,7 +72,8 @@ enum LogindFailure: Error, Hashable {
         var iterator = unsafe DBusMessageIter()
         unsafe dbus_message_iter_init_append(call, &iterator)
         for text in [what, who, why, mode] {
-            // A string that is no UTF-8 would be a mistake of ours to libdbus: Swift's are, and end at a zero here.
+            // libdbus requires valid UTF-8 that ends with a zero byte. Swift strings are UTF-8, and `withCString` adds
+            // the zero. A text with a zero byte inside ends there.
             let isAppended = unsafe text.withCString { pointer in
                 var pointer: UnsafePointer<CChar>? = unsafe pointer
                 return unsafe dbus_message_iter_append_basic(&iterator, Int32(UInt8(ascii: "s")), &pointer) != 0
@@ -89,7 +91,7 @@ enum LogindFailure: Error, Hashable {
         guard unsafe dbus_message_iter_init(answer, &iterator) != 0,
             unsafe dbus_message_iter_get_arg_type(&iterator) == Int32(UInt8(ascii: "h"))
         else { throw .silent("its answer has no file descriptor") }
-        // A duplicate of the message's own, closed on exec (libdbus: DBUS_TYPE_UNIX_FD).
+        // The descriptor is a duplicate of the one in the message, with close-on-exec (libdbus: DBUS_TYPE_UNIX_FD).
         var descriptor: Int32 = -1
         unsafe dbus_message_iter_get_basic(&iterator, &descriptor)
         guard descriptor >= 0 else { throw .silent("its file descriptor can't be used") }
@@ -103,7 +105,8 @@ enum LogindFailure: Error, Hashable {
     private static func failure(_ error: DBusError) -> LogindFailure {
         let name = unsafe error.name.map { unsafe String(cString: $0) } ?? ""
         let text = unsafe text(error)
-        // The names that the D-Bus specification gives, and those of the bus's activation.
+        // Error names of the D-Bus specification, and those that the bus or systemd uses if it cannot activate a
+        // service.
         switch name {
         case "org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner",
             "org.freedesktop.systemd1.NoSuchUnit", "org.freedesktop.systemd1.UnitMasked":

@@ -1,33 +1,43 @@
 public import BeaconMonitoring
 
-/// Keeps the machine awake by an inhibitor lock of systemd-logind.
+/// Prevents the machine from suspending, with an inhibitor lock of systemd-logind.
 ///
-/// Source: org.freedesktop.login1(5), `Inhibit(what, who, why, mode)`, which gives a descriptor; the lock is there until it
-/// is closed. https://systemd.io/INHIBITOR_LOCKS/
-///
-/// What it blocks is `sleep` (suspending and hibernating, whoever asks without privileges) and `idle` (the automatic
-/// kind). A closed lid is handled by its own lock and is not blocked. polkit decides who may block: root and users of an
-/// active session may, by default; a system service of another user needs a rule for
+/// The lock blocks `sleep` (suspend and hibernate, if a program without privileges requests them) and `idle` (automatic
+/// suspend). It does not block the action of a closed lid, which has a lock of its own. polkit decides who may take
+/// such a lock: by default root and the users of an active session. A system service with another user needs a rule for
 /// `org.freedesktop.login1.inhibit-block-sleep` and `…-block-idle`.
+///
+///     let inhibitor = LogindInhibitor(program: "my-gateway")
+///     switch inhibitor.begin(reason: "beacons are scanned") {
+///     case .held(let lock): locks.append(lock)
+///     case .unneeded(let why), .refused(let why): print(why)
+///     }
+///
+/// Source: org.freedesktop.login1(5), `Inhibit(what, who, why, mode)`. It returns a file descriptor, and the lock ends
+/// when the descriptor is closed. https://systemd.io/INHIBITOR_LOCKS/
 public struct LogindInhibitor: BackgroundActivityProvider {
-    /// Who holds the lock, as `systemd-inhibit --list` shows it.
+    /// The holder of the lock in the output of `systemd-inhibit --list`.
     public let program: String
-    /// The bus, as the D-Bus specification's "Server Addresses" writes it; `nil` for the system bus, which is what
-    /// DBUS_SYSTEM_BUS_ADDRESS says, if it is set.
+    /// The address of the bus, as in "Server Addresses" of the D-Bus specification. `nil` is the system bus: the value
+    /// of DBUS_SYSTEM_BUS_ADDRESS if that is set, otherwise the default address.
     public let busAddress: String?
 
-    /// What is inhibited, and how.
+    /// The argument `what` of `Inhibit`: the operations that the lock blocks.
     static let what = "sleep:idle"
-    // `delay` would only postpone the suspension, by five seconds by default. Then the adapters would not scan.
+    // `delay` would only postpone a suspend, by five seconds by default; after that, no adapter would scan.
     static let mode = "block"
 
-    /// Makes one that has asked for nothing yet.
+    /// Creates a provider. It does not connect to the bus before ``begin(reason:)``.
     public init(program: String, busAddress: String? = nil) {
         self.program = program
         self.busAddress = busAddress
     }
 
-    /// Asks logind for a lock, and waits for its answer, at most 5 s for the bus and 5 s for logind.
+    /// Requests a lock from logind and waits for the answer: at most 5 s for the bus and 5 s for logind.
+    ///
+    /// - Parameter reason: the reason in the output of `systemd-inhibit --list`.
+    /// - Returns: the lock; the reason why no lock is needed (no bus or no logind); or the reason why it was refused or
+    ///   could not be requested.
     public func begin(reason: String) -> BackgroundActivityGrant {
         do throws(LogindFailure) {
             let call = LogindCall(

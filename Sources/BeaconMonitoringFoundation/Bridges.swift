@@ -8,7 +8,7 @@ public import BluetoothLE
 #endif
 
 extension ProximityUUID {
-    /// The same 128 bits.
+    /// Creates a proximity UUID with the same 128 bits.
     public init(_ uuid: UUID) {
         let octets = uuid.uuid
         let high = [octets.0, octets.1, octets.2, octets.3, octets.4, octets.5, octets.6, octets.7]
@@ -19,7 +19,7 @@ extension ProximityUUID {
 }
 
 extension UUID {
-    /// The same 128 bits.
+    /// Creates a UUID with the same 128 bits.
     public init(_ uuid: ProximityUUID) {
         func octet(_ half: UInt64, _ place: UInt64) -> UInt8 { UInt8(truncatingIfNeeded: half >> (56 - 8 * place)) }
         let (high, low) = (uuid.high, uuid.low)
@@ -33,14 +33,16 @@ extension UUID {
 }
 
 extension Date {
-    /// The same moment. A `Date` is a `Double`: today it tells microseconds apart, but not exactly.
+    /// Creates the same moment. `Date` stores seconds as a `Double`: for dates of today, it distinguishes microseconds
+    /// but does not represent them exactly.
     public init(_ date: WallDate) {
         self.init(timeIntervalSince1970: Double(date.microseconds) / 1_000_000)
     }
 }
 
 extension WallDate {
-    /// The same moment, to the nearest microsecond; one beyond what those can count is moved to the last.
+    /// Creates the same moment, rounded to the nearest microsecond. A date outside the range of ``microseconds`` is
+    /// moved to the nearest bound.
     public init(_ date: Date) {
         let microseconds = (date.timeIntervalSince1970 * 1_000_000).rounded()
         self.init(microseconds: Int64(exactly: microseconds) ?? (microseconds > 0 ? .max : .min))
@@ -48,28 +50,28 @@ extension WallDate {
 }
 
 extension Condition {
-    /// Every beacon with `uuid`.
+    /// Returns the condition that matches all beacons with `uuid`.
     public static func beacon(uuid: UUID) -> Condition { .beacon(uuid: ProximityUUID(uuid)) }
 
-    /// Every beacon with `uuid` and `major`.
+    /// Returns the condition that matches all beacons with `uuid` and `major`.
     public static func beacon(uuid: UUID, major: UInt16) -> Condition {
         .beacon(uuid: ProximityUUID(uuid), major: major)
     }
 
-    /// The one beacon with `uuid`, `major` and `minor`.
+    /// Returns the condition that matches the beacon with `uuid`, `major` and `minor`.
     public static func beacon(uuid: UUID, major: UInt16, minor: UInt16) -> Condition {
         .beacon(uuid: ProximityUUID(uuid), major: major, minor: minor)
     }
 }
 
 extension BeaconMonitor.BeaconIdentityCondition {
-    /// Every beacon with `uuid`.
+    /// Creates the condition that matches all beacons with `uuid`.
     public init(uuid: UUID) { self.init(uuid: ProximityUUID(uuid)) }
 
-    /// Every beacon with `uuid` and `major`.
+    /// Creates the condition that matches all beacons with `uuid` and `major`.
     public init(uuid: UUID, major: UInt16) { self.init(uuid: ProximityUUID(uuid), major: major) }
 
-    /// The one beacon with `uuid`, `major` and `minor`.
+    /// Creates the condition that matches the beacon with `uuid`, `major` and `minor`.
     public init(uuid: UUID, major: UInt16, minor: UInt16) {
         self.init(uuid: ProximityUUID(uuid), major: major, minor: minor)
     }

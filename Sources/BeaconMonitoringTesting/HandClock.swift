@@ -2,13 +2,13 @@ public import BaseTypes
 public import BeaconMonitoring
 import Synchronization
 
-/// A clock whose hands a test turns, so that a day passes in no time and nobody sleeps in earnest.
+/// A clock that only a test moves forward, so that tests of hours take no time and no task really sleeps.
 ///
 ///     let clock = HandClock()
-///     let monitor = try BeaconMonitor("site", clock: clock)
+///     let monitor = try BeaconMonitor("minutes", clock: clock)
 ///     clock.turn(by: .seconds(30))
 ///
-/// It only goes forward, as the machine's does. Safe from any thread.
+/// Like CLOCK_BOOTTIME, it never goes back. It can be used from any thread.
 public final class HandClock: MonitorClock {
     private struct Sleeper {
         let until: Instant
@@ -26,35 +26,35 @@ public final class HandClock: MonitorClock {
 
     private let hands: Mutex<Hands>
 
-    /// A clock that stands.
+    /// Creates a clock that stays at `start` until it is moved.
     ///
     /// - Parameters:
-    ///   - start: what it shows; 1,000 s unless told, so that there is a time before.
-    ///   - offset: how far the wall clock is ahead of it.
+    ///   - start: the first time of the clock; 1,000 s by default, so that tests can use earlier times.
+    ///   - offset: how far the wall clock is ahead of this clock.
     public init(_ start: Instant = Instant(nanoseconds: 1_000_000_000_000), offset: ClockOffset = .zero) {
         hands = Mutex(Hands(now: start, offset: offset))
     }
 
-    /// What it shows.
+    /// The current time of the clock.
     public var now: Instant { hands.withLock { $0.now } }
 
-    /// How far the wall clock is ahead of it: setting it is what a step of the wall clock is.
+    /// How far the wall clock is ahead of this clock. Set it to simulate a step of the wall clock.
     public var offset: ClockOffset {
         get { hands.withLock { $0.offset } }
         set { hands.withLock { $0.offset = newValue } }
     }
 
-    /// How many sleep on it at present.
+    /// The number of tasks that currently wait in ``sleep(until:)``.
     public var sleepers: Int { hands.withLock { $0.sleepers.count } }
 
-    /// Turns the hands forward, and wakes who slept until then.
+    /// Moves the clock forward and wakes the tasks whose time is reached. A negative duration counts as zero.
     ///
-    /// - Returns: what it shows then.
+    /// - Returns: the new time.
     @discardableResult public func turn(by duration: Duration) -> Instant { turn { $0 + max(duration, .zero) } }
 
-    /// Turns the hands to a moment, and wakes who slept until then; nothing happens where it has passed.
+    /// Moves the clock to a time and wakes the tasks whose time is reached. Nothing changes if the time has passed.
     ///
-    /// - Returns: what it shows then.
+    /// - Returns: the time of the clock after the call.
     @discardableResult public func turn(to time: Instant) -> Instant { turn { max($0, time) } }
 
     private func turn(_ body: (Instant) -> Instant) -> Instant {
@@ -68,7 +68,7 @@ public final class HandClock: MonitorClock {
         return now
     }
 
-    /// Returns once somebody turned the hands to `instant`, at once where they are there already.
+    /// Returns when the clock has reached `instant`; immediately if it has already.
     ///
     /// - Throws: `CancellationError` as soon as the task is cancelled.
     public func sleep(until instant: Instant) async throws {
@@ -101,7 +101,8 @@ public final class HandClock: MonitorClock {
         hands.withLock { _ = $0.cancelled.remove(id) }
     }
 
-    /// Returns as soon as somebody sleeps until exactly `instant`: what a monitor waits for is known then.
+    /// Returns as soon as a task sleeps until exactly `instant`. A test can use it to wait until a monitor has set a
+    /// deadline.
     public func sleeper(until instant: Instant) async {
         await withCheckedContinuation { continuation in
             let isThere = hands.withLock { hands in

@@ -3,40 +3,42 @@ public import BeaconMonitoring
 public import BluetoothLE
 import Synchronization
 
-/// A source that hears what a test says, on a clock that it turns: a monitor's tests need no radio and wait for nothing.
+/// A source of sightings that a test controls, with a clock of its own: tests of a monitor need no radio and no real
+/// time.
 ///
 ///     let script = ScriptedSightings()
-///     let monitor = try BeaconMonitor("site", source: script)
+///     let monitor = try BeaconMonitor("script", source: script)
 ///     async let hearing: Void = monitor.run()
 ///     await script.hear(badge)
 ///     await script.wait(.seconds(30))
 ///     script.finish()
 ///     try await hearing
 ///
-/// Each call returns when the monitor has done all that follows from it: what it led to waits for the subscribers then. A
-/// call that comes before `BeaconMonitor.run()` waits for it; one that comes after the end returns at once, and so does one
-/// whose task is cancelled before its turn. It is for one monitor, and has ended with that one's run.
+/// Each call returns when the monitor has processed it completely; its events are then available to subscribers. A call
+/// before `BeaconMonitor.run()` waits for it. A call after the end returns immediately, and so does one whose task is
+/// cancelled before it is performed. A script works for one monitor and ends with the run of that monitor.
 public final class ScriptedSightings: SightingSource {
-    /// Its hands, which ``wait(_:)`` turns.
+    /// The clock of the script, which ``wait(_:)`` moves.
     public let hands: HandClock
-    /// The timeline that it stamps by.
+    /// The clock that the monitor uses: ``hands``.
     public var clock: any MonitorClock { hands }
 
     private let steps = StepQueue()
 
-    /// A source at the beginning of its script; the adapters listen as soon as something is heard by them.
+    /// Creates a source at the start of its script. An adapter starts to scan with its first sighting, or with
+    /// ``listen(_:because:)``.
     public init(clock: HandClock = HandClock()) { hands = clock }
 
     // MARK: The script
 
-    /// An adapter hears a beacon now.
+    /// Delivers a sighting of a beacon at the current time.
     ///
     /// - Parameters:
-    ///   - beacon: who advertises.
-    ///   - rssi: how strong it is, in dBm; `nil` where the controller does not know.
-    ///   - measuredPower: the RSSI one metre away that it claims, in dBm.
-    ///   - address: the advertiser's address, where it is told.
-    ///   - adapter: the name of the adapter that hears it.
+    ///   - beacon: the beacon that advertises.
+    ///   - rssi: the signal strength in dBm; `nil` if the controller did not measure it.
+    ///   - measuredPower: the RSSI at one metre that the beacon declares, in dBm.
+    ///   - address: the address of the advertiser; `nil` if the source does not report it.
+    ///   - adapter: the name of the adapter that received it.
     public func hear(
         _ beacon: BeaconIdentity, rssi: RSSI? = RSSI(dBm: -60), measuredPower: Int8 = -59,
         address: DeviceAddress? = nil,
@@ -51,11 +53,11 @@ public final class ScriptedSightings: SightingSource {
         }
     }
 
-    /// Time goes by, in which the adapters that listen hear others, and nobody that is monitored.
+    /// Lets time pass in which the scanning adapters receive other advertisements, but no monitored beacon.
     public func wait(_ duration: Duration) async {
         await steps.perform { [hands] monitor, adapters in
             let end = hands.now + max(duration, .zero)
-            // Often enough that nobody is taken for deaf (rule L5).
+            // Half of the limit, so that no adapter counts as not scanning (rule L5).
             let step = await monitor.deafAfter.map { $0 / 2 } ?? duration
             repeat {
                 hands.turn(to: min(hands.now + step, end))
@@ -65,8 +67,8 @@ public final class ScriptedSightings: SightingSource {
         }
     }
 
-    /// Time goes by, in which no adapter hears anything: from a while on they count as deaf, where the monitor's settings
-    /// say so (rule L5).
+    /// Lets time pass in which no adapter receives anything. After `deafAfter`, the adapters count as not scanning if
+    /// the settings of the monitor have such a limit (rule L5).
     public func waitInSilence(_ duration: Duration) async {
         await steps.perform { [hands] monitor, _ in
             hands.turn(by: duration)
@@ -74,7 +76,11 @@ public final class ScriptedSightings: SightingSource {
         }
     }
 
-    /// An adapter begins to listen.
+    /// Starts scanning on an adapter.
+    ///
+    /// - Parameters:
+    ///   - adapter: the name of the adapter.
+    ///   - reason: a reason for the log; optional.
     public func listen(_ adapter: String = "hci0", because reason: String? = nil) async {
         await steps.perform { [hands] monitor, adapters in
             let id = try await adapters.id(of: adapter, at: hands.now, in: monitor)
@@ -82,7 +88,11 @@ public final class ScriptedSightings: SightingSource {
         }
     }
 
-    /// An adapter ceases to listen: it is unplugged, say.
+    /// Stops scanning on an adapter, as if it was unplugged.
+    ///
+    /// - Parameters:
+    ///   - adapter: the name of the adapter.
+    ///   - reason: a reason for the log; optional.
     public func stopListening(_ adapter: String = "hci0", because reason: String? = nil) async {
         await steps.perform { [hands] monitor, adapters in
             let id = try await adapters.id(of: adapter, at: hands.now, in: monitor)
@@ -92,23 +102,24 @@ public final class ScriptedSightings: SightingSource {
         }
     }
 
-    /// What stands in the way from now on, or no longer does.
+    /// Sets the diagnostics of the environment from now on, as `BeaconMonitor.setAmbientDiagnostics(_:)` does; an empty
+    /// set removes them.
     public func report(_ diagnostics: Diagnostics) async {
         await steps.perform { monitor, _ in await monitor.setAmbientDiagnostics(diagnostics) }
     }
 
-    /// The script has ended: `BeaconMonitor.run()` returns, and the monitor has ended.
+    /// Ends the script: `BeaconMonitor.run()` returns, and the monitor ends.
     public func finish() { steps.finish(.success(())) }
 
-    /// Hearing ends with an error, which `BeaconMonitor.run()` throws.
+    /// Ends the script with an error, which `BeaconMonitor.run()` throws.
     public func fail(_ error: any Error) { steps.finish(.failure(error)) }
 
     // MARK: The source
 
-    /// Performs the script as it is told.
+    /// Performs the steps of the script. The monitor calls this.
     ///
-    /// - Throws: what ``fail(_:)`` was given, `CancellationError`, and `MonitorError` where more adapters are named than a
-    ///   monitor takes.
+    /// - Throws: the error that was passed to ``fail(_:)``; `CancellationError`; `MonitorError` if the script names
+    ///   more adapters than a monitor supports.
     public func run(into monitor: BeaconMonitor) async throws {
         defer { steps.close() }
         var adapters = Adapters()
@@ -118,14 +129,14 @@ public final class ScriptedSightings: SightingSource {
         }
     }
 
-    /// Returns at once: each step is handed over before its call returns.
+    /// Returns immediately, because each step has reached the monitor before its call returns.
     public func drain() async {}
 
-    /// The adapters that the script has named.
+    /// The adapters that the script has used.
     struct Adapters {
         private var ids: [String: AdapterID] = [:]
 
-        /// Those that listen, in the order of their places.
+        /// The scanning adapters, in the order of their indices.
         var listening: [AdapterID] { ids.values.sorted { $0.index < $1.index } }
 
         mutating func id(

@@ -1,9 +1,9 @@
 import BeaconMonitoring
 import Synchronization
 
-/// The steps of a script that are to be performed, one after the other; whoever adds one waits until it has been.
+/// The steps of a script in their order. A task that adds a step waits until it has been performed.
 ///
-/// It is bounded by its callers, each of whom waits for a step of its own.
+/// Each caller waits for its own step, so the number of callers is the bound of the queue.
 final class StepQueue: Sendable {
     typealias Body = @Sendable (BeaconMonitor, inout ScriptedSightings.Adapters) async throws -> Void
 
@@ -12,7 +12,7 @@ final class StepQueue: Sendable {
         fileprivate let id: Int
         fileprivate let waiter: CheckedContinuation<Void, Never>
 
-        /// Tells whoever waits that it has been performed.
+        /// Resumes the task that waits for this step.
         func done() { waiter.resume() }
     }
 
@@ -25,7 +25,8 @@ final class StepQueue: Sendable {
 
     private let state = Mutex(State())
 
-    /// Returns when a step has been performed, or nobody will; where the task is cancelled before its turn, nobody does.
+    /// Returns when the step has been performed, or when the queue ends before that. If the task is cancelled before
+    /// the step is performed, the step is removed.
     func perform(_ body: @escaping Body) async {
         let id = state.withLock { state in
             state.stepsGiven += 1
@@ -51,7 +52,7 @@ final class StepQueue: Sendable {
         }
     }
 
-    /// No step comes after those that wait.
+    /// Ends the queue after the steps that already wait.
     func finish(_ end: Result<Void, any Error>) {
         let performer = state.withLock { state in
             state.end = state.end ?? end
@@ -60,7 +61,7 @@ final class StepQueue: Sendable {
         performer?.resume()
     }
 
-    /// Nobody performs any more: who waits need not.
+    /// Ends the queue at once and resumes all tasks that wait. Their steps are not performed.
     func close() {
         let steps = state.withLock { state in
             state.end = state.end ?? .failure(CancellationError())
@@ -70,9 +71,9 @@ final class StepQueue: Sendable {
         for step in steps { step.done() }
     }
 
-    /// The next step; `nil` at the script's end.
+    /// Returns the next step, and waits for one if there is none; `nil` after the last step of a finished script.
     ///
-    /// - Throws: what the script ended with; `CancellationError`.
+    /// - Throws: the error with which the script ended; `CancellationError`.
     func next() async throws -> Step? {
         while true {
             try Task.checkCancellation()

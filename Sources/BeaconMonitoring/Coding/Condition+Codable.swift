@@ -3,7 +3,10 @@ import BluetoothLE
 extension Condition: Codable {
     private enum CodingKeys: String, CodingKey { case uuid, major, minor, center, radius }
 
-    /// Reads `uuid`, and `major` and `minor` where they are given; or `center` (latitude and longitude) and `radius`.
+    /// Decodes a condition: either `uuid` with optional `major` and `minor`, or `center` (latitude, longitude) and
+    /// `radius`.
+    ///
+    /// - Throws: `DecodingError` if a key is missing or invalid, for example a minor without a major.
     public init(from decoder: any Decoder) throws {
         let keys = try decoder.container(keyedBy: CodingKeys.self)
         guard keys.contains(.uuid) else {
@@ -34,7 +37,7 @@ extension Condition: Codable {
         }
     }
 
-    /// Writes the same keys that ``init(from:)`` reads.
+    /// Encodes the keys that ``init(from:)`` decodes.
     public func encode(to encoder: any Encoder) throws {
         var keys = encoder.container(keyedBy: CodingKeys.self)
         switch self {

@@ -7,9 +7,10 @@ extension BeaconMonitor.Event: Codable {
         case diagnostics, exact
     }
 
-    /// Reads an event that was encoded, or an `event` line of a gateway (its payload): the keys are the line's.
+    /// Decodes an encoded event, or the payload of an `event` line from a gateway, which has the same keys.
     ///
-    /// A line's dates are cut to microseconds, and its adapter is a name: who heard it is nobody's adapter then.
+    /// The dates of a line are cut to microseconds. `sighting.adapter` is meaningless after decoding: an encoded event
+    /// omits it, and a line has the name of the adapter instead.
     public init(from decoder: any Decoder) throws {
         let keys = try decoder.container(keyedBy: CodingKeys.self)
         let exact = try keys.decodeIfPresent(ExactTimes.self, forKey: .exact)
@@ -32,9 +33,9 @@ extension BeaconMonitor.Event: Codable {
             diagnostics: try keys.decode(Diagnostics.self, forKey: .diagnostics))
     }
 
-    /// Writes the keys of an `event` line, and beside them `exact`: what the line's dates cut off.
+    /// Encodes the keys of an `event` line, and `exact`, which has the nanoseconds that the dates of the line cut off.
     ///
-    /// Not the adapter of the sighting: it means something to its monitor alone.
+    /// The adapter of the sighting is not encoded, because its index has a meaning only in the monitor of the event.
     public func encode(to encoder: any Encoder) throws {
         var keys = encoder.container(keyedBy: CodingKeys.self)
         try keys.encode(monitor, forKey: .monitor)
@@ -56,14 +57,14 @@ extension BeaconMonitor.Event: Codable {
     }
 }
 
-/// A sighting as the line of its event has it.
+/// A sighting in the form of an event line.
 private struct CodedSighting: Codable {
     var rssi: RSSI?
     var measuredPower: Int8
     var address: String?
-    /// The type of the address; lines have none.
+    /// The type of the address; not in lines.
     var addressType: UInt8?
-    /// Of a beacon that the event does not name otherwise.
+    /// The beacon, so that a condition's event without a refinement has it; not in lines.
     var beacon: BeaconIdentity?
 
     init(_ sighting: Sighting) {
@@ -84,7 +85,7 @@ private struct CodedSighting: Codable {
 }
 
 extension Condition {
-    /// A beacon that the condition is about, where a line does not tell which.
+    /// A beacon that matches the condition, for lines that do not name the beacon.
     fileprivate var anyBeacon: BeaconIdentity? {
         guard case .beacon(let identity) = self else { return nil }
         return BeaconIdentity(uuid: identity.uuid, major: identity.major ?? 0, minor: identity.minor ?? 0)

@@ -1,11 +1,13 @@
 import BaseTypes
 
-/// What the dates of lines, which are cut to microseconds, leave out: nanoseconds of the timeline, by which a decoded value
-/// is the one that was encoded. Lines of a gateway have none of it; what is read of them has their dates.
+/// The times of a value in nanoseconds, so that decoding restores them exactly.
+///
+/// The dates of lines are cut to microseconds. Lines of a gateway do not have exact times; values decoded from them
+/// have the precision of their dates.
 struct ExactTimes: Codable {
     var time: Int64
     var offset: Int64
-    /// The others of a value, by their keys.
+    /// Further times of the value, by their keys.
     var others: [String: Int64] = [:]
 
     init(_ time: Instant, _ offset: ClockOffset) {
@@ -13,7 +15,8 @@ struct ExactTimes: Codable {
         self.offset = offset.nanoseconds
     }
 
-    /// When, and how far the wall clock was ahead: of a line, where there is no more than that.
+    /// Returns the time of a value and the offset of the wall clock: the exact ones if present, otherwise those of the
+    /// line.
     static func read(
         _ exact: ExactTimes?, date: WallDate, monotonic: Int64
     ) -> (time: Instant, offset: ClockOffset) {
@@ -22,7 +25,8 @@ struct ExactTimes: Codable {
         return (time, ClockOffset(nanoseconds: date.nanoseconds &- time.nanoseconds))
     }
 
-    /// Another instant of a value: exact where that is known, else by its date.
+    /// Returns a further time of a value. With exact times it is the one of the key, or `nil` if there is none; without
+    /// them, it is the time of the date.
     static func read(_ exact: ExactTimes?, _ key: String, date: WallDate?, offset: ClockOffset) -> Instant? {
         if let exact { return exact.others[key].map { Instant(remembered: $0) } }
         return date.map { Instant(remembered: $0.nanoseconds.clampedDifference(offset.nanoseconds)) }
@@ -30,12 +34,13 @@ struct ExactTimes: Codable {
 }
 
 extension WallDate {
-    /// Nanoseconds since 1970, as far as they go.
+    /// Nanoseconds since 1970. A value beyond the range of `Int64` becomes the nearest bound.
     fileprivate var nanoseconds: Int64 { microseconds.clampedProduct(1000) }
 }
 
 extension Int64 {
-    /// What is read may be anything; it is never multiplied beyond what an integer holds.
+    /// Decoded numbers can have any value, so a product or difference that overflows becomes the nearest bound of
+    /// `Int64`.
     fileprivate func clampedProduct(_ factor: Int64) -> Int64 {
         let (product, overflow) = multipliedReportingOverflow(by: factor)
         return overflow ? (self < 0 ? .min : .max) : product

@@ -7,9 +7,9 @@ extension Visit: Codable {
         case reason, exact
     }
 
-    /// Reads a visit that was encoded, or a `visit` line of a gateway (its payload): the keys are the line's.
+    /// Decodes an encoded visit, or the payload of a `visit` line from a gateway, which has the same keys.
     ///
-    /// A line's dates are cut to microseconds, and its mean to a tenth.
+    /// The dates of a line are cut to microseconds, and its mean RSSI is rounded to 0.1 dBm.
     public init(from decoder: any Decoder) throws {
         let keys = try decoder.container(keyedBy: CodingKeys.self)
         let exact = try keys.decodeIfPresent(ExactTimes.self, forKey: .exact)
@@ -32,7 +32,8 @@ extension Visit: Codable {
             reason: try keys.decode(Reason.self, forKey: .reason))
     }
 
-    /// Writes the keys of a `visit` line but its duration, and beside them `exact`: what the line's dates cut off.
+    /// Encodes the keys of a `visit` line except its duration, and `exact`, which has the nanoseconds that the dates of
+    /// the line cut off.
     public func encode(to encoder: any Encoder) throws {
         var keys = encoder.container(keyedBy: CodingKeys.self)
         try keys.encode(monitor, forKey: .monitor)
@@ -54,7 +55,7 @@ extension Visit: Codable {
     }
 }
 
-/// RSSI over a visit as its line has it, and what the mean was made of.
+/// The RSSI values of a visit in the form of a visit line, with the exact sum and count of the mean.
 private struct CodedStrength: Codable {
     var minimum: Int8
     var mean: Double
@@ -86,7 +87,7 @@ extension VisitUpdate: Codable {
         case monitor, identifier, scope, condition, refinement, arrival, departure, ended, exact
     }
 
-    /// Reads what was encoded.
+    /// Decodes an encoded update.
     public init(from decoder: any Decoder) throws {
         let keys = try decoder.container(keyedBy: CodingKeys.self)
         let exact = try keys.decode(ExactTimes.self, forKey: .exact)
@@ -102,7 +103,7 @@ extension VisitUpdate: Codable {
             clockOffset: ClockOffset(nanoseconds: exact.offset))
     }
 
-    /// Writes the keys that a visit's line has, as far as they are known yet; ``ended`` as it is coded itself.
+    /// Encodes the keys of a visit line that are known so far, and ``ended`` as a visit.
     public func encode(to encoder: any Encoder) throws {
         var keys = encoder.container(keyedBy: CodingKeys.self)
         try keys.encode(monitor, forKey: .monitor)

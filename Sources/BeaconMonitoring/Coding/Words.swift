@@ -1,7 +1,9 @@
-// Lines spell these as their cases are called.
+// Lines and encoded values use the names of the cases.
 
 extension Decoder {
-    /// One of a few words.
+    /// Decodes the name of a case.
+    ///
+    /// - Throws: `DecodingError.dataCorrupted` with the valid names if the text is not one of them.
     func word<Value: CaseIterable>(_ type: Value.Type) throws -> Value {
         let text = try singleValueContainer().decode(String.self)
         if let value = Value.allCases.first(where: { "\($0)" == text }) { return value }
@@ -19,28 +21,28 @@ extension Encoder {
 }
 
 extension BeaconMonitor.Event.State: Codable {
-    /// Reads `satisfied`, and so on.
+    /// Decodes the name of a state: `satisfied`, `unsatisfied`, `unknown` or `unmonitored`.
     public init(from decoder: any Decoder) throws { self = try decoder.word(Self.self) }
-    /// Writes `satisfied`, and so on.
+    /// Encodes the name of the state.
     public func encode(to encoder: any Encoder) throws { try encoder.write(word: self) }
 }
 
 extension Scope: Codable {
-    /// Reads `condition` or `beacon`.
+    /// Decodes `condition` or `beacon`.
     public init(from decoder: any Decoder) throws { self = try decoder.word(Self.self) }
-    /// Writes `condition` or `beacon`.
+    /// Encodes `condition` or `beacon`.
     public func encode(to encoder: any Encoder) throws { try encoder.write(word: self) }
 }
 
 extension Visit.Reason: Codable {
-    /// Reads `exitTimeout`, and so on.
+    /// Decodes the name of a reason, such as `exitTimeout`.
     public init(from decoder: any Decoder) throws { self = try decoder.word(Self.self) }
-    /// Writes `exitTimeout`, and so on.
+    /// Encodes the name of the reason.
     public func encode(to encoder: any Encoder) throws { try encoder.write(word: self) }
 }
 
 extension Diagnostics: Codable {
-    /// Reads the names of the flags that hold; one that this version does not know is passed over.
+    /// Decodes an array with the names of flags. Unknown names are ignored, because later versions can add flags.
     public init(from decoder: any Decoder) throws {
         var flags: Diagnostics = []
         for name in try decoder.singleValueContainer().decode([String].self) {
@@ -50,7 +52,7 @@ extension Diagnostics: Codable {
         self = flags
     }
 
-    /// Writes the names of the flags that hold, in the order of their bits.
+    /// Encodes an array with the names of the flags, in the order of their bits.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(listed)
@@ -58,7 +60,9 @@ extension Diagnostics: Codable {
 }
 
 extension WallDate: Codable {
-    /// Reads a date as RFC 3339 has it.
+    /// Decodes a date in the form of RFC 3339.
+    ///
+    /// - Throws: `DecodingError.dataCorrupted` if the text is not such a date in UTC.
     public init(from decoder: any Decoder) throws {
         let text = try decoder.singleValueContainer().decode(String.self)
         guard let date = WallDate(text) else {
@@ -70,7 +74,7 @@ extension WallDate: Codable {
         self = date
     }
 
-    /// Writes ``description``.
+    /// Encodes ``description``.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(description)

@@ -1,44 +1,45 @@
 import BluetoothLE
 
-/// Which adapter a controller is that goes by a name (rule L7): known by its address where it has one, else by its name.
+/// Identifies the adapter to which a controller belongs: by its address, or by its name if it has no address (rule L7).
 ///
-/// It decides for whoever hears, live, in a replay and in a library's user alike, and keeps what lines call an adapter.
-/// An adapter keeps its index; at most ``MonitorEngine/adaptersMax`` are told apart.
+/// It is used live, in replays and by users of the library, and stores the names of adapters in lines. The index of an
+/// adapter never changes. There are at most ``MonitorEngine/adaptersMax`` adapters.
 struct AdapterDirectory: Sendable, Hashable {
-    /// So many addresses that two controllers had at once are remembered; where there are more, no further address tells
-    /// anything, and names decide.
+    /// The maximum number of remembered addresses that two controllers had at the same time. If it is reached, a new
+    /// address no longer identifies a controller, and names decide.
     static let sharedMax = 255
 
     struct Entry: Sendable, Hashable {
-        /// The name that lines give the adapter: `hci0`.
+        /// The name of the adapter in lines, such as `hci0`.
         var name: String
-        /// Absent where it has none, or one that another has too.
+        /// The address; `nil` if the controller has none or shares it with another controller.
         var address: DeviceAddress?
-        /// The name that it goes by, or did last.
+        /// The current or last name of the controller.
         var present: String
-        /// Whether a controller is there that goes by that name.
+        /// Whether a controller with that name is present.
         var isPresent = false
-        /// Whether ``present`` is what lines called it before a restart, and may be more than the name that it went by.
+        /// Whether ``present`` is the name in lines from before a restart, which can have a suffix.
         var isRestored = false
     }
 
     private(set) var entries: [Entry] = []
-    /// The addresses that two controllers had at once, each within the gateway that its name tells.
+    /// Addresses that two controllers of one gateway had at the same time.
     private var shared: Set<Key> = []
 
-    /// An address, within the gateway that a name tells: that of `lobby/hci0` is `lobby/`.
+    /// An address of one gateway. The gateway is the part of a name up to the slash: `lobby/` for `lobby/hci0`.
     private struct Key: Sendable, Hashable {
         var gateway: String
         var address: UInt64
     }
 
-    /// The index of the controller that goes by `name` from now on; `nil` where it is one more than are told apart.
+    /// Returns the index of the controller that has the name `name` from now on.
     ///
     /// - Parameters:
-    ///   - name: what it goes by at present.
-    ///   - address: its own; zero is none.
-    ///   - forgotten: whether rule L3 has let go of the adapter at each index, so that its name is free again.
-    /// - Returns: the index; `nil` where all are taken.
+    ///   - name: the current name of the controller.
+    ///   - address: its address; zero means none.
+    ///   - forgotten: for each adapter, whether rule L3 has forgotten it, so that its name in lines can be reused.
+    /// - Returns: the index; `nil` if the controller is unknown and there are already ``MonitorEngine/adaptersMax``
+    ///   adapters.
     mutating func identify(_ name: String, _ address: DeviceAddress?, forgotten: [Bool]) -> Int? {
         let address = usable(address, of: name)
         let index: Int
@@ -51,7 +52,7 @@ struct AdapterDirectory: Sendable, Hashable {
             let inLines = freeName(name, address, forgotten: forgotten)
             entries.append(Entry(name: inLines, address: address, present: name))
         }
-        // A name belongs to one controller: who had it before does not go by it any more.
+        // Only one controller can have a name, so the previous owner loses it.
         leave(name)
         entries[index].present = name
         entries[index].isPresent = true
@@ -59,18 +60,19 @@ struct AdapterDirectory: Sendable, Hashable {
         return index
     }
 
-    /// An adapter that was forgotten is back: lines call it as one that is new.
+    /// Gives a forgotten adapter that is back a name in lines as if it was new.
     mutating func rename(_ index: Int, forgotten: [Bool]) {
         entries[index].name = ""
         entries[index].name = freeName(entries[index].present, entries[index].address, forgotten: forgotten)
     }
 
-    /// Nobody goes by `name` any more.
+    /// Records that no controller has the name `name` any more.
     mutating func leave(_ name: String) {
         for index in entries.indices where entries[index].present.isSpelt(as: name) { entries[index].isPresent = false }
     }
 
-    /// Takes over an adapter that was known before a restart; `nil` where lines call another one so, or it is one too many.
+    /// Adds an adapter from before a restart. Returns `nil` if its name in lines is taken, or if there are too many
+    /// adapters.
     mutating func restore(_ name: String, _ address: DeviceAddress?) -> Int? {
         guard !name.isEmpty, entries.count < MonitorEngine.adaptersMax, index(called: name) == nil else { return nil }
         var entry = Entry(name: name, address: nil, present: name)
@@ -80,12 +82,13 @@ struct AdapterDirectory: Sendable, Hashable {
         return entries.count - 1
     }
 
-    /// The index of the adapter that lines call so.
+    /// Returns the index of the adapter with this name in lines.
     func index(called name: String) -> Int? { entries.firstIndex { $0.name.isSpelt(as: name) } }
 
-    // MARK: Who it is
+    // MARK: Identification
 
-    /// An address that tells one controller from others; else `nil`. That two have it at once shows here.
+    /// Returns the address if it identifies one controller, otherwise `nil`. Detects addresses that two controllers
+    /// share.
     private mutating func usable(_ address: DeviceAddress?, of name: String) -> DeviceAddress? {
         guard let address, address.value != 0 else { return nil }
         let key = Key(gateway: Self.gateway(of: name), address: address.value)
@@ -100,7 +103,7 @@ struct AdapterDirectory: Sendable, Hashable {
 
     private func find(_ name: String, _ address: DeviceAddress?) -> Int? {
         if let address, let index = index(address, of: name) { return index }
-        // Known by name alone: it takes the first address that appears under it.
+        // An adapter that is known only by its name takes the first address that appears with that name.
         let namesakes = entries.indices.filter { entries[$0].address == nil && entries[$0].present.isSpelt(as: name) }
         return namesakes.first { entries[$0].isPresent } ?? namesakes.first
             ?? entries.firstIndex { $0.address == nil && $0.isRestored && Self.isNumbered($0.present, name) }
@@ -111,15 +114,16 @@ struct AdapterDirectory: Sendable, Hashable {
         return entries.firstIndex { $0.address == address && Self.gateway(of: $0.present).isSpelt(as: gateway) }
     }
 
-    /// What stands before the last slash of a name, with it: adapters of several gateways are told apart by it.
+    /// Returns the part of a name up to and including the last slash, which separates the adapters of several gateways.
     static func gateway(of name: String) -> String {
         guard let slash = name.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "" }
         return String(name[...slash])
     }
 
-    // MARK: What lines call it
+    // MARK: Names in lines
 
-    /// The name that lines give to an adapter that is new; one that is forgotten gives way.
+    /// Returns the name in lines for a new adapter. If a forgotten adapter has this name, that adapter gets another
+    /// one.
     private mutating func freeName(_ name: String, _ address: DeviceAddress?, forgotten: [Bool]) -> String {
         guard let owner = index(called: name) else { return name }
         guard owner < forgotten.count, forgotten[owner] else { return furtherName(name, address) }
@@ -133,12 +137,13 @@ struct AdapterDirectory: Sendable, Hashable {
             stem += "-" + String(address.description.filter { $0 != ":" })
             if index(called: stem) == nil { return stem }
         }
-        // There are fewer adapters than numbers.
+        // One of the numbers is always free, because there are fewer adapters than numbers.
         return (2...MonitorEngine.adaptersMax + 2).lazy.map { "\(stem)-\($0)" }.first { index(called: $0) == nil }
             ?? stem
     }
 
-    /// Whether `inLines` is `name` with a number behind it, as lines call the second one of that name.
+    /// Returns whether `inLines` is `name` with a number as suffix, which is the form for a second adapter with that
+    /// name.
     private static func isNumbered(_ inLines: String, _ name: String) -> Bool {
         guard inLines.utf8.count > name.utf8.count + 1, inLines.utf8.starts(with: name.utf8) else { return false }
         let rest = inLines.utf8.dropFirst(name.utf8.count)
@@ -148,6 +153,6 @@ struct AdapterDirectory: Sendable, Hashable {
 }
 
 extension String {
-    /// Whether it is the same octets: names are compared as they stand in lines, not as readers see them.
+    /// Returns whether both strings have the same bytes. Names are compared as in lines, not by Unicode equivalence.
     func isSpelt(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
 }

@@ -2,20 +2,21 @@ import BluetoothLE
 
 /// The state of one adapter, without its clock.
 struct AdapterState: Sendable {
-    /// What lines call it (rule L7).
+    /// The name in lines (rule L7).
     fileprivate(set) var name: String
-    /// The name in the last ``Action/adapterNamed(_:name:)`` about it.
+    /// The name in the last ``Action/adapterNamed(_:name:)`` of the adapter.
     fileprivate var reportedName = ""
-    /// The controller's, where it has one that is its own.
+    /// The address of the controller; `nil` if it has none of its own.
     fileprivate(set) var address: DeviceAddress?
-    /// What its last adapter line said; absent before the first, and when it is gone.
+    /// The state in its last adapter line; ``AdapterChange/State/gone`` after the adapter was removed, `nil` before the
+    /// first line.
     fileprivate(set) var reported: AdapterChange.State?
-    /// Whether it was taken out (rule L3).
+    /// Whether the adapter was removed (rule L3).
     fileprivate(set) var isGone = false
-    /// Whether it is no more than what was remembered over a restart: a name, and who it is (rules N4, L7).
+    /// Whether only the name and the address are known, from before a restart (rules N4, L7).
     fileprivate(set) var isRemembered = false
     fileprivate(set) var hasListened = false
-    /// What follows from its not listening; meaningful once it has listened.
+    /// The timeouts while it does not scan; meaningful after it has scanned once.
     fileprivate(set) var silence: AdapterSilence
 
     fileprivate init(name: String, start: Int64) {
@@ -24,26 +25,27 @@ struct AdapterState: Sendable {
     }
 }
 
-/// The adapters: their identities, and whether they listen.
+/// The adapters: their identities, and whether they scan.
 ///
-/// The first index stands for all together; then comes the location source, where there is one, and then the others in the
-/// order in which they became known. An adapter keeps its index.
+/// The first index represents all adapters together. Then follow the location source, if there is one, and the adapters
+/// in the order in which they became known. The index of an adapter never changes.
 struct AdapterTable: Sendable {
-    /// The adapter of all circles and of nothing else (rule G3).
+    /// The adapter that represents the location source, used by all circles and only by them (rule G3).
     let locationSource: AdapterIndex?
-    /// The time without a report after which an adapter is deaf (rule L5), in nanoseconds; `nil` if it never is.
+    /// The time without a report after which an adapter counts as not scanning (rule L5), in nanoseconds; `nil` if that
+    /// is disabled.
     private let deafAfter: Int64?
     /// Whether rule L5 applies.
     var takesSilenceForDeafness = true
-    /// Whether an adapter's name may differ from the one in the last action about it.
+    /// Whether the name of an adapter may differ from its last action.
     private(set) var hasNewNames: Bool
-    /// Adapters that are there and do not listen.
+    /// The number of adapters that are present and do not scan.
     private(set) var silentCount = 0
     private var listeningCount = 0
-    // Apart from the rest, so that reports touch little.
+    // Separate from the states, so that a report touches little memory.
     private var clocks: [AdapterClock] = []
     private var states: [AdapterState] = []
-    /// Which of them a controller is (rule L7).
+    /// The identities of the adapters (rule L7).
     private var directory = AdapterDirectory()
 
     init(locationSource name: String?, deafAfter: Int64? = nil, start: Int64) {
@@ -59,13 +61,13 @@ struct AdapterTable: Sendable {
         clocks.append(AdapterClock())
     }
 
-    // MARK: One of them
+    // MARK: Access
 
     subscript(adapter: AdapterIndex) -> AdapterState { states[adapter.offset] }
 
-    /// All adapters, all together the first.
+    /// The indices of all adapters, starting with the one for all together.
     var indices: LazyMapCollection<Range<Int>, AdapterIndex> { states.indices.lazy.map { AdapterIndex($0) } }
-    /// How many there are, all together among them.
+    /// The number of indices, including the one for all together.
     var count: Int { states.count }
 
     func contains(_ adapter: AdapterIndex) -> Bool { adapter.offset < states.count }
@@ -73,43 +75,43 @@ struct AdapterTable: Sendable {
     @inline(__always)
     func clock(of adapter: AdapterIndex) -> AdapterClock { clocks[adapter.offset] }
 
-    /// What an adapter's listening clock shows at a time.
+    /// Returns the reading of an adapter's scanning clock at a time.
     @inline(__always)
     func reading(of adapter: AdapterIndex, at time: Int64) -> Int64 { clocks[adapter.offset].reading(at: time) }
 
-    /// Lets the clocks be read and reports be noted, many at once.
+    /// Gives access to all clocks, to read them and to record many reports.
     @inline(__always)
     mutating func withClocks<Result>(_ body: (inout MutableSpan<AdapterClock>) -> Result) -> Result {
         var clocks = clocks.mutableSpan
         return body(&clocks)
     }
 
-    /// Notes a report of an adapter that listens.
+    /// Records a report of a scanning adapter.
     @inline(__always)
     mutating func hear(_ adapter: AdapterIndex, at time: Int64) { clocks[adapter.offset].hear(at: time) }
 
-    /// Whether an adapter, or all together, stopped `timeout` ago or more.
+    /// Returns whether the adapter, or all together, stopped at least `timeout` ago.
     func isOut(_ adapter: AdapterIndex, for timeout: Int64, at time: Int64) -> Bool {
         !clocks[adapter.offset].isListening && states[adapter.offset].silence.hasLasted(timeout, at: time)
     }
 
-    /// Whether what an adapter does not hear counts as an outage: all together from the start on, the location source too,
-    /// others once they have listened.
+    /// Returns whether missing reports of the adapter count as an outage: for all together and the location source from
+    /// the start, for other adapters after they have scanned once.
     func isMissed(_ adapter: AdapterIndex) -> Bool {
         !clocks[adapter.offset].isListening
             && (adapter == .together || adapter == locationSource || states[adapter.offset].hasListened)
     }
 
-    // MARK: Who they are (rule L7)
+    // MARK: Identities (rule L7)
 
-    /// The adapter that goes by a name now, made known where it is new.
+    /// Returns the adapter that has a name from now on, and adds it if it is new.
     ///
     /// - Parameters:
-    ///   - name: what it goes by.
-    ///   - address: the controller's; zero is none.
+    ///   - name: the current name of the controller.
+    ///   - address: its address; zero means none.
     ///   - forgetAfter: the longest silence after which a monitor forgets an adapter.
-    ///   - time: now.
-    /// - Returns: the adapter; `nil` where it is one more than are told apart.
+    ///   - time: the current time.
+    /// - Returns: the adapter; `nil` if it is new and there are too many adapters.
     mutating func identify(
         _ name: String, _ address: DeviceAddress?, forgetAfter: Int64?, at time: Int64
     ) -> AdapterIndex? {
@@ -127,10 +129,10 @@ struct AdapterTable: Sendable {
         return adapter
     }
 
-    /// No controller goes by that name any more.
+    /// Records that no controller has the name any more.
     mutating func leave(_ name: String) { directory.leave(name) }
 
-    /// The adapter that goes by a name already, where to ask for it would change nothing.
+    /// Returns the adapter with a name if ``identify(_:_:forgetAfter:at:)`` would change nothing; otherwise `nil`.
     func known(_ name: String, _ address: DeviceAddress?) -> AdapterIndex? {
         var asked = directory
         guard let entry = asked.identify(name, address, forgotten: []), asked == directory else { return nil }
@@ -138,10 +140,10 @@ struct AdapterTable: Sendable {
         return states[adapter.offset].isRemembered ? nil : adapter
     }
 
-    /// The adapter that lines call so.
+    /// Returns the adapter with this name in lines.
     func index(called name: String) -> AdapterIndex? { directory.index(called: name).map { index(ofEntry: $0) } }
 
-    /// Whether an adapter is forgotten in every monitor (rule L3), so that its name is free again.
+    /// Returns whether all monitors have forgotten the adapter (rule L3), so that its name in lines can be reused.
     func isForgotten(_ adapter: AdapterIndex, after forgetAfter: Int64?, at time: Int64) -> Bool {
         let state = states[adapter.offset]
         guard !clocks[adapter.offset].isListening else { return false }
@@ -150,14 +152,14 @@ struct AdapterTable: Sendable {
         return state.silence.silentSince + forgetAfter <= time
     }
 
-    /// Gives an adapter that is forgotten and listens again a name as to one that is new.
+    /// Gives a forgotten adapter that scans again a name in lines as if it was new.
     mutating func renameForgotten(_ adapter: AdapterIndex, after forgetAfter: Int64?, at time: Int64) {
         guard let entry = entry(of: adapter), isForgotten(adapter, after: forgetAfter, at: time) else { return }
         directory.rename(entry, forgotten: forgotten(after: forgetAfter, at: time))
         adoptNames()
     }
 
-    // The directory's adapters stand behind all together and the location source.
+    // The adapters of the directory follow all together and the location source.
     private var firstEntry: Int { locationSource == nil ? 1 : 2 }
 
     private func index(ofEntry entry: Int) -> AdapterIndex { AdapterIndex(entry + firstEntry) }
@@ -170,7 +172,7 @@ struct AdapterTable: Sendable {
         directory.entries.indices.map { isForgotten(index(ofEntry: $0), after: forgetAfter, at: time) }
     }
 
-    /// Takes over from the directory what lines call the adapters, and whose addresses are their own.
+    /// Copies the names in lines and the addresses from the directory.
     private mutating func adoptNames() {
         for (entry, known) in directory.entries.enumerated() {
             let offset = index(ofEntry: entry).offset
@@ -182,7 +184,8 @@ struct AdapterTable: Sendable {
         }
     }
 
-    /// The adapters whose names no action has reported yet, in the order of their indices; each is returned once.
+    /// Returns the adapters whose names have not been reported in an action, in the order of their indices. Each name
+    /// is returned once.
     mutating func takeNewNames() -> [(adapter: AdapterIndex, name: String)] {
         hasNewNames = false
         var new: [(adapter: AdapterIndex, name: String)] = []
@@ -193,9 +196,9 @@ struct AdapterTable: Sendable {
         return new
     }
 
-    // MARK: Whether they listen
+    // MARK: Scanning
 
-    /// Notes that an adapter listens from now on, which did not.
+    /// Records that an adapter starts to scan.
     mutating func start(_ adapter: AdapterIndex, at time: Int64) {
         if states[adapter.offset].isGone {
             states[adapter.offset].isGone = false
@@ -210,7 +213,7 @@ struct AdapterTable: Sendable {
         if listeningCount == 1 { clocks[AdapterIndex.together.offset].start(at: time) }
     }
 
-    /// Notes that an adapter ceases to listen now; for rules L2 and L3 it stopped at `since`.
+    /// Records that an adapter stops to scan. For rules L2 and L3 it stopped at `since`.
     mutating func stop(_ adapter: AdapterIndex, since: Int64, at time: Int64) {
         clocks[adapter.offset].stop(at: time)
         states[adapter.offset].silence.begin(since: since)
@@ -225,36 +228,36 @@ struct AdapterTable: Sendable {
         }
     }
 
-    /// Takes an adapter out, which does not listen any more.
+    /// Removes an adapter that does not scan.
     mutating func remove(_ adapter: AdapterIndex) {
         states[adapter.offset].isGone = true
         states[adapter.offset].hasListened = false
         if adapter != locationSource { silentCount -= 1 }
     }
 
-    /// Notes what an adapter line says.
+    /// Records the state in an adapter line.
     mutating func noteReported(_ adapter: AdapterIndex, _ state: AdapterChange.State) {
         states[adapter.offset].reported = state
     }
 
-    /// A monitor whose outage timeout an adapter's silence has reached, each once.
+    /// Returns a monitor whose outage timeout this adapter's silence has reached. Each is returned once.
     mutating func handleOutage(of adapter: AdapterIndex, in monitors: MonitorTable, at time: Int64) -> MonitorIndex? {
         states[adapter.offset].silence.handleOutage(of: monitors.outages, at: time)
     }
 
-    /// When an adapter that listens becomes deaf unless it reports before (rule L5).
+    /// Returns the time at which a scanning adapter counts as not scanning unless it reports before (rule L5).
     func deafness(of adapter: AdapterIndex) -> Int64? {
         let clock = clocks[adapter.offset]
         guard takesSilenceForDeafness, let deafAfter, adapter != .together, clock.isListening else { return nil }
         return clock.lastReport + deafAfter
     }
 
-    /// When an adapter next becomes deaf or is forgotten.
+    /// Returns the time at which an adapter next counts as not scanning or is forgotten.
     func nextChange(of adapter: AdapterIndex, in monitors: MonitorTable) -> Int64? {
         deafness(of: adapter) ?? nextForgetting(of: adapter, in: monitors)
     }
 
-    /// A monitor that forgets an adapter now, each once (rule L3).
+    /// Returns a monitor that forgets the adapter now. Each is returned once (rule L3).
     mutating func handleForgetting(
         of adapter: AdapterIndex, in monitors: MonitorTable, at time: Int64
     ) -> MonitorIndex? {
@@ -262,7 +265,7 @@ struct AdapterTable: Sendable {
         return states[adapter.offset].silence.handleForgetting(of: monitors.forgettings, at: time)
     }
 
-    /// When a monitor next forgets an adapter.
+    /// Returns the time at which a monitor will next forget the adapter.
     private func nextForgetting(of adapter: AdapterIndex, in monitors: MonitorTable) -> Int64? {
         guard isForgettable(adapter) else { return nil }
         return states[adapter.offset].silence.nextForgetting(of: monitors.forgettings)
@@ -274,7 +277,7 @@ struct AdapterTable: Sendable {
 
     // MARK: Restarts (rule N4)
 
-    /// Makes an adapter known that is no more than remembered: it may come back, and is not missed.
+    /// Adds an adapter of which only name and address are known. It may return, and it does not count as missing.
     mutating func remember(_ name: String, _ address: DeviceAddress?, at time: Int64) -> AdapterIndex? {
         guard let entry = directory.restore(name, address) else { return nil }
         var state = AdapterState(name: name, start: time)
@@ -286,13 +289,13 @@ struct AdapterTable: Sendable {
         return index(ofEntry: entry)
     }
 
-    /// Notes that a remembered adapter had listened, and really stopped at `silentSince`.
+    /// Records that a remembered adapter had scanned and actually stopped at `silentSince`.
     mutating func resumeSilence(of adapter: AdapterIndex, since silentSince: Int64, at time: Int64) {
         states[adapter.offset].hasListened = true
         states[adapter.offset].silence.resume(at: time, silentSince: silentSince)
     }
 
-    /// Counts an adapter that was no more than remembered among those that should listen.
+    /// Counts a remembered adapter as one that should scan.
     mutating func expect(_ adapter: AdapterIndex) {
         states[adapter.offset].isRemembered = false
         guard states[adapter.offset].isGone else { return }

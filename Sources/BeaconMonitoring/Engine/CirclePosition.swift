@@ -1,16 +1,16 @@
-/// Where a fix lies against a circle (rule G2).
+/// The position of a fix relative to a circle (rule G2).
 enum CirclePosition: Sendable {
-    /// Within the radius, and no less accurate than it is long.
+    /// Inside the radius, and the accuracy is at most the radius.
     case surelyInside
-    /// Within the radius.
+    /// Inside the radius.
     case inside
-    /// Beyond it, but not beyond what the fix can tell.
+    /// Outside the radius by at most the accuracy.
     case near
-    /// Beyond it by more than the accuracy.
+    /// Outside the radius by more than the accuracy.
     case surelyOutside
 
     init(of fix: LocationFix, against circle: BeaconMonitor.CircularGeographicCondition) {
-        // Most circles are far away: a difference of latitude says so without a computation of the distance.
+        // Most circles are far away. The difference in latitude excludes those without computing the distance.
         let ellipsoid = Ellipsoid.wgs84
         let reach = circle.radius + fix.horizontalAccuracy
         let least = ellipsoid.distanceMinimum(latitudes: fix.coordinate.latitude - circle.center.latitude)

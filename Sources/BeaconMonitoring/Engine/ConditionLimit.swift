@@ -1,28 +1,28 @@
-/// How many conditions are monitored, of those that are to be (rule C4).
+/// Counts the monitored conditions and those that wait because of the limit (rule C4).
 struct ConditionLimit: Sendable {
-    // 0: all are.
+    // 0 means no limit.
     private let most: Int
     private var monitored = 0
-    /// How many wait for a place.
+    /// The number of conditions that wait to be monitored.
     private(set) var waiting = 0
 
     init(_ most: Int) { self.most = most }
 
-    /// Counts one more condition.
-    /// - Returns: whether there is a place for it; where not, it waits for one.
+    /// Adds a condition.
+    /// - Returns: whether it is monitored; otherwise it waits.
     mutating func enter() -> Bool {
         let hasPlace = most <= 0 || monitored < most
         add(hasPlace: hasPlace)
         return hasPlace
     }
 
-    /// Counts one more, which has a place by right, or has none.
+    /// Adds a condition that is known to be monitored or to wait.
     mutating func add(hasPlace: Bool) { if hasPlace { monitored += 1 } else { waiting += 1 } }
 
-    /// Counts one less.
+    /// Removes a condition.
     mutating func remove(hadPlace: Bool) { if hadPlace { monitored -= 1 } else { waiting -= 1 } }
 
-    /// Gives one that waited a place.
+    /// Moves a waiting condition to the monitored ones.
     mutating func promote() {
         waiting -= 1
         monitored += 1

@@ -1,42 +1,42 @@
 import BluetoothLE
 
-/// Finds the monitored conditions that a beacon matches, by as much of its identity as they give.
+/// Finds the monitored conditions that match a beacon.
 ///
-/// Those on one UUID, on one UUID with major, and on one beacon stand in three chains; what was found for the beacons that
-/// were heard lately is remembered.
+/// Conditions on a UUID, on a UUID with major, and on one beacon are in three linked lists. The results for recent
+/// beacons are cached.
 struct ConditionLookup: Sendable {
-    /// The conditions on one UUID.
+    /// The conditions with one UUID.
     private struct Group: Sendable {
-        /// The first of those on the UUID alone.
+        /// The first condition on the UUID alone.
         var first = ConditionIndex.absent
-        /// How many there are on the UUID alone, with a major, with both.
+        /// The numbers of conditions on the UUID alone, with a major, and with major and minor.
         var counts: InlineArray<3, Int32> = [0, 0, 0]
 
         var isEmpty: Bool { counts[0] + counts[1] + counts[2] == 0 }
     }
 
-    /// What was found for the beacons that were heard lately.
+    /// The cached results for recent beacons.
     private(set) var memo = MatchMemo()
-    /// UUID → place in ``groups``, and UUID with major, or both → the first of the conditions.
+    /// UUID → index in ``groups``; UUID with major, or with major and minor → first condition in its list.
     private var table = IdentityTable()
     private var groups: ContiguousArray<Group> = []
     private var freeGroups: [Int32] = []
-    /// For each condition the next in its chain.
+    /// For each condition, the next one in its list.
     private var next: ContiguousArray<ConditionIndex> = []
 
-    // MARK: The way of a sighting
+    // MARK: Lookup of a sighting
 
-    /// The hash of a UUID, made once for each sighting.
+    /// Returns the hash of a UUID, which is computed once per sighting.
     @inline(__always)
     func hash(_ uuid: ProximityUUID) -> UInt64 { table.hash(uuid) }
 
-    /// The place in ``memo`` of what a beacon concerns, or −1.
+    /// Returns the place in ``memo`` of the result for a beacon, or −1.
     @inline(__always)
     func remembered(_ uuid: ProximityUUID, _ number: UInt32, hash: UInt64) -> Int {
         memo.find(uuid, number, hash: hash)
     }
 
-    /// Adds the conditions that a beacon matches, in no order.
+    /// Adds the conditions that match a beacon, in no particular order.
     @inline(__always)
     func find(_ beacon: BeaconIdentity, hash: UInt64, into found: inout [ConditionIndex]) {
         let place = table.find(beacon.uuid, hash: hash, extra: 0)
@@ -62,17 +62,17 @@ struct ConditionLookup: Sendable {
         }
     }
 
-    /// Remembers the subjects that a beacon concerns; at most ``MatchMemo/conditionsMax``.
+    /// Caches the subjects that a sighting of a beacon concerns, at most ``MatchMemo/conditionsMax``.
     mutating func remember(_ entry: MatchMemo.Entry, for beacon: BeaconIdentity, hash: UInt64) {
         memo.keep(entry, for: beacon, hash: hash)
     }
 
-    /// Forgets what was found, since something that it rests on changed.
+    /// Clears the cache, because a value that it depends on has changed.
     mutating func forgetFound() { memo.removeAll() }
 
     // MARK: Conditions
 
-    /// Puts a condition where sightings find it.
+    /// Adds a condition to the lists that sightings search.
     mutating func insert(_ condition: ConditionIndex, on identity: BeaconMonitor.BeaconIdentityCondition) {
         memo.removeAll()
         while next.count <= condition.offset { next.append(.absent) }
@@ -103,7 +103,7 @@ struct ConditionLookup: Sendable {
         return Int(place)
     }
 
-    /// Takes a condition away from where sightings find it.
+    /// Removes a condition from the lists that sightings search.
     mutating func remove(_ condition: ConditionIndex, on identity: BeaconMonitor.BeaconIdentityCondition) {
         memo.removeAll()
         let place = table.find(identity.uuid, extra: 0)
@@ -133,7 +133,7 @@ struct ConditionLookup: Sendable {
 }
 
 extension BeaconMonitor.BeaconIdentityCondition {
-    /// The word that stands beside the UUID in the table of conditions: how much is given, and what.
+    /// The extra word of the condition's key in the table: the number of parts after the UUID, and the parts.
     fileprivate var extra: UInt64 {
         guard let major else { return 0 }
         guard let minor else { return 1 << 32 | UInt64(major) << 16 }

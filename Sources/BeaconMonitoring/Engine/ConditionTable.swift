@@ -1,43 +1,43 @@
 import BaseTypes
 import BluetoothLE
 
-/// What the path of a sighting reads of a condition: small, so that many stay in the cache.
+/// The values of a condition that each sighting reads. It is small, so that many fit in the cache.
 struct ConditionMatch: Sendable {
-    /// The condition's own subject; absent before it begins and once it has ended.
+    /// The subject of the condition itself; absent before it starts and after it has ended.
     fileprivate(set) var subject = SubjectIndex.absent
     let monitor: MonitorIndex
-    /// What a sighting needs to refresh; below every RSSI where any will do (rule X1).
+    /// The weakest RSSI that refreshes; less than every RSSI if there is no threshold (rule X1).
     fileprivate(set) var exitRSSI = Self.anyRSSI
-    /// Whether its beacons are subjects (rule P1).
+    /// Whether each beacon is a subject of its own (rule P1).
     fileprivate(set) var perBeacon = false
-    /// Whether a sighting of a beacon without a name is none (rule P4).
+    /// Whether sightings of beacons without a name are ignored (rule P4).
     fileprivate(set) var refusesStrangers = false
     /// The exit timeout in nanoseconds.
     fileprivate(set) var exitTimeout: Int64 = 0
 
     fileprivate init(monitor: MonitorIndex) { self.monitor = monitor }
 
-    /// Below every RSSI, an absent one included.
+    /// A value below every RSSI, also below an absent one.
     static let anyRSSI = Int16.min
-    /// Where an absent RSSI stands: below every threshold (rule E2).
+    /// The value of an absent RSSI: below every threshold (rule E2).
     static let absentRSSI = Int16.min + 1
 }
 
-/// The rest of a condition.
+/// The other values of a condition.
 struct ConditionState: Sendable {
     let identifier: Identifier
     fileprivate(set) var condition: Condition
     fileprivate(set) var settings: ConditionSettings
-    /// Its number among all that were ever added (rule C4).
+    /// The position of the condition in the order of adding (rule C4).
     let ordinal: Int
-    /// Its order among all by identifier, where the table's ranks are valid.
+    /// The position of the condition in the order of identifiers, if the ranks of the table are valid.
     fileprivate(set) var rank: Int32 = 0
-    /// The limit of conditions keeps it from being monitored (rule C4).
+    /// Whether the limit of conditions prevents monitoring (rule C4).
     var isLimited = false
-    /// How many beacons under it are held.
+    /// The number of beacons under the condition that are in memory.
     var beacons = 0
 
-    /// The UUID of the beacons that it is on; zero where it is a circle.
+    /// The UUID of the condition; zero for a circle.
     var uuid: ProximityUUID {
         guard case .beacon(let identity) = condition else { return ProximityUUID(high: 0, low: 0) }
         return identity.uuid
@@ -47,9 +47,9 @@ struct ConditionState: Sendable {
     var enterWindow: Int64 { settings.enterWindow.nanoseconds }
 }
 
-/// The conditions of all monitors: what they are, in which order, and which of them a sighting or a fix concerns.
+/// The conditions of all monitors: their values, their order, and which of them a sighting or a fix concerns.
 struct ConditionTable: Sendable {
-    /// Finds those that a beacon matches.
+    /// Finds the conditions that match a beacon.
     private(set) var lookup = ConditionLookup()
     private(set) var reversed = ReversedUUIDs()
     private var states: ContiguousArray<ConditionState> = []
@@ -58,42 +58,42 @@ struct ConditionTable: Sendable {
     private var indices: [Identifier: ConditionIndex] = [:]
     private var added = 0
     private var ranksValid = true
-    /// The circles that are monitored, by identifier where that is known to be so.
+    /// The monitored circles; in the order of identifiers if ``circlesSorted``.
     private var circles: [ConditionIndex] = []
     private var circlesSorted = true
 
-    // MARK: One of them
+    // MARK: Access
 
     subscript(condition: ConditionIndex) -> ConditionState {
         get { states[condition.offset] }
         _modify { yield &states[condition.offset] }
     }
 
-    /// What the path of a sighting reads.
+    /// Returns the values of a condition that each sighting reads.
     @inline(__always)
     func match(_ condition: ConditionIndex) -> ConditionMatch { matches[condition.offset] }
 
     func index(of identifier: Identifier) -> ConditionIndex? { indices[identifier] }
 
-    /// In the order in which they were added (rule C4).
+    /// All conditions in the order in which they were added (rule C4).
     var inOrder: [ConditionIndex] { indices.values.sorted { self[$0].ordinal < self[$1].ordinal } }
 
-    /// In no order.
+    /// All conditions, in no particular order.
     var all: some Collection<ConditionIndex> { indices.values }
 
-    /// The subjects of a monitor's conditions, in no order.
+    /// Returns the subjects of the conditions of a monitor, in no particular order.
     func subjects(in monitor: MonitorIndex) -> [SubjectIndex] {
         matches.lazy.filter { $0.monitor == monitor && $0.subject != .absent }.map(\.subject)
     }
 
-    /// The first of those that the limit keeps from being monitored.
+    /// The first condition that the limit prevents from being monitored.
     var firstLimited: ConditionIndex? {
         indices.values.filter { self[$0].isLimited }.min { self[$0].ordinal < self[$1].ordinal }
     }
 
     // MARK: Changes
 
-    /// Adds a condition, which has no subject yet.
+    /// Adds a condition, which does not have a subject yet.
     mutating func add(
         _ condition: Condition, _ identifier: Identifier, in monitor: MonitorIndex, _ settings: ConditionSettings
     ) -> ConditionIndex {
@@ -116,7 +116,7 @@ struct ConditionTable: Sendable {
         return index
     }
 
-    /// Takes a condition out whose subjects have ended.
+    /// Removes a condition whose subjects have ended.
     mutating func remove(_ condition: ConditionIndex) {
         indices[states[condition.offset].identifier] = nil
         matches[condition.offset].subject = .absent
@@ -124,19 +124,19 @@ struct ConditionTable: Sendable {
         ranksValid = false
     }
 
-    /// Makes it another condition under the same identifier.
+    /// Replaces the condition and its settings. The identifier stays.
     mutating func replace(_ condition: ConditionIndex, by new: Condition, _ settings: ConditionSettings) {
         states[condition.offset].condition = new
         states[condition.offset].settings = settings
     }
 
-    /// Gives a condition its own subject, and its settings to where the path of a sighting reads them.
+    /// Sets the subject of a condition, and copies its settings to ``ConditionMatch``.
     mutating func begin(_ condition: ConditionIndex, as subject: SubjectIndex) {
         matches[condition.offset].subject = subject
         set(condition, states[condition.offset].settings)
     }
 
-    /// Gives a condition settings, which hold from now on.
+    /// Changes the settings of a condition from now on.
     mutating func set(_ condition: ConditionIndex, _ settings: ConditionSettings) {
         lookup.forgetFound()
         let offset = condition.offset
@@ -147,9 +147,9 @@ struct ConditionTable: Sendable {
         matches[offset].exitTimeout = settings.exitTimeout.nanoseconds
     }
 
-    // MARK: Who is found
+    // MARK: Links for sightings and fixes
 
-    /// Puts a condition where sightings or fixes find it.
+    /// Makes a condition visible for sightings or fixes.
     mutating func link(_ condition: ConditionIndex) {
         switch states[condition.offset].condition {
         case .beacon(let identity):
@@ -161,7 +161,7 @@ struct ConditionTable: Sendable {
         }
     }
 
-    /// Takes a condition away from where sightings or fixes find it.
+    /// Makes a condition invisible for sightings or fixes.
     mutating func unlink(_ condition: ConditionIndex) {
         switch states[condition.offset].condition {
         case .beacon(let identity):
@@ -171,10 +171,10 @@ struct ConditionTable: Sendable {
         }
     }
 
-    /// Whether circles are monitored.
+    /// Whether any circle is monitored.
     var hasCircles: Bool { !circles.isEmpty }
 
-    /// The subjects of a monitor's circles, in no order.
+    /// Returns the subjects of the circles of a monitor, in no particular order.
     func circleSubjects(in monitor: MonitorIndex) -> [SubjectIndex] {
         circles.compactMap { circle in
             let match = matches[circle.offset]
@@ -182,7 +182,7 @@ struct ConditionTable: Sendable {
         }
     }
 
-    /// The circles that are monitored, in the order of their identifiers.
+    /// Returns the monitored circles in the order of their identifiers.
     mutating func sortedCircles() -> [ConditionIndex] {
         if !circlesSorted {
             circles = circles.sorted { precedes($0, $1) }
@@ -191,9 +191,9 @@ struct ConditionTable: Sendable {
         return circles
     }
 
-    /// Remembers the subjects of the conditions that a beacon was found to match, unless they are too many or one follows
-    /// each beacon.
-    /// - Returns: whether they are remembered.
+    /// Caches the subjects of the conditions that match a beacon, unless there are too many or a condition has a
+    /// subject for each beacon.
+    /// - Returns: whether they were cached.
     mutating func remember(_ found: [ConditionIndex], for beacon: BeaconIdentity, hash: UInt64) -> Bool {
         guard found.count <= MatchMemo.conditionsMax, !found.contains(where: { matches[$0.offset].perBeacon }) else {
             return false
@@ -205,7 +205,7 @@ struct ConditionTable: Sendable {
         return true
     }
 
-    /// Notes the conditions that a beacon without a condition would match if the bytes of its UUID were reversed.
+    /// Records the conditions that a beacon without a condition would match if the bytes of its UUID were reversed.
     ///
     /// It is called when a beacon is looked up, not for each sighting.
     @inline(never)
@@ -221,14 +221,14 @@ struct ConditionTable: Sendable {
 
     // MARK: Order (rule T3)
 
-    /// Whether the identifier of one comes before that of another.
+    /// Returns whether the identifier of `left` is before that of `right`.
     func precedes(_ left: ConditionIndex, _ right: ConditionIndex) -> Bool {
         ranksValid
             ? states[left.offset].rank < states[right.offset].rank
             : states[left.offset].identifier < states[right.offset].identifier
     }
 
-    /// Gives every condition its rank in the order of identifiers, where they do not have theirs.
+    /// Computes the rank of every condition in the order of identifiers, if the ranks are not valid.
     /// - Returns: whether ranks changed.
     @discardableResult
     mutating func makeRanks() -> Bool {

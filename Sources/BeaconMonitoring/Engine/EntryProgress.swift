@@ -1,15 +1,16 @@
-/// The qualifying sightings of a subject that is to enter (rule E1). Times are nanoseconds.
+/// The qualifying sightings of a subject that has not entered yet (rule E1). Times are nanoseconds.
 struct EntryProgress: Sendable {
-    /// When those before the last were, oldest first; at most one fewer than an entry needs.
+    /// The times of earlier qualifying sightings, oldest first; at most one fewer than an entry needs.
     private var moments: [Int64] = []
-    /// The last of them, of a beacon on its way in (rule P1).
+    /// The time of the last qualifying sighting, for a beacon that has not entered (rule P1).
     private(set) var last: Int64 = 0
 
-    /// Notes a sighting that qualifies now, for how long ago the last one was.
+    /// Records the time of a qualifying sighting.
     mutating func noteQualifying(at time: Int64) { last = time }
 
-    /// Counts what qualifies now.
-    /// - Returns: whether it is the `count`-th within `window`, which is measured back from it, the far end not included.
+    /// Counts a qualifying sighting.
+    /// - Returns: whether it is the `count`-th within `window`. The window is measured back from it and excludes its
+    ///   far end.
     mutating func suffices(at time: Int64, count: Int, window: Int64) -> Bool {
         guard count > 1 else { return true }
         let edge = time - window
@@ -21,12 +22,13 @@ struct EntryProgress: Sendable {
         return true
     }
 
-    /// Keeps what would have sufficed, for the next sighting that qualifies to try again (rule P5).
+    /// Stores the last `count` − 1 qualifying sightings after a refused entry, so that the next qualifying one can be
+    /// sufficient (rule P5).
     mutating func keepForNext(at time: Int64, count: Int) {
         moments.append(time)
         moments.removeFirst(max(moments.count - (count - 1), 0))
     }
 
-    /// Forgets the sightings, since the state or what an entry needs changed.
+    /// Forgets the sightings, because the state or the requirements of an entry changed.
     mutating func restart() { if !moments.isEmpty { moments.removeAll() } }
 }

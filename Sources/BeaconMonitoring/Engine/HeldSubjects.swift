@@ -3,9 +3,9 @@ import BluetoothLE
 
 /// The subjects of an engine, the conditions that they belong to, and the adapters that hold them (rules L1–L3, X2).
 ///
-/// A hold is in two places: the subject has it, and the queue of its adapter has an entry with its expiry. Only this type
-/// changes subjects and queues, so the two places agree. The other tables guard their own state. Nothing here makes an
-/// action: ``SubjectEvaluator`` decides which state a subject gets.
+/// A hold is in two places: the subject has it, and the queue of its adapter has an entry with its expiry. Only this
+/// type changes subjects and queues, so the two places agree. The other tables guard their own state. Nothing here
+/// makes an action: ``SubjectEvaluator`` decides which state a subject gets.
 ///
 /// Times are nanoseconds.
 struct HeldSubjects: Sendable {
@@ -14,7 +14,8 @@ struct HeldSubjects: Sendable {
     var conditions = ConditionTable()
     var adapters: AdapterTable
     private(set) var subjects = SubjectTable()
-    /// The holds of each adapter, at the adapter's index; shorter than the table of adapters if the last ones hold nothing.
+    /// The holds of each adapter, at the adapter's index; shorter than the table of adapters if the last ones hold
+    /// nothing.
     private var queues: [HoldQueue] = []
 
     init(_ settings: EngineSettings, start: Int64) {
@@ -120,7 +121,7 @@ struct HeldSubjects: Sendable {
         subjects[detailsOf: subject].progress.restart()
     }
 
-    /// Notes that an outage made a subject `unknown` (rule L3).
+    /// Records that an outage changed a subject to `unknown` (rule L3).
     mutating func noteOutage(_ subject: SubjectIndex, wasSatisfied: Bool) {
         subjects[subject].noteOutage(wasSatisfied: wasSatisfied)
     }
@@ -149,7 +150,8 @@ struct HeldSubjects: Sendable {
             at: present, count: count, window: conditions[condition].enterWindow)
     }
 
-    /// Keeps the qualifying sightings of a subject that was refused, so that the next one is sufficient again (rule P5).
+    /// Stores the qualifying sightings of a subject whose entry was refused, so that the next one is sufficient again
+    /// (rule P5).
     mutating func keepProgress(_ subject: SubjectIndex) {
         let count = conditions[subjects[subject].condition].settings.enterCount
         subjects[detailsOf: subject].progress.keepForNext(at: present, count: count)
@@ -196,7 +198,8 @@ struct HeldSubjects: Sendable {
         expectExpiry(expiry, of: adapter)
     }
 
-    /// Adds a hold by all adapters together on a subject that no adapter has held yet. A circle needs no holds (rule G2).
+    /// Adds a hold by all adapters together on a subject that no adapter has held yet. A circle needs no holds (rule
+    /// G2).
     mutating func holdByAll(_ subject: SubjectIndex) {
         if subjects[subject].canLeave, !isCircle(subject) { addHold(on: subject, by: .together) }
     }
@@ -274,7 +277,7 @@ struct HeldSubjects: Sendable {
         return held.filter { conditions.match(subjects[$0].condition).monitor == monitor }
     }
 
-    /// How many subjects an adapter holds.
+    /// Returns the number of subjects that an adapter holds.
     func holdCount(of adapter: AdapterIndex) -> Int {
         adapter.offset < queues.count ? queues[adapter.offset].count : 0
     }
@@ -374,8 +377,8 @@ struct HeldSubjects: Sendable {
 
     /// Handles the entries of a batch that only refresh subjects, and moves the present to the last of them.
     ///
-    /// It stops at the first entry that does more: if something is due, if its adapter does not listen, if its beacon is not
-    /// in the memo, or if one of its subjects changes in another way.
+    /// It stops at the first entry that does more: if something is due, if its adapter does not scan, if its beacon is
+    /// not in the memo, or if one of its subjects changes in another way.
     ///
     /// - Parameters:
     ///   - entries: The entries.
@@ -445,7 +448,8 @@ struct HeldSubjects: Sendable {
 
     // MARK: Time
 
-    /// The earliest time at which a hold expires, an adapter becomes deaf or is forgotten, or an outage timeout ends.
+    /// Returns the earliest time at which a hold expires, an adapter counts as not scanning or is forgotten, or an
+    /// outage timeout ends.
     mutating func nextDue() -> Int64 {
         var next = Int64.max
         for adapter in adapters.indices {
@@ -514,7 +518,7 @@ struct HeldSubjects: Sendable {
 
     /// Adds the adapters of a snapshot; all of them are stopped.
     ///
-    /// An adapter that held a subject is expected to listen. Of the others only name and address are remembered, until they
+    /// An adapter that held a subject is expected to scan. Of the others, only name and address are stored, until they
     /// are forgotten (rule L7).
     ///
     /// - Parameters:

@@ -1,53 +1,53 @@
-/// A hold's place in its adapter's queue.
+/// An entry for a hold in the queue of its adapter.
 struct HoldEntry: Comparable, Sendable {
-    /// When the hold runs out on the adapter's listening clock, as it was when the entry was made.
+    /// The expiry of the hold on the scanning clock of the adapter, when the entry was made.
     let expiry: Int64
     let subject: SubjectIndex
 
     static func < (left: HoldEntry, right: HoldEntry) -> Bool { left.expiry < right.expiry }
 }
 
-/// The holds of one adapter, by when they run out on its listening clock.
+/// The holds of one adapter, ordered by their expiry on its scanning clock.
 ///
-/// A refresh moves only the hold itself; the entry that it left behind is put back when it surfaces. What a hold is now, the
-/// subject knows: see ``Subject/hold(by:)``.
+/// A refresh changes only the hold, not the queue. When an entry reaches the front, it is compared with its hold and
+/// put back if the hold expires later. The subject has the current hold: see ``Subject/hold(by:)``.
 struct HoldQueue: Sendable {
     private var heap = RevisedHeap<HoldEntry>()
-    /// How many holds the adapter has; there may be stale entries beside theirs.
+    /// The number of holds of the adapter. The queue can have additional outdated entries.
     private(set) var count = 0
 
-    /// Adds a hold that began.
+    /// Adds a new hold.
     mutating func add(_ entry: HoldEntry, among subjects: SubjectTable, of adapter: AdapterIndex) {
         count += 1
         move(entry, among: subjects, of: adapter)
     }
 
-    /// Adds an entry for a hold that is to run out earlier than its entry says.
+    /// Adds an entry for a hold that now expires earlier than its entry says.
     mutating func move(_ entry: HoldEntry, among subjects: SubjectTable, of adapter: AdapterIndex) {
         heap.insert(entry)
         heap.sweep(living: count) { subjects.isHeld($0, by: adapter) }
     }
 
-    /// Notes that a hold ended; its entry goes when it surfaces.
+    /// Records that a hold ended. Its entry is removed when it reaches the front.
     mutating func noteEnd() { count -= 1 }
 
-    /// The subjects that are held.
+    /// Returns the subjects that the adapter holds.
     func subjects(among subjects: SubjectTable, of adapter: AdapterIndex) -> [SubjectIndex] {
         heap.entries.filter { subjects.isHeld($0, by: adapter) }.map(\.subject)
     }
 
-    /// Drops the entries of what is not held any more.
+    /// Removes the entries of holds that have ended.
     mutating func sweep(among subjects: SubjectTable, of adapter: AdapterIndex) {
         heap = RevisedHeap(heap.entries.filter { subjects.isHeld($0, by: adapter) })
     }
 
-    /// The hold that runs out first, as it is now.
+    /// Returns the entry of the hold that expires first, with its current expiry.
     ///
-    /// - Parameter present: what an entry's hold has become; `nil` where it has ended.
-    /// - Returns: its entry; `nil` where the adapter holds nothing.
+    /// - Parameter present: returns the current entry of a hold; `nil` if the hold has ended.
+    /// - Returns: the entry; `nil` if the adapter holds nothing.
     @inline(__always)
     mutating func earliest(_ present: (HoldEntry) -> HoldEntry?) -> HoldEntry? { heap.least(present) }
 
-    /// Takes out the entry that ``earliest(_:)`` gave: its hold is about to be looked at.
+    /// Removes the entry that ``earliest(_:)`` returned. The caller must check its hold afterwards.
     mutating func removeEarliest() -> HoldEntry { heap.removeLeast() }
 }

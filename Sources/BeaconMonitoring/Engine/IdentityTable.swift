@@ -1,16 +1,16 @@
 import BluetoothLE
 
-/// A hash table from a UUID and one more word to a place in another table.
+/// A hash table from a UUID and one more word to an index of another table.
 ///
-/// Its own because it stands on the path of every report: open addressing in one array, no allocation and no
-/// reference count to look up. What is looked up comes from the radio, so the hash is seeded by the process, like a
-/// `Dictionary`'s; nothing ever depends on the order of the slots.
+/// Each sighting uses its hash, and each sighting that is not in the memo is looked up in it. So it uses open
+/// addressing in one array, without allocations or reference counts. The keys come from the radio, so the hash has a
+/// random seed per process, like that of `Dictionary`. No result depends on the order of the slots.
 struct IdentityTable: Sendable {
     private struct Slot {
         var high: UInt64 = 0
         var low: UInt64 = 0
         var extra: UInt64 = 0
-        /// −1: the slot is free.
+        /// −1 if the slot is free.
         var value: Int32 = -1
     }
 
@@ -24,7 +24,8 @@ struct IdentityTable: Sendable {
         seed = UInt64(truncatingIfNeeded: hasher.finalize())
     }
 
-    /// The part of the hash that a UUID determines; ``find(_:hash:extra:)`` takes it, so that it is made once.
+    /// Returns the part of the hash that depends on the UUID. Pass it to ``find(_:hash:extra:)``, so that it is
+    /// computed once.
     @inline(__always)
     func hash(_ uuid: ProximityUUID) -> UInt64 {
         let product = (uuid.high ^ seed).multipliedFullWidth(by: uuid.low ^ 0x9E37_79B9_7F4A_7C15)
@@ -37,7 +38,7 @@ struct IdentityTable: Sendable {
         return Int(truncatingIfNeeded: (product.high ^ product.low) & UInt64(slots.count - 1))
     }
 
-    /// What is kept for (`uuid`, `extra`), or −1.
+    /// Returns the value for (`uuid`, `extra`), or −1.
     @inline(__always)
     func find(_ uuid: ProximityUUID, hash: UInt64, extra: UInt64) -> Int32 {
         var index = place(hash, extra)
@@ -51,10 +52,10 @@ struct IdentityTable: Sendable {
         }
     }
 
-    /// What is kept for (`uuid`, `extra`), or −1.
+    /// Returns the value for (`uuid`, `extra`), or −1.
     func find(_ uuid: ProximityUUID, extra: UInt64) -> Int32 { find(uuid, hash: hash(uuid), extra: extra) }
 
-    /// Keeps `value`, 0 or more, for (`uuid`, `extra`), in place of what was kept.
+    /// Sets the value for (`uuid`, `extra`). It must be 0 or more.
     mutating func set(_ uuid: ProximityUUID, extra: UInt64, to value: Int32) {
         if 2 * (count + 1) > slots.count { grow() }
         var index = place(hash(uuid), extra)
@@ -69,7 +70,7 @@ struct IdentityTable: Sendable {
         count += 1
     }
 
-    /// Forgets (`uuid`, `extra`), where it is kept.
+    /// Removes the value for (`uuid`, `extra`), if there is one.
     mutating func remove(_ uuid: ProximityUUID, extra: UInt64) {
         let mask = slots.count - 1
         var hole = place(hash(uuid), extra)
@@ -78,7 +79,7 @@ struct IdentityTable: Sendable {
             if slots[hole].low == uuid.low, slots[hole].high == uuid.high, slots[hole].extra == extra { break }
             hole = (hole + 1) & mask
         }
-        // What stands behind the hole and hashes to it or before it moves up, so that no search ends early.
+        // Later entries whose home is at or before the hole move up, so that no search stops at the hole.
         var next = (hole + 1) & mask
         while slots[next].value >= 0 {
             let home = place(hash(ProximityUUID(high: slots[next].high, low: slots[next].low)), slots[next].extra)

@@ -1,5 +1,5 @@
-// Indices of the engine's tables. Each table has a type of its own for them, so that none can be taken for another's; at run
-// time they are the number.
+// Indices of the engine's tables. Each table has its own type, so that an index cannot be used with another table. At
+// run time, each is only a number.
 
 /// An index of ``SubjectTable``.
 struct SubjectIndex: Hashable, Sendable {
@@ -8,7 +8,7 @@ struct SubjectIndex: Hashable, Sendable {
     init(_ number: Int32) { self.number = number }
     init(_ offset: Int) { number = Int32(truncatingIfNeeded: offset) }
 
-    /// No subject: in tables that have no room for an optional.
+    /// Means "no subject" in tables that have no room for an optional.
     static let absent = SubjectIndex(-1 as Int32)
 
     @inline(__always)
@@ -22,14 +22,14 @@ struct ConditionIndex: Hashable, Sendable {
     init(_ number: Int32) { self.number = number }
     init(_ offset: Int) { number = Int32(truncatingIfNeeded: offset) }
 
-    /// No condition: in tables that have no room for an optional.
+    /// Means "no condition" in tables that have no room for an optional.
     static let absent = ConditionIndex(-1 as Int32)
 
     @inline(__always)
     var offset: Int { Int(number) }
 }
 
-/// An index of ``AdapterTable``: that of an ``AdapterID``, or of all adapters together.
+/// An index of ``AdapterTable``: an ``AdapterID``, or all adapters together.
 struct AdapterIndex: Hashable, Sendable {
     let number: UInt16
 
@@ -37,7 +37,7 @@ struct AdapterIndex: Hashable, Sendable {
     init(_ offset: Int) { number = UInt16(truncatingIfNeeded: offset) }
     init(_ adapter: AdapterID) { number = adapter.index }
 
-    /// All adapters together, which listen while one does.
+    /// All adapters together. They count as scanning while at least one adapter scans.
     static let together = AdapterIndex(0 as UInt16)
 
     @inline(__always)

@@ -1,15 +1,14 @@
 import BaseTypes
 
-/// A moment as the engine keeps it, in one word: a place on its timeline, or, where it was remembered over a restart of the
-/// machine, a date.
+/// A moment in one word: a time on the engine's timeline, or a date if it is from before a restart of the machine.
 ///
-/// Dates are microseconds counted from the smallest number there is, so that they are below any place.
+/// Dates are stored as microseconds above `Int64.min`, so that they are less than any time on the timeline.
 struct KeptMoment: Sendable {
     let word: Int64
 
     init(_ word: Int64) { self.word = word }
 
-    /// What is kept for a moment that is remembered; none lies behind the present.
+    /// Creates the word for a moment. A time after the present becomes the present.
     init(_ moment: PastMoment, at present: Int64) {
         switch moment {
         case .timeline(let instant): word = min(max(instant.nanoseconds, 0), present)
@@ -17,13 +16,13 @@ struct KeptMoment: Sendable {
         }
     }
 
-    /// The moment that was kept.
+    /// The stored moment.
     var past: PastMoment {
         word < 0
             ? .date(WallDate(microseconds: word - Int64.min)) : .timeline(Instant(nanoseconds: word))
     }
 
-    /// The moment on the timeline, where the present offset prints it as the date that it was.
+    /// Returns the moment on the timeline, such that the current offset converts it to its original date.
     func instant(offset: ClockOffset) -> Instant {
         guard word < 0 else { return Instant(nanoseconds: word) }
         let (nanoseconds, overflow) = ((word - Int64.min) * 1000).subtractingReportingOverflow(offset.nanoseconds)
@@ -32,7 +31,7 @@ struct KeptMoment: Sendable {
 }
 
 extension PastMoment {
-    /// A place on the timeline; one before its beginning is the date that it was.
+    /// Creates a moment from a time on the timeline. A time before the start of the timeline becomes a date.
     init(place nanoseconds: Int64, offset: ClockOffset) {
         self =
             nanoseconds < 0
@@ -40,8 +39,8 @@ extension PastMoment {
             : .timeline(Instant(nanoseconds: nanoseconds))
     }
 
-    /// The same on the timeline, before its beginning where it was; far from the ends of what counts, so that a timeout can
-    /// be added.
+    /// Returns the time on the timeline, which can be before its start; `Int64.max` if a date is out of range. The
+    /// caller must limit it to the present before it adds a timeout.
     func nanoseconds(offset: ClockOffset) -> Int64 {
         switch self {
         case .timeline(let instant): return instant.nanoseconds

@@ -1,41 +1,41 @@
 import BluetoothLE
 
-/// Which subjects the beacons that were heard lately concern: what the three look-ups of a sighting came to.
+/// A cache of the subjects that recent beacons concern. It replaces three lookups per sighting by one.
 ///
-/// The last 4,096 beacons that were looked up, found through 4,096 hashes with two places each; of the two the one that was
-/// put there longer ago gives way. It is forgotten whole whenever conditions or their settings change, and nothing depends
-/// on what it holds but speed: for that the places are small, and the entries stand close together.
+/// It has the 4,096 beacons that were looked up last, with 4,096 hash buckets of two places each. In a full bucket, the
+/// older entry is replaced. The whole cache is cleared when conditions or their settings change. Only the speed depends
+/// on its content, so the places are small and the entries are contiguous.
 struct MatchMemo: Sendable {
-    /// The conditions that an entry can hold; a beacon that concerns more, or one whose conditions follow each beacon, is
-    /// looked up each time.
+    /// The maximum number of conditions in an entry. A beacon with more conditions, or with a condition that has a
+    /// subject for each beacon, is looked up each time.
     static let conditionsMax = 5
 
-    /// One beacon's, in 48 octets.
+    /// The entry of one beacon, 48 bytes.
     struct Entry: Sendable {
         var high: UInt64 = 0
         var low: UInt64 = 0
-        /// Minor and major.
+        /// Minor (high) and major (low).
         var number: UInt32 = 0
-        /// The generation that it was put there in; 0 stands for none.
+        /// The generation in which the entry was made; 0 means that it is empty.
         var generation: UInt32 = 0
         var count: Int32 = 0
         var subjects = InlineArray<5, SubjectIndex>(repeating: .absent)
     }
 
     private static let entriesMask = 4095
-    /// Two places in ``entries`` for each hash, 12 bits each, under 4 more bits of the hash that tell them apart.
+    /// Per bucket: two indices into ``entries`` (12 bits each), each with 4 more bits of the hash to distinguish them.
     private var places = ContiguousArray<UInt32>(repeating: 0, count: 4096)
     private(set) var entries = ContiguousArray(repeating: Entry(), count: 4096)
     private var next = 0
     private var generation: UInt32 = 1
 
-    /// The place of the entry for the beacon of a UUID, whose hash is given, and a major and minor; −1 where there is
-    /// none.
+    /// Returns the index of the entry for a beacon: its UUID, the hash of the UUID, and its number (minor and major).
+    /// Returns −1 if there is none.
     @inline(__always)
     func find(_ uuid: ProximityUUID, _ number: UInt32, hash: UInt64) -> Int {
         let (set, mark) = Self.place(number, hash)
         let both = places[set]
-        // Chosen by arithmetic: which of the two it is changes from beacon to beacon.
+        // Selected by arithmetic instead of a branch, because it changes from beacon to beacon.
         let isSecond = both >> 12 & 0xF != mark
         let place = Int(isSecond ? both >> 16 : both) & Self.entriesMask
         if holds(place, uuid, number) { return place }
@@ -45,7 +45,7 @@ struct MatchMemo: Sendable {
 
     @inline(__always)
     private static func place(_ number: UInt32, _ hash: UInt64) -> (set: Int, mark: UInt32) {
-        // The upper bits of a product depend on all of its factors' bits.
+        // The upper bits of a product depend on all bits of its factors.
         let product = (hash ^ UInt64(number)) &* 0x9E37_79B9_7F4A_7C15
         return (Int(truncatingIfNeeded: product >> 52), UInt32(truncatingIfNeeded: product >> 48) & 0xF)
     }
@@ -56,7 +56,7 @@ struct MatchMemo: Sendable {
             && entries[place].high == uuid.high && entries[place].generation == generation
     }
 
-    /// Keeps an entry whose subjects and their count are filled in.
+    /// Stores an entry. Its subjects and their count must be set.
     mutating func keep(_ entry: Entry, for beacon: BeaconIdentity, hash: UInt64) {
         var entry = entry
         entry.high = beacon.uuid.high
@@ -69,7 +69,7 @@ struct MatchMemo: Sendable {
         next = (next + 1) & Self.entriesMask
     }
 
-    /// Forgets all.
+    /// Removes all entries.
     mutating func removeAll() {
         if generation == .max {
             entries = ContiguousArray(repeating: Entry(), count: entries.count)

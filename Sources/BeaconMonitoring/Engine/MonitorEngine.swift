@@ -1,11 +1,21 @@
 public import BaseTypes
 public import BluetoothLE
 
-/// The monitor as a value: sightings and time in, actions out.
+/// The monitor as a value: its inputs are sightings and time, its outputs are actions.
 ///
-/// It holds the conditions of all monitors of a gateway, and follows the rules of `docs/monitor.md`. It has no clock, task
-/// or file. Each input carries its time. Everything that is due before the input is handled first (rule T3), so the result
-/// does not depend on how often the engine is advanced (rule T4).
+/// It holds the conditions of all monitors of a gateway, and follows the rules of `docs/monitor.md`. It has no clock,
+/// task or file. Each input carries its time. Everything that is due before the input is handled first (rule T3), so
+/// the result does not depend on how often the engine is advanced (rule T4).
+///
+///     var engine = MonitorEngine(start: start)
+///     var actions = ActionBuffer()
+///     let (site, lobby) = (try Identifier("site"), try Identifier("lobby"))
+///     try engine.addMonitor(site)
+///     try engine.add(.beacon(uuid: uuid), identifier: lobby, monitor: site, at: start, into: &actions)
+///     let adapter = try engine.adapter(named: "hci0", at: start, into: &actions)
+///     engine.sighted(
+///         Sighting(time: start, adapter: adapter, beacon: badge, measuredPower: -59, rssi: nil), into: &actions)
+///     #expect(engine.state(of: lobby) == .satisfied)
 public struct MonitorEngine: Sendable {
     /// The maximum number of adapters.
     public static let adaptersMax = 255
@@ -18,9 +28,9 @@ public struct MonitorEngine: Sendable {
     /// Creates an engine without monitors, adapters or conditions.
     ///
     /// - Parameters:
-    ///   - settings: The settings for all monitors.
-    ///   - start: The present of the timeline. If no adapter ever listens, outages count from it (rule L2).
-    ///   - clockOffset: How far the wall clock is ahead of the timeline.
+    ///   - settings: the settings for all monitors.
+    ///   - start: the current time on the timeline. If no adapter ever scans, outages count from it (rule L2).
+    ///   - clockOffset: how far the wall clock is ahead of the timeline.
     public init(settings: EngineSettings = EngineSettings(), start: Instant, clockOffset: ClockOffset = .zero) {
         evaluator = SubjectEvaluator(settings, start: start.nanoseconds, clockOffset: clockOffset)
         limit = ConditionLimit(settings.conditionLimit)
@@ -31,19 +41,19 @@ public struct MonitorEngine: Sendable {
     /// The settings for all monitors.
     public var settings: EngineSettings { evaluator.settings }
 
-    /// How far the wall clock is ahead of the timeline: the dates of later actions use it.
+    /// How far the wall clock is ahead of the timeline. The dates of later actions use it.
     public var clockOffset: ClockOffset {
         get { evaluator.clockOffset }
         set { evaluator.clockOffset = newValue }
     }
 
-    /// The diagnostics that come from outside the engine: later events have them.
+    /// The diagnostics from outside the engine. Later events have them.
     public var ambientDiagnostics: Diagnostics {
         get { evaluator.ambientDiagnostics }
         set { evaluator.ambientDiagnostics = newValue }
     }
 
-    /// Whether an adapter without reports becomes deaf (rule L5), if ``EngineSettings/deafAfter`` is set.
+    /// Whether an adapter without reports counts as not scanning (rule L5), if ``EngineSettings/deafAfter`` is set.
     public var takesSilenceForDeafness: Bool {
         get { evaluator.held.adapters.takesSilenceForDeafness }
         set {
@@ -53,41 +63,41 @@ public struct MonitorEngine: Sendable {
         }
     }
 
-    /// The beacons that have a name (rule P4).
+    /// The beacons with names (rule P4).
     public var namedBeacons: Set<BeaconIdentity> { evaluator.names }
-    /// How many beacons under conditions exceeded the limit (rule P2).
+    /// The number of beacons under conditions that exceeded the limit (rule P2).
     public var untrackedBeacons: Int { evaluator.untrackedBeacons }
-    /// How many beacons under conditions lost their place to a beacon with a name (rule P4).
+    /// The number of beacons under conditions that lost their place to a beacon with a name (rule P4).
     public var displacedBeacons: Int { evaluator.displacedBeacons }
-    /// How many times a beacon without a name had sufficient sightings to enter, but no token was left (rule P5).
+    /// The number of times that a beacon without a name had enough sightings to enter, but no token was left (rule P5).
     public var refusedBeacons: Int { evaluator.refusedBeacons }
 
     /// The time of the latest input, or of the latest deadline that was handled.
     public var now: Instant { evaluator.now }
 
-    /// When to call ``advance(to:into:)`` next; `nil` if nothing can become due. It can be earlier than the next deadline, but
-    /// is never later.
+    /// The next time at which ``advance(to:into:)`` must be called; `nil` if nothing can become due. It can be earlier
+    /// than the next deadline, but is never later.
     public var nextDeadline: Instant? {
         let wake = evaluator.held.timeline.wake
         return wake == .max ? nil : Instant(nanoseconds: max(wake, evaluator.present))
     }
 
-    /// How many inputs had an earlier time than the engine's now (rule T2).
+    /// The number of inputs whose time was before the engine's now (rule T2).
     public var lateInputs: Int { evaluator.held.timeline.lateInputs }
 
-    /// How many beacons without a name can enter now; `nil` if there is no limit (rule P5).
+    /// The number of beacons without names that can enter now; `nil` if there is no limit (rule P5).
     public var newBeaconsLeft: Int? { evaluator.newBeaconsLeft }
 
     /// The conditions whose UUID has the bytes of a received beacon's UUID in reverse order, if the beacon matches no
     /// condition: at most 16, since conditions changed last.
     package var reversedUUIDs: [ReversedUUID] { conditions.reversed.found }
 
-    /// The diagnostics at present: ``ambientDiagnostics``, and `trackingLimitExceeded` while beacons exceed a limit (rules P2,
-    /// P4, P5).
+    /// The current diagnostics: ``ambientDiagnostics``, and `trackingLimitExceeded` while beacons exceed a limit (rules
+    /// P2, P4, P5).
     public var presentDiagnostics: Diagnostics { evaluator.presentDiagnostics }
 
-    /// The present beacons under conditions with `per_beacon`, sorted, by the identifier of the condition. A condition without
-    /// one is not a key. The time is proportional to the number of subjects.
+    /// The present beacons under conditions with `per_beacon`, sorted, by the identifier of the condition. A condition
+    /// without one is not a key. The time is proportional to the number of subjects.
     package var presentBeacons: [Identifier: [BeaconIdentity]] {
         let held = evaluator.held
         var present: [Identifier: [BeaconIdentity]] = [:]
@@ -97,7 +107,7 @@ public struct MonitorEngine: Sendable {
         return present.mapValues { $0.sorted() }
     }
 
-    /// The state that survives a restart (rule N4), at present.
+    /// The current state that survives a restart (rule N4).
     public var snapshot: MonitorSnapshot { MonitorSnapshot(evaluator.held, clockOffset: clockOffset) }
 
     private var conditions: ConditionTable { evaluator.held.conditions }
@@ -111,7 +121,7 @@ public struct MonitorEngine: Sendable {
         evaluator.enter(time, into: &actions)
     }
 
-    /// Handles a report of an adapter, of any kind: the adapter listens (rules L4, L5).
+    /// Handles a report of any kind. It shows that the adapter scans (rules L4, L5).
     public mutating func heard(_ adapter: AdapterID, at time: Instant, into actions: inout ActionBuffer) {
         evaluator.enter(time, into: &actions)
         evaluator.hear(AdapterIndex(adapter), into: &actions)
@@ -124,8 +134,8 @@ public struct MonitorEngine: Sendable {
         evaluator.match(sighting.beacon.uuid, last, sighting.strength, into: &actions)
     }
 
-    /// Handles the iBeacon of the last report that was passed to ``heard(_:at:into:)``. Both calls together are the same as
-    /// ``sighted(_:into:)``.
+    /// Handles the iBeacon of the last report that was passed to ``heard(_:at:into:)``. Both calls together are the
+    /// same as ``sighted(_:into:)``.
     package mutating func sighted(_ frame: BeaconFrame, by adapter: AdapterID, into actions: inout ActionBuffer) {
         let last = Refresh(frame, by: AdapterIndex(adapter), at: evaluator.present)
         evaluator.match(frame.uuid, last, frame.strength, into: &actions)
@@ -134,23 +144,23 @@ public struct MonitorEngine: Sendable {
     /// Handles many reports: the same as ``advance(to:into:)``, ``heard(_:at:into:)`` and ``sighted(_:into:)`` of each.
     ///
     /// - Parameters:
-    ///   - batch: The reports, in the order of their times.
-    ///   - ids: The IDs of the adapters, at the places that the batch has. A report of an adapter without an ID only advances
-    ///     the time.
-    ///   - actions: Receives the actions.
+    ///   - batch: the reports, in the order of their times.
+    ///   - ids: the IDs of the adapters; a batch has their positions. A report of an adapter without an ID only
+    ///     advances the time.
+    ///   - actions: receives the actions.
     public mutating func heard(_ batch: borrowing FrameBatch, of ids: [AdapterID?], into actions: inout ActionBuffer) {
         evaluator.heard(batch, of: ids.map { $0.map { AdapterIndex($0) } ?? .together }, into: &actions)
     }
 
-    /// Handles that an adapter starts or stops listening, or is removed.
+    /// Handles a change of an adapter: it starts or stops scanning, or is removed.
     public mutating func listening(_ change: ListeningChange, at time: Instant, into actions: inout ActionBuffer) {
         evaluator.enter(time, into: &actions)
         evaluator.apply(change, into: &actions)
         evaluator.handleDueNow(into: &actions)
     }
 
-    /// Handles a fix of the location source: the source listens, and each circle is compared with the fix, in the order of
-    /// identifiers (rules E4, G2). Without a location source, it only advances the time.
+    /// Handles a fix of the location source: the source works, and each circle is compared with the fix, in the order
+    /// of identifiers (rules E4, G2). Without a location source, the fix only advances the time.
     public mutating func located(_ fix: LocationFix, into actions: inout ActionBuffer) {
         evaluator.enter(fix.time, into: &actions)
         guard let source = evaluator.held.adapters.locationSource else { return }
@@ -160,8 +170,8 @@ public struct MonitorEngine: Sendable {
 
     /// Sets which beacons have names (rule P4). The engine does not use the names themselves.
     ///
-    /// A beacon without a name loses its subject under each condition whose settings ignore or refuse it. Its visit ends
-    /// (`removed`).
+    /// A beacon without a name loses its subject under each condition whose settings ignore or refuse it. Its visit
+    /// ends (`removed`).
     ///
     /// - Parameters:
     ///   - beacons: All beacons that have a name.
@@ -174,7 +184,8 @@ public struct MonitorEngine: Sendable {
         evaluator.handleDueNow(into: &actions)
     }
 
-    /// Sets which beacons have names. Unless the engine is new, the caller must remove those that are not tracked any more.
+    /// Sets which beacons have names. Unless the engine is new, the caller must remove those that are not tracked any
+    /// more.
     mutating func setNames(_ beacons: Set<BeaconIdentity>) { evaluator.setNames(beacons) }
 
     // MARK: Adapters (rule L7)
@@ -183,21 +194,22 @@ public struct MonitorEngine: Sendable {
     /// ``EngineSettings/locationSource`` is its name. `nil` if there is none.
     public var locationSource: AdapterID? { evaluator.held.adapters.locationSource?.id }
 
-    /// Identifies the adapter that has this name from a time on, and makes it known if it is new. It does not listen until an
-    /// input says so or it reports.
+    /// Identifies the adapter that has this name from a time on, and adds it if it is new. It does not count as
+    /// scanning before an input says so or it reports.
     ///
     /// An adapter is a controller (rule L7): its address identifies it if it is known and no other controller has it;
-    /// otherwise its name does. Call this again when a controller appears and when its name or address changes. Its name in
-    /// lines can change then: an ``Action/adapterNamed(_:name:)`` reports that before the first action with the new name.
+    /// otherwise its name does. Call this again when a controller appears and when its name or address changes. Its
+    /// name in lines can change then: an ``Action/adapterNamed(_:name:)`` reports that before the first action with the
+    /// new name.
     ///
     /// - Parameters:
-    ///   - name: The adapter's name, such as the kernel's `hci0`. With several gateways, the gateway's name and a slash
-    ///     precede it, because an address counts within one gateway.
-    ///   - address: The controller's address; zero is none.
-    ///   - time: When the controller gets the name. Everything due by then is handled first (rule T3). A time before the engine's
-    ///     now counts as now.
-    ///   - actions: Receives the actions of everything that became due.
-    /// - Returns: The adapter's identifier, for this engine only.
+    ///   - name: the name of the adapter, such as the kernel's `hci0`. With several gateways, the name of the gateway
+    ///     and a slash must precede it, because an address counts within one gateway.
+    ///   - address: the address of the controller; zero means none.
+    ///   - time: the time at which the controller gets the name. Everything due by then is handled first (rule T3). A
+    ///     time before the engine's now counts as now.
+    ///   - actions: receives the actions of everything that became due.
+    /// - Returns: the ID of the adapter, valid for this engine only.
     /// - Throws: ``MonitorError/adaptersTooMany(_:)`` if ``adaptersMax`` adapters are known.
     public mutating func adapter(
         named name: String, address: DeviceAddress? = nil, at time: Instant, into actions: inout ActionBuffer
@@ -209,22 +221,23 @@ public struct MonitorEngine: Sendable {
         return adapter.id
     }
 
-    /// The adapter that already has this name and address, so that ``adapter(named:address:at:into:)`` would change nothing.
+    /// Returns the adapter that already has this name and address, so that ``adapter(named:address:at:into:)`` would
+    /// change nothing.
     func knownAdapter(named name: String, address: DeviceAddress?) -> AdapterID? {
         evaluator.held.adapters.known(name, address)?.id
     }
 
-    /// Notes that no controller has that name any more: it was removed, or stopped listening. Its address can then appear under
-    /// another name without two controllers having it at once (rule L7).
+    /// Records that no controller has that name any more: it was removed, or stopped scanning. Its address can then
+    /// appear with another name without counting as shared (rule L7).
     public mutating func adapterLeft(named name: String) { evaluator.held.adapters.leave(name) }
 
     /// The adapters that the engine knows, in the order in which they became known, including restored ones (rule N4).
     public var knownAdapters: [AdapterID] { evaluator.held.adapters.indices.dropFirst().map(\.id) }
 
-    /// The name in lines of an adapter of this engine; empty if the ID is unknown.
+    /// Returns the name of an adapter in lines; empty if the ID is unknown.
     public func name(of adapter: AdapterID) -> String { state(of: adapter)?.name ?? "" }
 
-    /// The address of an adapter of this engine; `nil` if it has none, or shares it with another.
+    /// Returns the address of an adapter; `nil` if it has none, or shares it with another controller.
     public func address(of adapter: AdapterID) -> DeviceAddress? { state(of: adapter)?.address }
 
     private func state(of adapter: AdapterID) -> AdapterState? {
@@ -232,7 +245,8 @@ public struct MonitorEngine: Sendable {
         return evaluator.held.adapters.contains(adapter) ? evaluator.held.adapters[adapter] : nil
     }
 
-    /// Whether an adapter does not listen because of an input, or because it has not listened yet; not because it is deaf.
+    /// Returns whether an adapter does not scan because of an input, or has not scanned yet. False if only reports are
+    /// missing (rule L5).
     func isOff(_ adapter: AdapterID) -> Bool {
         let adapter = AdapterIndex(adapter)
         let adapters = evaluator.held.adapters
@@ -243,8 +257,8 @@ public struct MonitorEngine: Sendable {
 
     /// Adds a monitor without conditions.
     ///
-    /// - Throws: ``MonitorError/nameTaken(_:)``, and ``MonitorError/settingInvalid(_:_:)`` if the settings exceed the bounds of
-    ///   rule C7.
+    /// - Throws: ``MonitorError/nameTaken(_:)``, and ``MonitorError/settingInvalid(_:_:)`` if the settings exceed the
+    ///   bounds of rule C7.
     public mutating func addMonitor(
         _ name: Identifier, settings monitor: MonitorSettings = MonitorSettings()
     ) throws(MonitorError) {
@@ -254,7 +268,7 @@ public struct MonitorEngine: Sendable {
     /// The identifiers of the conditions, in the order in which they were added (rule C4).
     public var identifiers: [Identifier] { conditions.inOrder.map { conditions[$0].identifier } }
 
-    /// The present state of a condition; `nil` if no condition has the identifier.
+    /// Returns the current state of a condition; `nil` if no condition has the identifier.
     public func state(of identifier: Identifier) -> BeaconMonitor.Event.State? {
         conditions.index(of: identifier).map { evaluator.held[conditions.match($0).subject].state }
     }
@@ -269,8 +283,8 @@ public struct MonitorEngine: Sendable {
     ///   - settings: How it is entered and left.
     ///   - time: The time on the timeline.
     ///   - actions: Receives the `condition` action and the events that follow from it.
-    /// - Throws: ``MonitorError`` if the monitor is unknown, the identifier belongs to another monitor, or a setting is out of
-    ///   bounds; nothing has changed then.
+    /// - Throws: ``MonitorError`` if the monitor is unknown, the identifier belongs to another monitor, or a setting is
+    ///   out of bounds; nothing has changed then.
     public mutating func add(
         _ condition: Condition, identifier: Identifier, monitor: Identifier,
         assuming assumed: BeaconMonitor.Event.State = .unknown,
@@ -401,20 +415,22 @@ public struct MonitorEngine: Sendable {
 
     // MARK: Start and reload (rules C2, C3, N4)
 
-    /// Starts a new engine: restores a snapshot, compares it with the setups as rule C2 does, adds the conditions that are
-    /// new, and removes those that are gone.
+    /// Starts a new engine: restores a snapshot, compares it with the setups as rule C2 does, adds the conditions that
+    /// are new, and removes those that are not in the setups.
     ///
-    /// The adapters that held a subject hold it again, from when each listens. They count as stopped now; for `forget_after`,
-    /// they count as stopped when they really did. So a restart alone makes no event; a change of the configuration does.
+    /// The adapters that held a subject hold it again, each from the time at which it starts to scan. They count as
+    /// stopped now; for `forget_after`, they count as stopped when they actually stopped. Therefore a restart alone
+    /// causes no event, but a changed configuration can.
     ///
     /// - Parameters:
-    ///   - setups: The monitors, in their order.
-    ///   - names: The beacons that have a name (rule P4). A present beacon without a name is removed if its condition does not
-    ///     track it any more, or if it exceeds the limit.
-    ///   - snapshot: The snapshot; `nil` at a first start. An invalid part of it is ignored.
-    ///   - time: The start, on the timeline.
-    ///   - actions: Receives the actions of all changes.
-    /// - Throws: ``MonitorError`` if a setup is out of bounds, or if two have the same name. The engine must be discarded then.
+    ///   - setups: the monitors, in their order.
+    ///   - names: the beacons with names (rule P4). A present beacon without a name is removed if its condition does
+    ///     not track it any more, or if it exceeds the limit.
+    ///   - snapshot: the snapshot; `nil` at a first start. An invalid part of it is ignored.
+    ///   - time: the start, on the timeline.
+    ///   - actions: receives the actions of all changes.
+    /// - Throws: ``MonitorError`` if a setup is out of bounds, or if two have the same name. The engine must be
+    ///   discarded then.
     public mutating func begin(
         _ setups: [MonitorSetup], naming names: Set<BeaconIdentity> = [], from snapshot: MonitorSnapshot?,
         at time: Instant, into actions: inout ActionBuffer
@@ -430,8 +446,8 @@ public struct MonitorEngine: Sendable {
         evaluator.handleDueNow(into: &actions)
     }
 
-    /// Changes the conditions to those of `setups`: removes those that are gone, then adds and changes the others in their
-    /// order (rules C2, C3).
+    /// Changes the conditions to those of `setups`: removes those that are gone, then adds and changes the others in
+    /// their order (rules C2, C3).
     ///
     /// - Throws: ``MonitorError`` at the first change that is not possible; the changes before it stay.
     public mutating func apply(
@@ -439,14 +455,15 @@ public struct MonitorEngine: Sendable {
         into actions: inout ActionBuffer
     ) throws(MonitorError) {
         evaluator.enter(time, into: &actions)
-        // First the names, then the settings, then the effect of both. So a beacon that gets a name when strangers stop being
-        // tracked stays, and a beacon that loses its name when they start being tracked stays too.
+        // First the names, then the settings, then the effect of both. So a beacon stays if it gets a name at the
+        // moment at which beacons without names are no longer tracked, and if it loses its name when they start to be
+        // tracked.
         setNames(names)
         defer { evaluator.removeStrangers(into: &actions) }
         try apply(setups, at: time, into: &actions)
     }
 
-    /// Does the same without a change of the names.
+    /// Changes the conditions to those of `setups` without changing the names.
     ///
     /// - Throws: ``MonitorError`` at the first change that is not possible; the changes before it stay.
     public mutating func apply(

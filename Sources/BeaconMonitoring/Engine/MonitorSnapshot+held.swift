@@ -1,7 +1,7 @@
 import BaseTypes
 
 extension MonitorSnapshot {
-    /// The state of an engine that survives a restart (rule N4), at the present of the subjects.
+    /// Creates the snapshot of an engine's current state that survives a restart (rule N4).
     init(_ held: HeldSubjects, clockOffset: ClockOffset) {
         monitors = held.monitors.all.map { monitor in
             var settings = MonitorSettings()
@@ -34,7 +34,8 @@ extension MonitorSnapshot {
 }
 
 extension MonitorSnapshot.Adapter {
-    /// An adapter that has listened; `nil` if it has not, or if it is forgotten and holds no subject.
+    /// Creates the entry of an adapter; `nil` if it has not scanned since it was added, or if it is forgotten and holds
+    /// no subject. The location source is never forgotten.
     fileprivate init?(_ adapter: AdapterIndex, of held: HeldSubjects, clockOffset: ClockOffset) {
         let state = held.adapters[adapter]
         guard state.hasListened else { return nil }

@@ -1,17 +1,17 @@
 import BaseTypes
 
-/// One monitor: a name and what holds for its conditions.
+/// One monitor: its name and the settings for its conditions.
 struct MonitorState: Sendable {
     let name: Identifier
-    /// Nanoseconds (rule L2).
+    /// In nanoseconds (rule L2).
     let outageTimeout: Int64
-    /// Nanoseconds (rule L3).
+    /// In nanoseconds (rule L3).
     let forgetAfter: Int64
 }
 
-/// The monitors of a gateway, in the order in which they were made known, and their timeouts in the order of their lengths.
+/// The monitors of a gateway in the order of adding, and their timeouts in the order of length.
 struct MonitorTable: Sendable {
-    /// One monitor's outage timeout, or its forget_after.
+    /// The outage timeout or the forget_after of one monitor.
     struct Timeout: Sendable {
         let nanoseconds: Int64
         let monitor: MonitorIndex
@@ -20,22 +20,23 @@ struct MonitorTable: Sendable {
     private var monitors: [MonitorState] = []
     /// The outage timeouts, the shortest first.
     private(set) var outages: [Timeout] = []
-    /// The forget_after, the shortest first.
+    /// The forget_after times, the shortest first.
     private(set) var forgettings: [Timeout] = []
 
     subscript(index: MonitorIndex) -> MonitorState { monitors[index.offset] }
 
     var all: [MonitorState] { monitors }
 
-    /// The longest forget_after: who has been silent for it is forgotten in every monitor.
+    /// The longest forget_after. An adapter that has been silent this long is forgotten by every monitor.
     var longestForgetting: Int64? { forgettings.last?.nanoseconds }
 
     func index(named name: Identifier) -> MonitorIndex? {
         monitors.firstIndex { $0.name == name }.map { MonitorIndex($0) }
     }
 
-    /// - Throws: ``MonitorError/nameTaken(_:)``, and ``MonitorError/settingInvalid(_:_:)`` where the settings are out of the
-    ///   bounds of rule C7.
+    /// Adds a monitor.
+    /// - Throws: ``MonitorError/nameTaken(_:)``, and ``MonitorError/settingInvalid(_:_:)`` if the settings are outside
+    ///   the bounds of rule C7.
     @discardableResult
     mutating func add(
         _ name: Identifier, _ settings: MonitorSettings, deafAfter: Duration?
@@ -63,7 +64,7 @@ struct MonitorTable: Sendable {
         return monitor
     }
 
-    /// Of two alike the one that was there first stays first.
+    /// Inserts a timeout after those of the same length.
     private static func insert(_ timeout: Timeout, into list: inout [Timeout]) {
         list.insert(timeout, at: list.firstIndex { $0.nanoseconds > timeout.nanoseconds } ?? list.count)
     }

@@ -1,13 +1,13 @@
-/// How many beacons without a name may enter (rule P5). Times are nanoseconds.
+/// The number of beacons without names that may enter (rule P5). Times are nanoseconds.
 struct NewBeaconTokens: Sendable {
-    /// How often one comes back.
+    /// The interval in which one token is added.
     static let interval: Int64 = 2_000_000_000
 
-    /// The most there are; 0: any number.
+    /// The maximum number of tokens; 0 means no limit.
     private let most: Int
     private let start: Int64
     private var left: Int
-    /// How many times one has come back, or could have.
+    /// The number of intervals that have passed since the start.
     private var returned: Int64 = 0
 
     init(most: Int, start: Int64) {
@@ -16,15 +16,15 @@ struct NewBeaconTokens: Sendable {
         left = most
     }
 
-    /// How many beacons could enter at `time`; absent where any number can.
+    /// Returns the number of tokens at `time`; `nil` if there is no limit.
     func left(at time: Int64) -> Int? {
         guard most > 0 else { return nil }
         var later = self
         return later.refill(at: time)
     }
 
-    /// Spends one, where there is one.
-    /// - Returns: whether there was.
+    /// Takes a token.
+    /// - Returns: whether there was one, or there is no limit.
     mutating func spend(at time: Int64) -> Bool {
         guard most > 0 else { return true }
         guard refill(at: time) > 0 else { return false }

@@ -1,4 +1,4 @@
-/// When a present beacon was last refreshed, as it was when the entry was made (rule P4).
+/// The last refresh of a present beacon when the entry was made (rule P4).
 private struct RefreshEntry: Comparable, Sendable {
     let time: Int64
     let order: UInt32
@@ -12,19 +12,19 @@ private struct RefreshEntry: Comparable, Sendable {
 
     static func < (left: RefreshEntry, right: RefreshEntry) -> Bool {
         guard left.time == right.time else { return left.time < right.time }
-        // The order wraps; no two of one time are half its range apart.
+        // The order wraps. Entries with the same time are never half of its range apart.
         return Int32(bitPattern: left.order &- right.order) < 0
     }
 }
 
-/// The beacons without a name that are present under conditions, by their last refresh: who goes first where a named one
+/// The present beacons without names, ordered by their last refresh. They leave in this order if a beacon with a name
 /// needs room (rule P4).
 struct PresentStrangers: Sendable {
-    // Made when a named beacon needs room, and kept up while that may happen again.
+    // Filled when a beacon with a name needs room, and updated while that may happen again.
     private var refreshes = RevisedHeap<RefreshEntry>()
     private var isKnown = false
 
-    /// Notes that a beacon came in, where it is known who is present.
+    /// Adds a beacon that has entered, if the heap is filled.
     mutating func insert(_ subject: SubjectIndex, _ subjects: SubjectTable) {
         guard isKnown, !subjects[subject].isNamed else { return }
         if refreshes.isCrowded(living: subjects.beaconCount) {
@@ -34,7 +34,7 @@ struct PresentStrangers: Sendable {
         }
     }
 
-    /// Takes out the one that was refreshed longest ago.
+    /// Removes and returns the beacon with the oldest refresh; `nil` if there is none.
     mutating func removeLeastRecent(_ subjects: SubjectTable) -> SubjectIndex? {
         if !isKnown {
             refreshes = RevisedHeap(subjects.indices(where: \.isPresentStranger).map { RefreshEntry($0, subjects) })
@@ -48,14 +48,14 @@ struct PresentStrangers: Sendable {
         return entry.subject
     }
 
-    /// Forgets who is present, since names changed, or somebody came in by another way than an entry.
+    /// Empties the heap, because names changed or a beacon was added without an entry.
     mutating func forgetOrder() {
         isKnown = false
         refreshes = RevisedHeap()
     }
 
-    /// Of all beacons that are held, in the order in which they go where fewer may be held than are: those without a name
-    /// first, each time the one that was refreshed longest ago.
+    /// Returns all beacons in the order in which they must be removed if the limit decreases: first those without
+    /// names, each group starting with the oldest refresh.
     static func leavingOrder(_ subjects: SubjectTable) -> [SubjectIndex] {
         subjects.indices { $0.exists && $0.isBeacon }.sorted {
             subjects[$0].isNamed == subjects[$1].isNamed

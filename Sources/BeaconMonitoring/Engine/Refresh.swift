@@ -1,12 +1,13 @@
 import BaseTypes
 import BluetoothLE
 
-/// The last refresh of a subject: a sighting without what its condition says already, in three words.
+/// The last refresh of a subject: a sighting in three words. The UUID is omitted, because the condition has it.
 struct Refresh: Sendable {
     var time: Int64 = 0
-    /// The address as a word, as a sighting has it.
+    /// The address as a word, as in a sighting.
     private var packedAddress: UInt64 = 0
-    // Major, minor, adapter, RSSI, measured power, from the low end: written in one piece, as it is for each sighting.
+    // Major, minor, adapter, RSSI and measured power, starting at the lowest bit: written as one word for each
+    // sighting.
     private var packed: UInt64
 
     init(major: UInt16, minor: UInt16) { packed = UInt64(major) | UInt64(minor) << 16 }
@@ -21,7 +22,7 @@ struct Refresh: Sendable {
             | UInt64(UInt8(bitPattern: sighting.measuredPower)) << 56
     }
 
-    /// A frame in words, which stand in it as they do here but for the adapter.
+    /// Creates a refresh from a frame, whose words have the same layout except for the adapter.
     @inline(__always)
     init(_ frame: BeaconFrame, by adapter: AdapterIndex, at time: Int64) {
         self.time = time
@@ -29,7 +30,7 @@ struct Refresh: Sendable {
         packed = frame.packed | UInt64(adapter.number) << 32
     }
 
-    /// Minor and major, which the memo knows a beacon by beside its UUID.
+    /// Minor and major, which together with the UUID are the key of the memo.
     var number: UInt32 { UInt32(truncatingIfNeeded: packed) }
     var adapter: AdapterIndex { AdapterIndex(UInt16(truncatingIfNeeded: packed >> 32)) }
     private var major: UInt16 { UInt16(truncatingIfNeeded: packed) }
@@ -37,7 +38,7 @@ struct Refresh: Sendable {
 
     func beacon(uuid: ProximityUUID) -> BeaconIdentity { BeaconIdentity(uuid: uuid, major: major, minor: minor) }
 
-    /// The sighting again; its UUID is its condition's.
+    /// Returns the sighting. `uuid` must be that of the condition.
     func sighting(uuid: ProximityUUID) -> Sighting {
         var sighting = Sighting(
             time: Instant(nanoseconds: time), adapter: adapter.id, beacon: beacon(uuid: uuid),
@@ -49,11 +50,11 @@ struct Refresh: Sendable {
 }
 
 extension BeaconFrame {
-    /// Minor and major, as the memo has them.
+    /// Minor and major, as in the memo.
     @inline(__always)
     var number: UInt32 { UInt32(truncatingIfNeeded: packed) }
 
-    /// The RSSI, where an absent one is below every threshold (rule E2).
+    /// The RSSI. An absent one is below every threshold (rule E2).
     @inline(__always)
     var strength: Int16 {
         let octet = UInt8(truncatingIfNeeded: packed >> 48)
@@ -62,7 +63,7 @@ extension BeaconFrame {
 }
 
 extension Sighting {
-    /// The RSSI, where an absent one is below every threshold (rule E2).
+    /// The RSSI. An absent one is below every threshold (rule E2).
     @inline(__always)
     var strength: Int16 { rssi.map { Int16($0.dBm) } ?? ConditionMatch.absentRSSI }
 }

@@ -1,18 +1,19 @@
 package import BaseTypes
 package import BluetoothLE
 
-/// An adapter that a source has (rules L4, L7).
+/// An adapter of a source (rules L4, L7).
 package struct ReplayAdapter: Sendable {
-    /// Its index in the source's table.
+    /// The index in the table of the source.
     package var index: Int
-    /// The capture's name for it, and the name in lines.
+    /// The name in the capture, and in lines.
     package var name: String
-    /// Its controller's address; absent if the source does not have it.
+    /// The address of the controller; `nil` if the source does not have it.
     package var address: DeviceAddress?
-    /// Whether it listens from this record on if it is the first of it; false if the record says that it does not listen.
+    /// Whether it scans from this record on, if this is its first record; false if the record says that it does not
+    /// scan.
     package var listens: Bool
 
-    /// Makes an adapter from a capture's table.
+    /// Creates an adapter from the table of a capture.
     package init(index: Int, name: String, address: DeviceAddress?, listens: Bool) {
         self.index = index
         self.name = name
@@ -21,34 +22,35 @@ package struct ReplayAdapter: Sendable {
     }
 }
 
-/// The controllers of a replay: their names, and the adapters of the engine that they are (rules L4, L7).
+/// The controllers of a replay: their names, and the adapters of the engine to which they belong (rules L4, L7).
 ///
-/// Bounds: as many entries as the sources have adapters, which their readers bound.
+/// Bounds: one entry for each adapter of the sources, whose number is limited by their readers.
 package struct ReplayControllers: Sendable {
     private var sources: [[Int: ReplayAdapter]] = []
     private var names: [String: AdapterID] = [:]
-    /// The adapters of which a source that has not ended has had a record. From there on only a report or a mark of the
-    /// capture makes one listen again.
+    /// The adapters with a record from a source that has not ended. After the first record, only a report or a mark in
+    /// the capture makes an adapter scan again.
     private var begun: Set<AdapterID> = []
     /// The gateways whose adapters have addresses.
     private var gatewaysWithAddresses: Set<String> = []
 
     package init(sources count: Int = 0) { sources = Array(repeating: [:], count: count) }
 
-    /// Whether an adapter of the same gateway was met with an address.
+    /// Returns whether an adapter of the same gateway had an address.
     package func knowsAddresses(besides name: String) -> Bool {
         gatewaysWithAddresses.contains(AdapterDirectory.gateway(of: name))
     }
 
-    /// Takes the first record of an adapter since it got its name or address, and stops the adapter that had the name.
+    /// Handles the first record of an adapter after it got its name or address, and stops the adapter that had the
+    /// name.
     ///
     /// - Parameters:
-    ///   - adapter: The adapter.
-    ///   - source: The source of the record.
-    ///   - time: The record's time.
-    ///   - engine: Receives the inputs.
-    ///   - actions: Receives the engine's actions.
-    /// - Returns: The engine's adapter.
+    ///   - adapter: the adapter.
+    ///   - source: the source of the record.
+    ///   - time: the time of the record.
+    ///   - engine: receives the inputs.
+    ///   - actions: receives the actions of the engine.
+    /// - Returns: the adapter of the engine.
     /// - Throws: ``MonitorError/adaptersTooMany(_:)``.
     package mutating func meet(
         _ adapter: ReplayAdapter, source: Int, at time: Instant, in engine: inout MonitorEngine,
@@ -69,17 +71,17 @@ package struct ReplayControllers: Sendable {
         return id
     }
 
-    /// Takes a mark of the capture that an adapter listens, or does not.
+    /// Handles a mark in the capture that an adapter scans, or that it does not.
     ///
     /// - Parameters:
-    ///   - isListening: Whether it listens.
-    ///   - since: When it had stopped, if that was noticed later.
-    ///   - index: Its index in the source's table.
-    ///   - id: The engine's adapter.
-    ///   - source: The source of the record.
-    ///   - time: The record's time.
-    ///   - engine: Receives the inputs.
-    ///   - actions: Receives the engine's actions.
+    ///   - isListening: whether it scans.
+    ///   - since: the time at which it had stopped, if that was noticed later.
+    ///   - index: its index in the table of the source.
+    ///   - id: the adapter of the engine.
+    ///   - source: the source of the record.
+    ///   - time: the time of the record.
+    ///   - engine: receives the inputs.
+    ///   - actions: receives the actions of the engine.
     package func mark(
         _ isListening: Bool, since: Instant?, _ index: Int, _ id: AdapterID, source: Int, at time: Instant,
         in engine: inout MonitorEngine, into actions: inout ActionBuffer
@@ -96,8 +98,8 @@ package struct ReplayControllers: Sendable {
         engine.listening(change, at: time, into: &actions)
     }
 
-    /// Takes the end of the last source with an adapter: its names are free, and it listens from its next record on, unless a
-    /// mark says that it does not.
+    /// Handles the end of the last source with an adapter. Its names become free. Unless it was off at that time, its
+    /// next record makes it scan again, if the record does not say that it does not scan (rule L4).
     package mutating func ended(_ id: AdapterID, in engine: inout MonitorEngine) {
         if !engine.isOff(id) { begun.remove(id) }
         for name in names.filter({ $0.value == id }).keys {

@@ -2,9 +2,9 @@ package import BluetoothLE
 
 /// A setting that names a UUID whose bytes are those of a received beacon's UUID in reverse order.
 package struct ReversedUUID: Sendable, Hashable {
-    /// The identifier of the condition that names it; absent if a command's option `--uuid` does.
+    /// The identifier of the condition that names it; `nil` if the option `--uuid` of a command names it.
     package let identifier: String?
-    /// The UUID that was received, in the order in which it is transmitted.
+    /// The received UUID, in the order in which it is transmitted.
     package let received: ProximityUUID
 
     /// Creates the finding.
@@ -13,7 +13,7 @@ package struct ReversedUUID: Sendable, Hashable {
         self.received = received
     }
 
-    /// The finding for operators.
+    /// A text about the finding, for operators.
     package var summary: String {
         let effect = identifier == nil ? "are left out" : "match no condition"
         let setting = identifier.map { "the uuid of condition \($0)" } ?? "--uuid"
@@ -21,7 +21,7 @@ package struct ReversedUUID: Sendable, Hashable {
             + "as btmon prints them"
     }
 
-    /// The remedy for operators.
+    /// A text about the remedy, for operators.
     package var remedy: String {
         let setting = identifier.map { "set the uuid of \($0) to" } ?? "give --uuid"
         return "if these beacons are meant, \(setting) \(received)"
@@ -30,16 +30,16 @@ package struct ReversedUUID: Sendable, Hashable {
 
 /// The settings that ``ReversedUUID`` describes: the first 16 that were found.
 package struct ReversedUUIDs: Sendable {
-    /// The most that are kept.
+    /// The maximum number of findings.
     package static let countMax = 16
 
-    /// The findings, in the order in which they were made.
+    /// The findings, in the order in which they were added.
     package private(set) var found: [ReversedUUID] = []
 
     /// Creates an empty list.
     package init() {}
 
-    /// Adds a finding that is new, if there is room.
+    /// Adds a finding, if it is new and there is room.
     package mutating func insert(_ reversed: ReversedUUID) {
         guard found.count < Self.countMax, !found.contains(reversed) else { return }
         found.append(reversed)

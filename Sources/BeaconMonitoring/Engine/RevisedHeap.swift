@@ -1,15 +1,15 @@
 import HeapModule
 
-/// A heap whose entries may be out of date: what an entry stands for only ever moves back, and is asked for again when the
-/// entry surfaces.
+/// A heap whose entries can be outdated. The value behind an entry can only move back, and it is read again when the
+/// entry reaches the front.
 ///
-/// So what moves with every report costs the heap nothing until it would have been its turn.
+/// Therefore a value that changes with every report costs nothing until its entry reaches the front.
 struct RevisedHeap<Entry: Comparable & Sendable>: Sendable {
     private var heap = Heap<Entry>()
 
     var count: Int { heap.count }
 
-    /// The entries, in no order; stale ones among them.
+    /// All entries, including outdated ones, in no particular order.
     var entries: [Entry] { heap.unordered }
 
     init() {}
@@ -18,19 +18,19 @@ struct RevisedHeap<Entry: Comparable & Sendable>: Sendable {
 
     mutating func insert(_ entry: Entry) { heap.insert(entry) }
 
-    /// Drops what `isAlive` denies where there are more entries than `living` and some can account for.
+    /// Removes the entries for which `isAlive` returns false, if there are too many for `living` values.
     mutating func sweep(living: Int, keeping isAlive: (Entry) -> Bool) {
         if isCrowded(living: living) { heap = Heap(heap.unordered.filter(isAlive)) }
     }
 
-    /// Whether more entries are here than one that is up to date and one that is stale for each of those that live, and
-    /// some.
+    /// Returns whether there are more than 2 × `living` + 64 entries.
     func isCrowded(living: Int) -> Bool { heap.count > 2 * living + 64 }
 
-    /// The least entry, after those before it that ended are dropped and those that moved are put back.
+    /// Returns the least entry. Before that, it removes entries whose value has ended and updates those whose value has
+    /// moved.
     ///
-    /// - Parameter present: what an entry has become; `nil` where what it stood for has ended.
-    /// - Returns: the entry as it is now; `nil` where none is left.
+    /// - Parameter present: returns the current entry of a value; `nil` if the value has ended.
+    /// - Returns: the current entry; `nil` if none is left.
     @inline(__always)
     mutating func least(_ present: (Entry) -> Entry?) -> Entry? {
         while let entry = heap.min {
@@ -44,7 +44,7 @@ struct RevisedHeap<Entry: Comparable & Sendable>: Sendable {
         return nil
     }
 
-    /// Takes out the entry that ``least(_:)`` gave, where it gave one.
+    /// Removes the entry that ``least(_:)`` returned. Call it only if that returned an entry.
     @discardableResult
     mutating func removeLeast() -> Entry { heap.removeMin() }
 }

@@ -1,61 +1,63 @@
 import BluetoothLE
 
-/// That an adapter refreshed a subject and has not yet been listening for the exit timeout since.
+/// A hold: an adapter refreshed a subject, and has not scanned for the exit timeout since then.
 struct Hold: Sendable {
     let adapter: AdapterIndex
-    /// What the adapter's listening clock showed at the last refresh.
+    /// The reading of the adapter's scanning clock at the last refresh.
     var start: Int64
-    /// The expiry under which the hold stands in its adapter's queue; what stands there under another is stale.
+    /// The expiry in the adapter's queue. Entries of the queue with another expiry are outdated.
     var queued: Int64
 }
 
-/// Something that has a state: a condition, or one beacon under it.
+/// A condition, or one beacon under a condition, with its state.
 ///
-/// What each refresh changes, and no more, so that many stay in the cache; the rest is a ``SubjectDetails``.
+/// It has only the values that each refresh changes, so that many subjects fit in the cache. The rest is
+/// ``SubjectDetails``.
 struct Subject: Sendable {
-    // What a refresh by the only adapter that holds it touches, side by side.
+    // First, the values that a refresh by the only holder reads or changes, next to each other.
 
-    /// The adapter whose refreshes change nothing but the refresh: it alone holds the subject, which is satisfied. All
-    /// together where that is not known to be so: it is forgotten by each change of what it follows from, and noted again
-    /// by ``noteLoneAdapter()``.
+    /// The adapter whose refreshes change only the values of a refresh, because it is the only holder and the subject
+    /// is `satisfied`. ``AdapterIndex/together`` if that is not known: any change of these facts resets it, and
+    /// ``noteLoneAdapter()`` sets it again.
     private var loneAdapter = AdapterIndex.together
-    /// What a sighting needs to refresh a condition's own subject (rule X1), as ``ConditionMatch`` has it.
+    /// The weakest RSSI that refreshes the subject of a condition (rule X1), as in ``ConditionMatch``.
     var exitRSSI = ConditionMatch.anyRSSI
     private var strengthMinimum = Int8.max
     private var strengthMaximum = Int8.min
     private var holdAdapter = AdapterIndex.together
     private var holdStart: Int64 = 0
-    /// The last refresh; before there was one, only a beacon's own major and minor.
+    /// The last refresh. Before the first refresh, only the major and minor of a beacon.
     private(set) var last: Refresh
-    /// The visit's refreshes.
+    /// The number of refreshes in the visit.
     private(set) var refreshes = 0
     private var strengthSum: Int64 = 0
 
-    // And the rest.
+    // From here on, the other values.
 
-    /// The refreshes without an RSSI.
+    /// The number of refreshes without an RSSI.
     private var refreshesWithoutStrength = 0
     private(set) var state: BeaconMonitor.Event.State { didSet { loneAdapter = .together } }
     /// Whether it is one beacon under its condition.
     let isBeacon: Bool
-    /// Rule L2 made it `unknown`, and it was `satisfied` before (rule L3).
+    /// Whether rule L2 changed it from `satisfied` to `unknown` (rule L3).
     private(set) var wasSatisfied = false
     /// Whether a visit is open (rule P3).
     private(set) var isVisited = false
-    /// Whether there was a refresh, ever: ``last`` is one then.
+    /// Whether there has been a refresh, so that ``last`` is one.
     private(set) var isRefreshed = false
-    /// Whether it has had an event, which its details keep.
+    /// Whether it has had an event, which is in its details.
     private(set) var hasPrevious = false
-    /// Whether there is a hold.
+    /// Whether at least one adapter holds it.
     private(set) var isHeld = false { didSet { loneAdapter = .together } }
-    /// Whether it is a beacon that has a name (rule P4).
+    /// Whether it is a beacon with a name (rule P4).
     var isNamed = false
-    /// Which of the beacons' refreshes its last one was: tells those of one time apart (rule P4). It wraps.
+    /// The position of its last refresh among the refreshes of all beacons, for refreshes of the same time (rule P4).
+    /// It wraps.
     var order: UInt32 = 0
-    /// Its condition; absent where there is no subject at the index.
+    /// Its condition; absent at a free index.
     let condition: ConditionIndex
     private var holdQueued: Int64 = 0
-    /// The other holds, the one refreshed longest ago first.
+    /// The other holds, the one with the oldest refresh first.
     private var others: [Hold] = [] { didSet { loneAdapter = .together } }
 
     init(condition: ConditionIndex, state: BeaconMonitor.Event.State, beacon: BeaconIdentity?) {
@@ -65,61 +67,62 @@ struct Subject: Sendable {
         last = Refresh(major: beacon?.major ?? 0, minor: beacon?.minor ?? 0)
     }
 
-    /// What stands at an index that is free.
+    /// The value at a free index.
     static let none = Subject(condition: .absent, state: .unmonitored, beacon: nil)
 
-    /// Whether it is one, and not what stands at an index that is free.
+    /// Whether it is a subject and not a free index.
     var exists: Bool { condition != .absent }
 
     // MARK: State
 
-    /// A beacon under a condition that is neither present nor `unknown`: on its way in (rule P1).
+    /// Whether it is a beacon that has not entered yet (rule P1): neither present nor `unknown`.
     var isOnTheWayIn: Bool { isBeacon && state == .unsatisfied }
 
-    /// A beacon under a condition that is present or `unknown`, and has no name: it may have to go for one that has (rule P4).
+    /// Whether it is a beacon without a name that is present or `unknown`. It may be removed for a beacon with a name
+    /// (rule P4).
     var isPresentStranger: Bool { isBeacon && !isNamed && state != .unsatisfied && exists }
 
-    /// A beacon that is on its way in and has no name: it gives way first (rule P2).
+    /// Whether it is a beacon without a name that has not entered yet. Such beacons are removed first (rule P2).
     var isStrangerOnTheWayIn: Bool { isOnTheWayIn && !isNamed && exists }
 
-    /// Whether it leaves when its last hold runs out (rule X2).
+    /// Whether it leaves when its last hold expires (rule X2).
     var canLeave: Bool { state == .satisfied || state == .unknown }
 
-    /// Gives it another state, by an event.
+    /// Changes its state because of an event.
     mutating func become(_ new: BeaconMonitor.Event.State) {
         state = new
         wasSatisfied = false
         hasPrevious = true
     }
 
-    /// Notes that an outage made it `unknown` (rule L3).
+    /// Records that an outage changed it to `unknown` (rule L3).
     mutating func noteOutage(wasSatisfied: Bool) { self.wasSatisfied = wasSatisfied }
 
-    /// Notes that it had an event before a restart.
+    /// Records that it had an event before a restart.
     mutating func restorePrevious() { hasPrevious = true }
 
-    /// Takes over its last refresh from before a restart.
+    /// Restores its last refresh from before a restart.
     mutating func restore(_ refresh: Refresh) {
         last = refresh
         isRefreshed = true
     }
 
-    /// Takes over a circle's last fix from before a restart.
+    /// Restores the last fix of a circle from before a restart.
     mutating func restoreLastSeen(_ time: Int64) {
         last.time = time
         isRefreshed = true
     }
 
-    // MARK: Holds, from the one that was refreshed longest ago to the latest
+    // MARK: Holds, from the oldest refresh to the latest
 
-    /// How many adapters hold it.
+    /// The number of adapters that hold it.
     var holdCount: Int { isHeld ? others.count + 1 : 0 }
 
     func hold(at position: Int) -> Hold {
         position < others.count ? others[position] : Hold(adapter: holdAdapter, start: holdStart, queued: holdQueued)
     }
 
-    /// The position of an adapter's hold; `nil` where it does not hold the subject.
+    /// Returns the position of an adapter's hold; `nil` if it does not hold the subject.
     @inline(__always)
     func hold(by adapter: AdapterIndex) -> Int? {
         guard isHeld else { return nil }
@@ -133,7 +136,7 @@ struct Subject: Sendable {
         isHeld = true
     }
 
-    /// Adds a hold by an adapter that has none, as the latest.
+    /// Adds the hold of an adapter that has none. It becomes the latest.
     mutating func add(_ hold: Hold) {
         if isHeld { others.append(self.hold(at: others.count)) }
         setLatest(hold)
@@ -149,7 +152,7 @@ struct Subject: Sendable {
         }
     }
 
-    /// Lets a hold begin anew, where it is.
+    /// Restarts a hold without changing its position.
     mutating func restartHold(at position: Int, clock: Int64) {
         if position < others.count {
             others[position].start = clock
@@ -159,12 +162,12 @@ struct Subject: Sendable {
         }
     }
 
-    /// Notes under which expiry a hold stands in its adapter's queue.
+    /// Records the expiry of a hold in its adapter's queue.
     mutating func noteQueued(at position: Int, _ expiry: Int64) {
         if position < others.count { others[position].queued = expiry } else { holdQueued = expiry }
     }
 
-    /// Lets a hold begin anew, as the latest; those behind it move up.
+    /// Restarts a hold and makes it the latest.
     mutating func refreshHold(at position: Int, clock: Int64) {
         guard position < others.count else { return restartHold(at: position, clock: clock) }
         var mine = others.remove(at: position)
@@ -172,7 +175,7 @@ struct Subject: Sendable {
         add(mine)
     }
 
-    /// Lets the only hold begin anew, where it is this adapter's.
+    /// Restarts the only hold, if it is the hold of this adapter.
     /// - Returns: whether it is.
     @inline(__always)
     mutating func refreshOnlyHold(by adapter: AdapterIndex, clock: Int64) -> Bool {
@@ -182,7 +185,7 @@ struct Subject: Sendable {
         return true
     }
 
-    /// Notes which adapter's refreshes change nothing but the refresh.
+    /// Sets the adapter whose refreshes change only the values of a refresh.
     mutating func noteLoneAdapter() {
         let isLone = state == .satisfied && isHeld && isRefreshed && others.isEmpty
         loneAdapter = isLone ? holdAdapter : .together
@@ -190,7 +193,7 @@ struct Subject: Sendable {
 
     // MARK: Refreshes
 
-    /// Counts a refresh, and in the visit; `strength` is its RSSI, or ``ConditionMatch/absentRSSI``.
+    /// Counts a refresh, also for the visit. `strength` is its RSSI, or ``ConditionMatch/absentRSSI``.
     @inline(__always)
     mutating func refresh(by refresh: Refresh, _ strength: Int16) {
         isRefreshed = true
@@ -211,9 +214,10 @@ struct Subject: Sendable {
         strengthSum &+= Int64(strength)
     }
 
-    /// Refreshes the subject where its state and its only hold stay: it is satisfied, and held by `adapter` alone.
+    /// Refreshes the subject if that changes neither its state nor its holds: it is `satisfied`, and `adapter` is its
+    /// only holder.
     ///
-    /// - Returns: whether that was all that the sighting does to it.
+    /// - Returns: whether the sighting has been handled completely.
     @inline(__always)
     mutating func refreshAlone(
         by refresh: Refresh, _ strength: Int16, _ adapter: AdapterIndex, _ clock: Int64
@@ -227,14 +231,14 @@ struct Subject: Sendable {
 
     // MARK: Visits (rule P3)
 
-    /// RSSI over the visit's refreshes that have one.
+    /// The RSSI values of the visit's refreshes; `nil` if none has an RSSI.
     var strength: Visit.Strength? {
         let count = refreshes - refreshesWithoutStrength
         guard count > 0 else { return nil }
         return Visit.Strength(minimum: strengthMinimum, sum: strengthSum, count: count, maximum: strengthMaximum)
     }
 
-    /// Begins to count a visit.
+    /// Starts to count a visit.
     mutating func openVisit() {
         isVisited = true
         refreshes = 0
@@ -244,7 +248,7 @@ struct Subject: Sendable {
         strengthMaximum = .min
     }
 
-    /// Goes on to count a visit that was open before a restart.
+    /// Continues to count a visit that was open before a restart.
     mutating func resumeVisit(refreshes count: Int, _ strength: Visit.Strength?) {
         openVisit()
         refreshes = max(count, 0)
@@ -259,15 +263,15 @@ struct Subject: Sendable {
     mutating func closeVisit() { isVisited = false }
 }
 
-/// What only an event, a visit or an entry needs of a subject.
+/// The values of a subject that are needed only for events, visits and entries.
 struct SubjectDetails: Sendable {
-    /// What stands for the arrival of an entry that was assumed.
+    /// The value of ``arrival`` if the entry was assumed.
     static let assumed: Int64 = -1
 
-    /// The open visit's entering event; ``assumed`` where there was none.
+    /// The time of the entering event of the open visit; ``assumed`` if there was none.
     var arrival = Self.assumed
-    /// The last event, where there was one.
+    /// The last event; meaningful if `hasPrevious`.
     var previous = BeaconMonitor.Event.Previous(state: .unknown, date: WallDate(microseconds: 0))
-    /// What has been seen of it on its way in.
+    /// The qualifying sightings before the entry.
     var progress = EntryProgress()
 }

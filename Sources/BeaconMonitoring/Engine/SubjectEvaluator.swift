@@ -1,16 +1,16 @@
 import BaseTypes
 import BluetoothLE
 
-/// Evaluates sightings, fixes and time: which state each subject gets, which visits open and end, and which beacons under
-/// conditions become subjects (rules E, X, L, P, G).
+/// Evaluates sightings, fixes and time: which state each subject gets, which visits open and end, and which beacons
+/// under conditions become subjects (rules E, X, L, P, G).
 ///
-/// ``HeldSubjects`` has the subjects. ``MonitorEngine`` adds and removes conditions. Times are nanoseconds.
+/// ``HeldSubjects`` stores the subjects. ``MonitorEngine`` adds and removes conditions. Times are nanoseconds.
 struct SubjectEvaluator: Sendable {
     let settings: EngineSettings
     var clockOffset: ClockOffset
     var ambientDiagnostics: Diagnostics = []
     var held: HeldSubjects
-    /// The beacons that have a name (rule P4).
+    /// The beacons with names (rule P4).
     private(set) var names: Set<BeaconIdentity> = []
     private(set) var untrackedBeacons = 0
     private(set) var displacedBeacons = 0
@@ -19,7 +19,7 @@ struct SubjectEvaluator: Sendable {
     private var strangers = PresentStrangers()
     private var tokens: NewBeaconTokens
     private var episodes = TrackingEpisodes()
-    // Kept between inputs to avoid allocations; empty in between.
+    // Reused for all inputs to avoid allocations; empty between inputs.
     private var dueScratch: [SubjectIndex] = []
     private var foundScratch: [ConditionIndex] = []
 
@@ -38,7 +38,7 @@ struct SubjectEvaluator: Sendable {
 
     var now: Instant { Instant(nanoseconds: present) }
 
-    /// How many beacons without a name could enter now; `nil` if there is no limit (rule P5).
+    /// The number of beacons without names that could enter now; `nil` if there is no limit (rule P5).
     var newBeaconsLeft: Int? { tokens.left(at: present) }
 
     /// The ambient diagnostics, and `trackingLimitExceeded` while beacons exceed a limit (rules P2, P4, P5).
@@ -48,8 +48,8 @@ struct SubjectEvaluator: Sendable {
 
     // MARK: Time (rules T2–T4)
 
-    /// Counts an input that is late, which is handled as one of the present (rule T2). Handles everything that is due at or
-    /// before the input (rule T3).
+    /// Handles everything that is due at or before an input (rule T3). An input with a time before the present is
+    /// handled as an input of the present, and counted (rule T2).
     @inline(__always)
     mutating func enter(_ time: Instant, into actions: inout ActionBuffer) {
         let time = held.timeline.admit(time.nanoseconds)
@@ -97,8 +97,8 @@ struct SubjectEvaluator: Sendable {
         }
     }
 
-    /// Gives a subject the state that follows from its holds and from whether its adapters listen (rules L2, X2). Removes a
-    /// beacon that has not entered (rule P1).
+    /// Sets the state of a subject that follows from its holds and from whether its adapters scan (rules L2, X2).
+    /// Removes a beacon that has not entered (rule P1).
     mutating func resolve(_ subject: SubjectIndex, into actions: inout ActionBuffer) {
         guard held[subject].exists else { return }
         guard !held[subject].isOnTheWayIn else { return forgetBeacon(subject) }
@@ -122,12 +122,12 @@ struct SubjectEvaluator: Sendable {
         }
     }
 
-    /// Gives every condition its rank in the order of identifiers.
+    /// Computes the rank of every condition in the order of identifiers.
     private mutating func makeRanks() { if held.conditions.makeRanks() { wayIn.forgetOrder() } }
 
     // MARK: Adapters (rules L1–L7)
 
-    /// Handles a report of an adapter, of any kind: the adapter listens (rules L4, L5).
+    /// Handles a report of any kind. It shows that the adapter scans (rules L4, L5).
     @inline(__always)
     mutating func hear(_ adapter: AdapterIndex, into actions: inout ActionBuffer) {
         if held.adapters.clock(of: adapter).isListening {
@@ -173,9 +173,11 @@ struct SubjectEvaluator: Sendable {
         resolve(&released, into: &actions)
     }
 
-    /// Handles the adapters that become deaf (rule L5) or are forgotten (rule L3) now, in the order of their names.
+    /// Handles the adapters that count as not scanning (rule L5) or are forgotten (rule L3) now, in the order of their
+    /// names.
     ///
-    /// The subjects of a forgotten adapter are added to `due`, because all their other adapters can have stopped long ago.
+    /// The subjects of a forgotten adapter are added to `due`, because all their other adapters can have stopped long
+    /// ago.
     private mutating func handleDueAdapters(_ due: inout [SubjectIndex], into actions: inout ActionBuffer) {
         var concerned: [AdapterIndex] = []
         for adapter in held.adapters.indices.dropFirst() {
@@ -242,9 +244,9 @@ struct SubjectEvaluator: Sendable {
         }
     }
 
-    /// The place of a beacon's entry in the memo, which is made if there is none.
+    /// Returns the place of a beacon's entry in the memo, and makes the entry if there is none.
     ///
-    /// - Returns: −1 if the memo cannot have an entry: ``foundScratch`` has the conditions then.
+    /// - Returns: the place; −1 if the memo cannot have an entry: ``foundScratch`` has the conditions then.
     @inline(__always)
     private mutating func find(_ uuid: ProximityUUID, _ last: Refresh) -> Int {
         let hash = held.conditions.lookup.hash(uuid)
@@ -256,7 +258,7 @@ struct SubjectEvaluator: Sendable {
 
     /// Finds the conditions on a beacon, and makes its entry in the memo.
     ///
-    /// - Returns: Whether there is an entry; if not, ``foundScratch`` has the conditions.
+    /// - Returns: whether there is an entry; if not, ``foundScratch`` has the conditions.
     @inline(never)
     private mutating func lookUp(_ beacon: BeaconIdentity, hash: UInt64) -> Bool {
         held.conditions.lookup.find(beacon, hash: hash, into: &foundScratch)
@@ -368,7 +370,7 @@ struct SubjectEvaluator: Sendable {
         }
     }
 
-    /// Makes a circle `unknown` if its source stopped `outage_timeout` ago (rules L2, G3). A circle has no holds.
+    /// Changes a circle to `unknown` if its source stopped `outage_timeout` ago (rules L2, G3). A circle has no holds.
     private mutating func resolveCircle(_ subject: SubjectIndex, into actions: inout ActionBuffer) {
         let outage = held.monitor(of: held[subject].condition).outageTimeout
         guard let source = held.adapters.locationSource, held.adapters.isOut(source, for: outage, at: present) else {
@@ -401,8 +403,8 @@ struct SubjectEvaluator: Sendable {
         }
     }
 
-    /// Whether a subject with sufficient sightings can enter. A beacon without a name needs a token; if none is left, it
-    /// must wait for one (rule P5).
+    /// Returns whether a subject with sufficient sightings can enter. A beacon without a name needs a token; if none is
+    /// left, it must wait for one (rule P5).
     @inline(__always)
     private mutating func mayEnter(_ subject: SubjectIndex, into actions: inout ActionBuffer) -> Bool {
         guard held[subject].isBeacon, !held[subject].isNamed, !tokens.spend(at: present) else { return true }
@@ -418,8 +420,9 @@ struct SubjectEvaluator: Sendable {
         actions.append(.trackingLimitExceeded(identifier: held.conditions[condition].identifier.text, .new))
     }
 
-    /// Whether one more beacon can be a subject. If all places are taken, a beacon without a name that has not entered is
-    /// removed (rule P2). For a beacon with a name, even one without a name that is present is removed (rule P4).
+    /// Returns whether one more beacon can be a subject. If all places are taken, a beacon without a name that has not
+    /// entered is removed (rule P2). For a beacon with a name, even one without a name that is present is removed (rule
+    /// P4).
     private mutating func makeRoom(
         for condition: ConditionIndex, isNamed: Bool, into actions: inout ActionBuffer
     ) -> Bool {
@@ -474,7 +477,8 @@ struct SubjectEvaluator: Sendable {
         held.remove(subject)
     }
 
-    /// Discards the progress of all entries under a condition (rule C2): its own, and its beacons that have not entered.
+    /// Discards the progress of all entries under a condition (rule C2): its own, and its beacons that have not
+    /// entered.
     mutating func restartEntering(_ condition: ConditionIndex) {
         held.restartProgress(held.conditions.match(condition).subject)
         for subject in held.beacons(of: condition) where held[subject].isOnTheWayIn { forgetBeacon(subject) }
@@ -520,8 +524,7 @@ struct SubjectEvaluator: Sendable {
 
     // MARK: Conditions (rules C1–C3)
 
-    /// Adds the subject of a new or replaced condition, in the state that it is assumed to have, or `unmonitored` (rules C1,
-    /// C4, C5).
+    /// Adds the subject of a new or replaced condition, in its assumed state, or `unmonitored` (rules C1, C4, C5).
     mutating func begin(
         _ condition: ConditionIndex, assuming assumed: BeaconMonitor.Event.State, into actions: inout ActionBuffer
     ) {
@@ -533,13 +536,14 @@ struct SubjectEvaluator: Sendable {
         resolve(subject, into: &actions)
     }
 
-    /// Makes the subject of a condition `unknown` that now has a place among the monitored ones (rule C4).
+    /// Changes the subject of a condition to `unknown`, because the limit no longer prevents monitoring (rule C4).
     mutating func becomeMonitored(_ subject: SubjectIndex, into actions: inout ActionBuffer) {
         become(.unknown, subject, into: &actions)
         held.holdByAll(subject)
     }
 
-    /// Makes the subject of a condition `unmonitored`, and ends all that is open under the condition (rule C4).
+    /// Changes the subject of a condition to `unmonitored`, and ends everything that is open under the condition (rule
+    /// C4).
     mutating func becomeUnmonitored(_ condition: ConditionIndex, into actions: inout ActionBuffer) {
         endVisits(of: condition, reason: .removed, into: &actions)
         for beacon in held.beacons(of: condition) { forgetBeacon(beacon) }
@@ -558,7 +562,7 @@ struct SubjectEvaluator: Sendable {
 
     // MARK: Actions
 
-    /// Gives a subject another state, which is an event (rule X3). Ends its visit if it left (rule P3).
+    /// Changes the state of a subject, which is an event (rule X3). Ends its visit if it left (rule P3).
     private mutating func become(
         _ state: BeaconMonitor.Event.State, _ subject: SubjectIndex, isOutage: Bool = false,
         into actions: inout ActionBuffer
@@ -667,7 +671,7 @@ struct SubjectEvaluator: Sendable {
                     since: Instant(nanoseconds: since), reason: reason, time: now, clockOffset: clockOffset)))
     }
 
-    /// Appends the new names of adapters. The actions that follow use them; the actions before do not.
+    /// Appends actions with the new names of adapters. The actions that follow use them; the actions before do not.
     private mutating func reportNames(into actions: inout ActionBuffer) {
         guard held.adapters.hasNewNames else { return }
         for (adapter, name) in held.adapters.takeNewNames() { actions.append(.adapterNamed(adapter.id, name: name)) }

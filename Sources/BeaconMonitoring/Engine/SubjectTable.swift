@@ -1,8 +1,9 @@
 import BluetoothLE
 
-/// The subjects: those of conditions, and those of the beacons under them.
+/// The subjects of conditions, and of the beacons under them.
 ///
-/// What each refresh changes stands apart from the rest (``Subject``, ``SubjectDetails``), so that many stay in the cache.
+/// The values that each refresh changes are separate from the others (``Subject``, ``SubjectDetails``), so that many
+/// fit in the cache.
 struct SubjectTable: Sendable {
     private var subjects: ContiguousArray<Subject> = []
     private var details: ContiguousArray<SubjectDetails> = []
@@ -12,7 +13,7 @@ struct SubjectTable: Sendable {
     /// The number of refreshes of beacons under conditions. It wraps.
     private var refreshCount: UInt32 = 0
 
-    // MARK: One of them
+    // MARK: Access
 
     @inline(__always)
     subscript(subject: SubjectIndex) -> Subject {
@@ -20,34 +21,34 @@ struct SubjectTable: Sendable {
         _modify { yield &subjects[subject.offset] }
     }
 
-    /// What only an event, a visit or an entry needs.
+    /// The values that are needed only for events, visits and entries.
     subscript(detailsOf subject: SubjectIndex) -> SubjectDetails {
         get { details[subject.offset] }
         _modify { yield &details[subject.offset] }
     }
 
-    /// Lets many subjects be refreshed at once.
+    /// Gives access to all subjects, to refresh many at once.
     @inline(__always)
     mutating func withSubjects<Result>(_ body: (inout MutableSpan<Subject>) -> Result) -> Result {
         var subjects = subjects.mutableSpan
         return body(&subjects)
     }
 
-    /// The subjects that `isIncluded` picks, in the order of their indices.
+    /// Returns the subjects for which `isIncluded` returns true, in the order of their indices.
     func indices(where isIncluded: (Subject) -> Bool) -> [SubjectIndex] {
         var indices: [SubjectIndex] = []
         for index in subjects.indices where isIncluded(subjects[index]) { indices.append(SubjectIndex(index)) }
         return indices
     }
 
-    /// Whether a queue's entry is that of a hold as it is now.
+    /// Returns whether the entry of a queue is up to date with its hold.
     func isHeld(_ entry: HoldEntry, by adapter: AdapterIndex) -> Bool {
         let subject = entry.subject.offset
         guard subjects[subject].exists, let index = subjects[subject].hold(by: adapter) else { return false }
         return subjects[subject].hold(at: index).queued == entry.expiry
     }
 
-    // MARK: Beginning and end
+    // MARK: Adding and removing
 
     /// Adds the subject of a condition.
     mutating func add(_ subject: Subject) -> SubjectIndex {
@@ -61,21 +62,21 @@ struct SubjectTable: Sendable {
         return index
     }
 
-    /// Adds the subject of a beacon under a condition, where it has none.
+    /// Adds the subject of a beacon under a condition. It must not have one.
     mutating func add(_ subject: Subject, for beacon: BeaconIdentity) -> SubjectIndex {
         let index = add(subject)
         beacons.set(beacon.uuid, extra: Self.extra(subject.condition, beacon), to: index.number)
         return index
     }
 
-    /// Takes a condition's subject out, which nothing holds any more.
+    /// Removes the subject of a condition. No adapter must hold it.
     mutating func remove(_ subject: SubjectIndex) {
         subjects[subject.offset] = .none
         details[subject.offset] = SubjectDetails()
         free.append(subject)
     }
 
-    /// Takes a beacon's subject out, which nothing holds any more.
+    /// Removes the subject of a beacon. No adapter must hold it.
     mutating func remove(_ subject: SubjectIndex, of beacon: BeaconIdentity) {
         beacons.remove(beacon.uuid, extra: Self.extra(subjects[subject.offset].condition, beacon))
         remove(subject)
@@ -83,21 +84,21 @@ struct SubjectTable: Sendable {
 
     // MARK: Beacons
 
-    /// How many beacons under conditions there are (rule P2).
+    /// The number of beacons under conditions (rule P2).
     var beaconCount: Int { beacons.count }
 
-    /// The subject of a beacon under a condition.
+    /// Returns the subject of a beacon under a condition; `nil` if there is none.
     func find(_ beacon: BeaconIdentity, under condition: ConditionIndex) -> SubjectIndex? {
         let found = beacons.find(beacon.uuid, extra: Self.extra(condition, beacon))
         return found < 0 ? nil : SubjectIndex(found)
     }
 
-    /// The beacon that a beacon's own subject is about.
+    /// Returns the beacon of a subject that is a beacon under a condition.
     func beacon(of subject: SubjectIndex, _ conditions: ConditionTable) -> BeaconIdentity {
         self[subject].last.beacon(uuid: conditions[self[subject].condition].uuid)
     }
 
-    /// Numbers the last refresh of a beacon: the number orders refreshes of the same time (rule P4).
+    /// Numbers the last refresh of a beacon. The number orders refreshes of the same time (rule P4).
     @inline(__always)
     mutating func noteOrder(of subject: SubjectIndex) {
         refreshCount &+= 1

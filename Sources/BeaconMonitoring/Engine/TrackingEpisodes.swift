@@ -1,4 +1,4 @@
-/// A set of conditions, each a mark at its place.
+/// A set of conditions, stored as one flag per index.
 struct ConditionSet: Sendable {
     private var marks: ContiguousArray<Bool> = []
     private var count = 0
@@ -10,6 +10,7 @@ struct ConditionSet: Sendable {
         condition.offset < marks.count && marks[condition.offset]
     }
 
+    /// Adds a condition.
     /// - Returns: whether it was not in the set before.
     @inline(__always)
     mutating func insert(_ condition: ConditionIndex) -> Bool {
@@ -32,53 +33,54 @@ struct ConditionSet: Sendable {
     }
 }
 
-/// The episodes in which beacons under a condition ran into a limit: said once for each condition and episode (rules P2, P5).
+/// The episodes in which beacons under a condition reach a limit. Each is reported once for its condition (rules P2,
+/// P5).
 struct TrackingEpisodes: Sendable {
-    /// How long after the last refusal an episode ends, in nanoseconds.
+    /// The time after the last refusal at which an episode ends, in nanoseconds.
     private static let quietAfterRefusal: Int64 = 60_000_000_000
 
-    /// The conditions with beacons that did not fit.
+    /// The conditions whose beacons exceed the limit of beacons.
     private var overflowing = ConditionSet()
-    /// The conditions with beacons that were refused.
+    /// The conditions whose beacons were refused.
     private var refusing = ConditionSet()
     private var lastRefusal: Int64 = 0
 
-    /// Whether beacons under a condition run into a limit.
+    /// Returns whether beacons under the condition reach a limit.
     func concern(_ condition: ConditionIndex) -> Bool {
         overflowing.contains(condition) || refusing.contains(condition)
     }
 
-    /// Whether beacons under any condition do.
+    /// Returns whether beacons under any condition reach a limit.
     func areUnderWay(at time: Int64) -> Bool { !overflowing.isEmpty || isRefusing(at: time) }
 
-    /// Whether beacons under any condition did not fit.
+    /// Whether beacons under any condition exceed the limit of beacons.
     var isOverflowing: Bool { !overflowing.isEmpty }
 
     private func isRefusing(at time: Int64) -> Bool {
         !refusing.isEmpty && time - lastRefusal < Self.quietAfterRefusal
     }
 
-    /// A beacon under a condition did not fit.
+    /// Records that a beacon under a condition exceeds the limit of beacons.
     /// - Returns: whether it is the first of its condition and episode.
     @inline(__always)
     mutating func overflow(_ condition: ConditionIndex) -> Bool { overflowing.insert(condition) }
 
-    /// A beacon under a condition was refused.
+    /// Records that a beacon under a condition was refused.
     /// - Returns: whether it is the first of its condition and episode.
     mutating func refuse(_ condition: ConditionIndex, at time: Int64) -> Bool {
         lastRefusal = time
         return refusing.insert(condition)
     }
 
-    /// Ends the episode in which beacons did not fit.
+    /// Ends the episode of the limit of beacons.
     mutating func endOverflow() { overflowing.removeAll() }
 
-    /// Ends the episode in which beacons were refused, where an event comes long enough after the last.
+    /// Ends the episode of refusals, if the last refusal is long enough ago. It must be called for each event.
     mutating func endRefusing(at time: Int64) {
         if !refusing.isEmpty, !isRefusing(at: time) { refusing.removeAll() }
     }
 
-    /// Forgets a condition that ends.
+    /// Removes a condition that ends.
     mutating func forget(_ condition: ConditionIndex) {
         overflowing.remove(condition)
         refusing.remove(condition)

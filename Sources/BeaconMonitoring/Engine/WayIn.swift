@@ -1,6 +1,6 @@
 import BluetoothLE
 
-/// When a beacon on its way in is forgotten (rule P1), as it was when the entry was made.
+/// The time at which a beacon that has not entered is forgotten, when the entry was made (rule P1).
 private struct ForgettingEntry: Comparable, Sendable {
     let time: Int64
     let subject: SubjectIndex
@@ -8,7 +8,8 @@ private struct ForgettingEntry: Comparable, Sendable {
     static func < (left: ForgettingEntry, right: ForgettingEntry) -> Bool { left.time < right.time }
 }
 
-/// When a beacon on its way in was last seen, as it was when the entry was made; ties in rule T3's order (rule P2).
+/// The last qualifying sighting of a beacon that has not entered, when the entry was made. Equal times have the order
+/// of rule T3 (rule P2).
 private struct GivingWayEntry: Comparable, Sendable {
     let time: Int64
     let rank: Int32
@@ -21,24 +22,24 @@ private struct GivingWayEntry: Comparable, Sendable {
     }
 }
 
-/// The beacons under conditions that are on their way in: when each is forgotten (rule P1), and who gives way first where
-/// there is no room for one more (rule P2).
+/// The beacons under conditions that have not entered yet: when each is forgotten (rule P1), and which one is removed
+/// first if there is no room for another (rule P2).
 struct WayIn: Sendable {
     private var forgettings = RevisedHeap<ForgettingEntry>()
-    /// How many are on their way in.
+    /// The number of these beacons.
     private var count = 0
-    // Made when there is no room for one more, and kept while the ranks stay.
+    // Filled when there is no room for another beacon, and valid while the ranks stay the same.
     private var givingWay = RevisedHeap<GivingWayEntry>()
     private var isGivingWayKnown = false
 
-    /// Counts a beacon that begins its way in.
+    /// Counts a beacon with its first qualifying sighting.
     mutating func begin() { count += 1 }
 
-    /// Counts a beacon that came in, or is forgotten; its entries go when they surface.
+    /// Counts a beacon that entered or is forgotten. Its entries are removed when they reach the front.
     mutating func end() { count -= 1 }
 
-    /// Queues a beacon that began its way in and did not come in at once.
-    /// - Returns: when it is forgotten unless it is seen again.
+    /// Queues a beacon that did not enter at its first sighting.
+    /// - Returns: the time at which it is forgotten unless another sighting qualifies before.
     mutating func queue(
         _ subject: SubjectIndex, _ subjects: SubjectTable, _ conditions: ConditionTable
     ) -> Int64 {
@@ -55,14 +56,14 @@ struct WayIn: Sendable {
         return entry.time
     }
 
-    // MARK: Who is forgotten
+    // MARK: Forgetting
 
-    /// When the next beacon is forgotten.
+    /// Returns the time at which the next beacon is forgotten; `nil` if there is none.
     mutating func nextForgetting(_ subjects: SubjectTable, _ conditions: ConditionTable) -> Int64? {
         least(subjects, conditions)?.time
     }
 
-    /// Takes out a beacon that is forgotten at or before `time`.
+    /// Removes and returns a beacon that is forgotten at or before `time`.
     mutating func removeForgotten(
         at time: Int64, _ subjects: SubjectTable, _ conditions: ConditionTable
     ) -> SubjectIndex? {
@@ -84,10 +85,10 @@ struct WayIn: Sendable {
         subjects[detailsOf: subject].progress.last + conditions[subjects[subject].condition].enterWindow
     }
 
-    // MARK: Who gives way
+    // MARK: Making room
 
-    /// Takes out, of the beacons that have no name, the one seen longest ago, ties in rule T3's order; the conditions have
-    /// their ranks.
+    /// Removes and returns the beacon without a name whose last qualifying sighting is the oldest; equal times have the
+    /// order of rule T3. The conditions must have their ranks.
     mutating func removeLeastRecent(_ subjects: SubjectTable, _ conditions: ConditionTable) -> SubjectIndex? {
         guard count > 0 else { return nil }
         if !isGivingWayKnown {
@@ -105,7 +106,7 @@ struct WayIn: Sendable {
         return entry.subject
     }
 
-    /// Forgets who gives way first, since names or ranks changed.
+    /// Discards the order, because names or ranks changed.
     mutating func forgetOrder() { isGivingWayKnown = false }
 
     private static func givingWayEntry(

@@ -1,12 +1,12 @@
 /// An ellipsoid of revolution, and the shortest lines on it.
 ///
-/// Source: T. Vincenty, “Direct and inverse solutions of geodesics on the ellipsoid with application of nested equations”,
-/// Survey Review XXIII 176 (1975), pp. 88–93; within 0.5 mm of the truth on the Earth. His inverse solution does not
-/// converge between points that are nearly antipodal: see ``throughCircle(_:_:)``.
+/// Source: T. Vincenty, “Direct and inverse solutions of geodesics on the ellipsoid with application of nested
+/// equations”, Survey Review XXIII 176 (1975), pp. 88–93. The error on the Earth is below 0.5 mm. The inverse solution
+/// does not converge between points that are nearly antipodal: see ``throughCircle(_:_:)``.
 struct Ellipsoid {
     /// The equatorial radius in metres.
     let equatorialRadius: Double
-    /// How much shorter the polar radius is, as a part of the equatorial one.
+    /// The difference of the equatorial and the polar radius, divided by the equatorial radius.
     let flattening: Double
 
     /// World Geodetic System 1984 (NGA.STND.0036, table 3.1).
@@ -14,21 +14,22 @@ struct Ellipsoid {
 
     var polarRadius: Double { equatorialRadius * (1 - flattening) }
 
-    /// The least that two places can be apart whose latitudes differ so much (degrees): along a meridian, whose radius of
-    /// curvature is least at the equator, a(1 − e²).
+    /// Returns the minimum distance in metres of two places with the given difference in latitude, in degrees. It is
+    /// the length along a meridian, whose radius of curvature is smallest at the equator: a(1 − e²).
     func distanceMinimum(latitudes degrees: Double) -> Double {
         let curvature = equatorialRadius * (1 - flattening) * (1 - flattening)
         return abs(degrees) * .pi / 180 * curvature
     }
 
-    /// The shortest line between two places: its length in metres, and the direction in which it begins, in degrees from
-    /// north, −180 … 180, east positive.
+    /// Returns the shortest line between two places: its length in metres, and its direction at the start, in degrees
+    /// from north, −180 … 180, east positive.
     func inverse(_ from: Coordinate, _ to: Coordinate) -> (distance: Double, azimuth: Double) {
         if from == to { return (0, 0) }
         return converged(from, to) ?? throughCircle(from, to)
     }
 
-    /// Vincenty's inverse solution; `nil` where the points are so nearly antipodal that it does not converge, or not well.
+    /// Vincenty's inverse solution; `nil` if the points are so nearly antipodal that it does not converge, or is
+    /// inaccurate.
     private func converged(_ from: Coordinate, _ to: Coordinate) -> (distance: Double, azimuth: Double)? {
         let (sinU1, cosU1) = reduced(from.latitude)
         let (sinU2, cosU2) = reduced(to.latitude)
@@ -41,7 +42,7 @@ struct Ellipsoid {
             let sinSigma = (east * east + north * north).squareRoot()
             let cosSigma = sinU1 * sinU2 + cosU1 * cosU2 * cosLambda
             let sigma = Trigonometry.atan2(sinSigma, cosSigma)
-            // 177.6°: beyond it the iteration becomes slow, and then wrong.
+            // 177.6°. Beyond it, the iteration is slow and then wrong.
             guard sigma < 3.1 else { return nil }
             guard sinSigma > 0 else { return (0, 0) }
             let line = Line(sinAlpha: cosU1 * cosU2 * sinLambda / sinSigma, self)
@@ -58,14 +59,15 @@ struct Ellipsoid {
         return nil
     }
 
-    /// The shortest line between nearly antipodal points, by way of the circle of points that are 90° from the first.
+    /// Returns the shortest line between nearly antipodal points, through a point on the circle at 90° from the first.
     ///
-    /// That circle lies between the two, so the line crosses it, and no way over another of its points is shorter: the least
-    /// sum of two lengths is the length. Each of both is a quarter of the Earth, where Vincenty's solution converges at once.
+    /// Each line between the points crosses that circle. Therefore the minimum of the sum of both parts over all points
+    /// of the circle is the length. Each part is a quarter of the Earth's circumference, where Vincenty's solution
+    /// converges quickly.
     private func throughCircle(_ from: Coordinate, _ to: Coordinate) -> (distance: Double, azimuth: Double) {
         let (latitude, longitude) = (from.latitude * .pi / 180, from.longitude * .pi / 180)
         func point(_ angle: Double) -> Coordinate {
-            // From `from`'s north and east, as if on a sphere: where exactly the circle lies does not matter.
+            // Directions from `from` as on a sphere. The exact position of the circle does not matter.
             let sinLatitude = Trigonometry.cos(latitude) * Trigonometry.cos(angle)
             let turn = Trigonometry.atan2(
                 Trigonometry.sin(angle), -Trigonometry.sin(latitude) * Trigonometry.cos(angle))
@@ -85,7 +87,8 @@ struct Ellipsoid {
         let golden = (5.0.squareRoot() - 1) / 2
         var (left, right) = (high - golden * (high - low), low + golden * (high - low))
         var (atLeft, atRight) = (length(left), length(right))
-        // Each time 0.618 of the stretch is left: after 50 the length is exact to the last digit.
+        // Golden-section search: each step leaves 0.618 of the interval, so that 50 steps reach the precision of a
+        // `Double`.
         for _ in 0..<50 {
             if atLeft < atRight {
                 (high, right, atRight) = (right, left, atLeft)
@@ -101,7 +104,7 @@ struct Ellipsoid {
         return (length(angle), converged(from, point(angle))?.azimuth ?? 0)
     }
 
-    /// Vincenty's direct solution: the place at a line's end.
+    /// Vincenty's direct solution: returns the end of a line.
     func direct(_ from: Coordinate, azimuth: Double, distance: Double) -> Coordinate {
         guard distance != 0, distance.isFinite, azimuth.isFinite else { return from }
         let alpha = azimuth * .pi / 180
@@ -130,7 +133,7 @@ struct Ellipsoid {
             longitude: Self.normalized(from.longitude + turn * 180 / .pi))
     }
 
-    /// Sine and cosine of the reduced latitude.
+    /// Returns sine and cosine of the reduced latitude.
     private func reduced(_ degrees: Double) -> (sin: Double, cos: Double) {
         let radians = degrees * .pi / 180
         let (sine, cosine) = ((1 - flattening) * Trigonometry.sin(radians), Trigonometry.cos(radians))
@@ -138,13 +141,13 @@ struct Ellipsoid {
         return (sine / length, cosine / length)
     }
 
-    /// Degrees of longitude in −180 … 180.
+    /// Returns degrees of longitude in −180 … 180.
     static func normalized(_ degrees: Double) -> Double {
         guard abs(degrees) > 180, degrees.isFinite else { return degrees }
         return degrees.remainder(dividingBy: 360)
     }
 
-    /// What Vincenty's series need of a line, under his names: α is its azimuth at the equator.
+    /// The values of a line that Vincenty's series use, with the names of the paper: α is the azimuth at the equator.
     private struct Line {
         let sinAlpha: Double
         let cosAlpha2: Double
@@ -171,7 +174,7 @@ struct Ellipsoid {
             return b * sinSigma * (cosMiddle + b / 4 * (cosSigma * twice - last))
         }
 
-        /// Equation 11: by how much the longitude on the auxiliary sphere is ahead.
+        /// Equation 11: the difference of the longitude on the auxiliary sphere and that on the ellipsoid.
         func longitude(_ sigma: Double, _ sinSigma: Double, _ cosSigma: Double, _ cosMiddle: Double) -> Double {
             let twice = -1 + 2 * cosMiddle * cosMiddle
             return (1 - c) * flattening * sinAlpha * (sigma + c * sinSigma * (cosMiddle + c * cosSigma * twice))

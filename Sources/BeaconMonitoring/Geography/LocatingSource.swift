@@ -1,30 +1,31 @@
-/// What knows where this gateway is, for a monitor: gpsd, a recorded track, a test's script.
+/// A source of the position of this gateway: gpsd, a recorded track, or the script of a test.
 ///
-/// It has the shape of what hears: a monitor that was made with one (`locating:`) has it run for as long as
-/// ``BeaconMonitor/run()`` does. The `Location` library has those of a Linux machine.
+/// A monitor that was created with a source (`locating:`) runs it during ``BeaconMonitor/run()``. The `Location`
+/// library has sources for Linux.
 public protocol LocatingSource: Sendable {
-    /// What lines call it, as an adapter (rule G3): `gpsd`.
+    /// The name of the source in lines, as that of an adapter (rule G3): `gpsd`.
     var name: String { get }
 
-    /// Hands over to `monitor` where this gateway is, until the task is cancelled or nothing more can come.
+    /// Passes fixes to `monitor` until the task is cancelled or no more fixes can follow.
     ///
-    /// It waits for what may come back by itself (a daemon, a satellite), and says meanwhile that there is no fix
-    /// (``BeaconMonitor/lostLocation(since:reason:)``). Where it returns, as a track does at its end, the monitor goes on.
+    /// If a daemon or a satellite is temporarily unavailable, the source should wait for it and report that there is no
+    /// fix (``BeaconMonitor/lostLocation(since:reason:)``). If the function returns, as at the end of a track, the
+    /// monitor continues.
     ///
-    /// - Throws: what stands in the way for good, in words for operators; `CancellationError` where the task was cancelled.
+    /// - Throws: an error for operators, if the source cannot work; `CancellationError` if the task was cancelled.
     func run(into monitor: BeaconMonitor) async throws
 
-    /// Returns when everything that was received up to the call has been handed over to `monitor` (rule T5); at once where
-    /// it does not run.
+    /// Returns when everything that was received before the call has been passed to `monitor` (rule T5); immediately if
+    /// the source does not run.
     func drain(into monitor: isolated BeaconMonitor) async
 }
 
-/// How a monitor knows where this gateway is: `.gpsd()`, `.gpx(…)` and `.scripted(…)` of the `Location` library, or a source
-/// of one's own.
+/// The way in which a monitor gets the position of this gateway: `.gpsd()`, `.gpx(…)` and `.scripted(…)` of the
+/// `Location` library, or a source of the caller.
 public struct Locating: Sendable {
-    /// Where fixes come from.
+    /// The source of the fixes.
     public let source: any LocatingSource
 
-    /// Locates by a source of the caller's own.
+    /// Uses a source of the caller.
     public init(_ source: any LocatingSource) { self.source = source }
 }

@@ -1,23 +1,24 @@
 public import BaseTypes
 
-/// Where this gateway was at one moment (rule G1).
+/// The position of this gateway at one moment (rule G1).
 public struct LocationFix: Sendable, Hashable {
-    /// When the gateway was there, on the timeline.
+    /// The time of the fix, on the timeline.
     public var time: Instant
-    /// Where it was, on WGS 84.
+    /// The position, on WGS 84.
     public let coordinate: Coordinate
-    /// The radius in metres within which it really was in 68 % of all cases, 0 or more.
+    /// The accuracy in metres, 0 or more: the position is within this radius with a probability of 68 %.
     public let horizontalAccuracy: Double
-    /// Metres above the source's zero; absent where it does not say.
+    /// The altitude in metres above the zero of the source; `nil` if the source does not report it.
     public var altitude: Double?
-    /// Metres a second over ground; absent where the source does not say.
+    /// The speed over ground in metres per second; `nil` if the source does not report it.
     public var speed: Double?
-    /// Degrees clockwise from true north, 0 ..< 360; absent where the source does not say.
+    /// The course in degrees clockwise from true north, 0 ..< 360; `nil` if the source does not report it.
     public var course: Double?
 
-    /// A fix without altitude, speed and course, which can be added.
+    /// Creates a fix without altitude, speed and course. They can be set afterwards.
     ///
-    /// - Throws: ``MonitorError/accuracyInvalid(_:)`` where the accuracy is absent, negative or not finite: it is none then.
+    /// - Throws: ``MonitorError/accuracyInvalid(_:)`` if the accuracy is `nil`, negative or not finite. Such a fix is
+    ///   not usable.
     public init(
         time: Instant, coordinate: Coordinate, horizontalAccuracy: Double?
     ) throws(MonitorError) {

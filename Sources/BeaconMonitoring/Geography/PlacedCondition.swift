@@ -1,12 +1,12 @@
-/// A condition that is worth monitoring where this gateway is near its place.
+/// A condition that should be monitored only while this gateway is near a place.
 public struct PlacedCondition: Sendable, Hashable {
-    /// What is to be monitored then.
+    /// The condition to monitor.
     public let wanted: MonitorSetup.Condition
-    /// The circle around where that may be monitored; its distance decides who is near.
+    /// The circle around the place of the condition. The distance to it decides whether the place is near.
     public let place: BeaconMonitor.CircularGeographicCondition
 
-    /// A circle, whose place is the circle itself.
-    /// - Throws: ``MonitorError/identifierInvalid(_:_:)`` where the text can't be an identifier (rule C6).
+    /// Creates a condition on a circle, whose place is the same circle.
+    /// - Throws: ``MonitorError/identifierInvalid(_:_:)`` if the identifier is invalid (rule C6).
     public init(
         _ circle: BeaconMonitor.CircularGeographicCondition, identifier: String,
         assuming: BeaconMonitor.Event.State = .unknown,
@@ -17,8 +17,8 @@ public struct PlacedCondition: Sendable, Hashable {
         place = circle
     }
 
-    /// Beacons that are known to be at a place.
-    /// - Throws: ``MonitorError/identifierInvalid(_:_:)`` where the text can't be an identifier (rule C6).
+    /// Creates a condition on beacons at a known place.
+    /// - Throws: ``MonitorError/identifierInvalid(_:_:)`` if the identifier is invalid (rule C6).
     public init(
         _ beacons: BeaconMonitor.BeaconIdentityCondition, at place: BeaconMonitor.CircularGeographicCondition,
         identifier: String,
@@ -29,17 +29,17 @@ public struct PlacedCondition: Sendable, Hashable {
         self.place = place
     }
 
-    /// How far it is to the edge of the place, in metres; less than 0 inside of it.
+    /// Returns the distance to the edge of the place in metres; negative inside of it.
     ///
-    /// To the edge, not to the middle: a town that begins behind the next bend is nearer than a house two streets off.
+    /// The edge is used instead of the centre, because a large place can be near although its centre is far away.
     public func distance(from position: Coordinate) -> Double {
         position.distance(to: place.center) - place.radius
     }
 
-    /// No more than ``distance(from:)``, and computed at once.
+    /// Returns a lower bound of ``distance(from:)`` that needs little computation.
     func distanceMinimum(from position: Coordinate) -> Double {
         let difference = position.latitude - place.center.latitude
-        // The formula for the distance is exact to half a millimetre, this one to rounding.
+        // The 1 mm covers the errors of the exact formula (0.5 mm) and of rounding.
         return Ellipsoid.wgs84.distanceMinimum(latitudes: difference) - place.radius - 0.001
     }
 }

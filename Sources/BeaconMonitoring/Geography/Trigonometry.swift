@@ -1,17 +1,17 @@
-/// Sine, cosine and the angle of a direction, which the standard library has not.
+/// Sine, cosine and arc tangent, which the standard library does not have.
 ///
-/// Of their own, so that the core imports nothing, and the same on every machine, so that no replay depends on whose C
-/// library it runs with. Right to some 10⁻¹⁵ for the angles that geodesics have.
+/// Implemented here so that the core imports nothing and replays do not depend on the C library of the machine. The
+/// error is about 10⁻¹⁵ for the angles that occur in geodesics.
 enum Trigonometry {
-    /// The sine and the cosine of an angle in radians.
+    /// Returns the sine and the cosine of an angle in radians.
     static func sineCosine(_ angle: Double) -> (sine: Double, cosine: Double) {
         guard angle.isFinite else { return (.nan, .nan) }
-        // Into −π/4 … π/4, by a π/2 in two parts of which the first has 33 bits: its products here are exact (W. J. Cody,
-        // W. Waite, “Software Manual for the Elementary Functions”, 1980).
+        // Reduces the angle to −π/4 … π/4. π/2 is split into two parts; the first has 33 bits, so that its products
+        // here are exact (W. J. Cody, W. Waite, “Software Manual for the Elementary Functions”, 1980).
         let quarters = (angle * 0.636_619_772_367_581_343).rounded()
         let rest = (angle - quarters * 1.570_796_326_734_125_614_17) - quarters * 6.077_100_506_506_192_249_32e-11
         let square = rest * rest
-        // Taylor's series; what is left out is below 10⁻¹⁹.
+        // Taylor series; the omitted terms are below 10⁻¹⁷.
         var sine = 0.0
         var cosine = 0.0
         for index in oddFactors.indices {
@@ -31,13 +31,14 @@ enum Trigonometry {
 
     static func cos(_ angle: Double) -> Double { sineCosine(angle).cosine }
 
-    /// The angle of the direction (x, y), −π … π, in the argument order of C's.
+    /// Returns the angle of the direction (x, y), −π … π, with the arguments in the order of C.
     static func atan2(_ y: Double, _ x: Double) -> Double {
         let (width, height) = (abs(x), abs(y))
         guard width > 0 || height > 0, width.isFinite, height.isFinite else {
             return x.sign == .minus && y == 0 ? .pi : 0
         }
-        // Good to 0.004, which is then turned back: the angle that is left is as small, and its series is short.
+        // A first approximation with an error of 0.004. Rotating back by it leaves a small angle, for which a short
+        // series suffices.
         let ratio = min(width, height) / max(width, height)
         let octant = ratio * (.pi / 4 + 0.273 * (1 - ratio))
         let first = height > width ? .pi / 2 - octant : octant
@@ -49,13 +50,13 @@ enum Trigonometry {
         return y < 0 ? -upper : upper
     }
 
-    /// The angle whose sine it is, −π/2 … π/2; beyond ±1 that of ±1.
+    /// Returns the angle with the given sine, −π/2 … π/2. Values beyond ±1 count as ±1.
     static func asin(_ sine: Double) -> Double {
         let sine = min(max(sine, -1), 1)
         return atan2(sine, ((1 - sine) * (1 + sine)).squareRoot())
     }
 
-    // ±1/n!, the highest first.
+    // ±1/n!, starting with the highest n.
     private static let oddFactors = factors(from: 17)
     private static let evenFactors = factors(from: 16)
 

@@ -1,63 +1,64 @@
 public import BaseTypes
 public import BluetoothLE
 
-/// What an engine wants done: it does nothing itself.
+/// An output of the engine, which the caller must carry out.
 public enum Action: Sendable, Hashable {
     /// A subject has a new state.
     case event(BeaconMonitor.Event)
-    /// A visit ended; follows its leaving event.
+    /// A visit ended. It follows the event of the exit.
     case visit(Visit)
     /// A condition was added, replaced, changed or removed (rules C2, C3).
     case condition(ConditionChange)
-    /// An adapter began or ceased to listen.
+    /// An adapter started or stopped scanning.
     case adapter(AdapterChange)
-    /// The name of an adapter in the actions that follow (rule L7). It has no line of its own, and precedes the first event
-    /// or adapter change after the adapter got the name.
+    /// An adapter has a new name in the actions that follow (rule L7). It has no line of its own, and precedes the
+    /// first event or adapter change, of any adapter, after the adapter got the name.
     case adapterNamed(AdapterID, name: String)
-    /// Beacons under this condition ran into a limit: once a condition and episode (rules P2, P4, P5).
+    /// Beacons under this condition exceed a limit. It is reported once per condition and episode (rules P2, P4, P5).
     case trackingLimitExceeded(identifier: String, TrackingLimit)
 }
 
-/// What keeps a beacon from being tracked.
+/// A limit that prevents tracking of a beacon.
 public enum TrackingLimit: Sendable, Hashable {
-    /// As many as may be are held (rules P2, P4).
+    /// The number of tracked beacons (rules P2, P4).
     case held
-    /// As many as may have entered (rule P5).
+    /// The rate of new beacons (rule P5).
     case new
 }
 
-/// What happened to a condition of a monitor.
+/// A change of a condition of a monitor.
 public struct ConditionChange: Sendable, Hashable {
-    /// What happened.
+    /// The kinds of changes.
     public enum Kind: UInt8, Sendable, Hashable {
-        /// There was none of that identifier before.
+        /// A condition with a new identifier was added.
         case added
-        /// Another identity under the same identifier: it starts afresh.
+        /// The condition of the identifier was replaced by one with other beacons, another circle or another
+        /// `perBeacon`. It starts again.
         case replaced
-        /// Other settings; the state stays.
+        /// The settings changed; the state stays.
         case changed
-        /// It is no longer monitored (rule C3).
+        /// The condition is no longer monitored (rule C3).
         case removed
     }
 
-    /// The monitor's name.
+    /// The name of the monitor.
     public var monitor: String
-    /// The condition's identifier.
+    /// The identifier of the condition.
     public var identifier: String
-    /// What happened.
+    /// The kind of change.
     public var kind: Kind
-    /// When the condition changed, on the timeline.
+    /// The time of the change, on the timeline.
     public var time: Instant
-    /// The wall clock against the timeline then.
+    /// How far the wall clock is ahead of the timeline at that time.
     public var clockOffset: ClockOffset
-    /// The condition as it is from then on; the removed one.
+    /// The condition after the change, or the removed one.
     public var condition: Condition
-    /// Its settings from then on; those of the removed one.
+    /// The settings after the change, or those of the removed one.
     public var settings: ConditionSettings
-    /// The state that it started from, where it started.
+    /// The assumed state at the start, for changes that start a condition.
     public var assumed: BeaconMonitor.Event.State?
 
-    /// A change that an engine made, or that a line tells.
+    /// Creates a change from an engine or from a line.
     package init(
         monitor: String, identifier: String, kind: Kind, time: Instant, clockOffset: ClockOffset,
         condition: Condition, settings: ConditionSettings, assumed: BeaconMonitor.Event.State?
@@ -73,36 +74,36 @@ public struct ConditionChange: Sendable, Hashable {
     }
 }
 
-/// What happened to an adapter.
+/// A change of an adapter.
 public struct AdapterChange: Sendable, Hashable {
-    /// What an adapter does.
+    /// The states of an adapter.
     public enum State: UInt8, Sendable, Hashable {
-        /// It gives reports.
+        /// The adapter scans.
         case listening
-        /// It gave no report for so long that it is taken not to listen (rule L5).
+        /// The adapter delivered no report for `deaf_after`, so it counts as not scanning (rule L5).
         case deaf
-        /// It stopped, as its source says.
+        /// The adapter stopped; its source reported it.
         case off
-        /// It was taken out.
+        /// The adapter was removed.
         case gone
     }
 
-    /// The name that lines give the adapter: `hci0`.
+    /// The name of the adapter in lines: `hci0`.
     public var adapter: String
-    /// The controller's address, where it has one that is its own (rule L7).
+    /// The address of the controller; `nil` if it has none of its own (rule L7).
     public var address: DeviceAddress?
-    /// What it does now.
+    /// The new state.
     public var state: State
-    /// Since when that is so, on the timeline.
+    /// The start of that state, on the timeline.
     public var since: Instant
-    /// Why, in words; absent where the state says it all.
+    /// The reason as a text; `nil` if the state says everything.
     public var reason: String?
-    /// When it was established, on the timeline.
+    /// The time at which the change was detected, on the timeline.
     public var time: Instant
-    /// The wall clock against the timeline then.
+    /// How far the wall clock is ahead of the timeline at that time.
     public var clockOffset: ClockOffset
 
-    /// A change that an engine established, or that a line tells.
+    /// Creates a change from an engine or from a line.
     package init(
         adapter: String, address: DeviceAddress? = nil, state: State, since: Instant, reason: String?,
         time: Instant,
@@ -118,20 +119,20 @@ public struct AdapterChange: Sendable, Hashable {
     }
 }
 
-/// Where an engine puts its actions, in order, for whoever drives it to take.
+/// Receives the actions of an engine, in order.
 ///
-/// Kept by the driver and used again for each input, so that an input which makes no action allocates nothing.
+/// The caller should use one buffer for all inputs, so that an input without actions allocates nothing.
 public struct ActionBuffer: Sendable {
     /// The actions since the last ``removeAll()``.
     public private(set) var actions: ContiguousArray<Action> = []
 
-    /// An empty buffer.
+    /// Creates an empty buffer.
     public init() {}
 
-    /// Whether there is nothing to do.
+    /// Whether there are no actions.
     @inlinable public var isEmpty: Bool { actions.isEmpty }
 
-    /// Forgets the actions and keeps their memory.
+    /// Removes all actions without releasing their memory.
     public mutating func removeAll() { actions.removeAll(keepingCapacity: true) }
 
     mutating func append(_ action: Action) { actions.append(action) }

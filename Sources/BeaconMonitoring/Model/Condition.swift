@@ -1,13 +1,16 @@
 public import BluetoothLE
 
-/// What is monitored: something that holds or does not, which an event tells when it changes.
+/// A condition that a monitor evaluates. Each change of its state is an event.
+///
+///     try await monitor.add(.beacon(uuid: uuid, major: 1), identifier: "visitors")
+///     try await monitor.add(.circle(latitude: 50, longitude: 8, radius: 200), identifier: "pier")
 public enum Condition: Sendable, Hashable {
-    /// That a beacon with the given numbers is in range.
+    /// A beacon with the given numbers is in range.
     case beacon(BeaconMonitor.BeaconIdentityCondition)
-    /// That this gateway itself is within a circle on the ground.
+    /// This gateway is inside a circle on the Earth.
     case circle(BeaconMonitor.CircularGeographicCondition)
 
-    /// Whether fixes of a position decide about it, and not sightings.
+    /// Whether it is evaluated with fixes of a position instead of sightings.
     package var isCircle: Bool {
         switch self {
         case .beacon: false
@@ -15,35 +18,35 @@ public enum Condition: Sendable, Hashable {
         }
     }
 
-    // MARK: Making
+    // MARK: Convenience
 
-    // The usual conditions in few words: `add(.beacon(uuid: staff), identifier: "near")`.
+    // Short forms of the usual conditions: `add(.beacon(uuid: staff), identifier: "near")`.
 
-    /// Every beacon with `uuid`.
+    /// Returns the condition that matches all beacons with `uuid`.
     public static func beacon(uuid: ProximityUUID) -> Condition {
         .beacon(BeaconMonitor.BeaconIdentityCondition(uuid: uuid))
     }
 
-    /// Every beacon with `uuid` and `major`.
+    /// Returns the condition that matches all beacons with `uuid` and `major`.
     public static func beacon(uuid: ProximityUUID, major: UInt16) -> Condition {
         .beacon(BeaconMonitor.BeaconIdentityCondition(uuid: uuid, major: major))
     }
 
-    /// The one beacon with `uuid`, `major` and `minor`.
+    /// Returns the condition that matches the beacon with `uuid`, `major` and `minor`.
     public static func beacon(uuid: ProximityUUID, major: UInt16, minor: UInt16) -> Condition {
         .beacon(BeaconMonitor.BeaconIdentityCondition(uuid: uuid, major: major, minor: minor))
     }
 
-    /// This gateway's place within `radius` metres of `center`.
+    /// Returns the condition that this gateway is within `radius` metres of `center`.
     ///
-    /// - Throws: ``MonitorError/circleInvalid(latitude:longitude:radius:)`` where the radius is not above 0 and finite.
+    /// - Throws: ``MonitorError/circleInvalid(latitude:longitude:radius:)`` unless the radius is above 0 and finite.
     public static func circle(center: Coordinate, radius: Double) throws(MonitorError) -> Condition {
         .circle(try BeaconMonitor.CircularGeographicCondition(center: center, radius: radius))
     }
 
-    /// This gateway's place within `radius` metres of a place given in degrees.
+    /// Returns the condition that this gateway is within `radius` metres of a place in degrees.
     ///
-    /// - Throws: ``MonitorError/circleInvalid(latitude:longitude:radius:)`` where a number is out of range or not finite.
+    /// - Throws: ``MonitorError/circleInvalid(latitude:longitude:radius:)`` if a number is out of range or not finite.
     public static func circle(
         latitude: Double, longitude: Double, radius: Double
     ) throws(MonitorError) -> Condition {

@@ -1,9 +1,11 @@
 extension BeaconMonitor.Event {
-    /// What an event says of coming and going; the rest (an outage, its end, what was never there) says nothing of it.
+    /// The kind of an event that is an entry or an exit. Other events are neither: an outage, a return to `satisfied`
+    /// after it, `unsatisfied` of a subject that was not present, and `unmonitored`.
     public enum Crossing: String, Sendable, Hashable, Codable {
-        /// A stay begins.
+        /// The subject is present and was not before. A visit starts.
         case entry
-        /// A stay ends.
+        /// The subject was present and is not any more. A visit ends. A visit that ends by removal or displacement has
+        /// no such event.
         case exit
     }
 }

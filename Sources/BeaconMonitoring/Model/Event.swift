@@ -2,51 +2,56 @@ public import BaseTypes
 public import BluetoothLE
 
 extension BeaconMonitor {
-    /// A subject's new state.
+    /// A change of the state of a condition, or of one beacon under it (Apple: `CLMonitor.Event`).
+    ///
+    ///     for try await event in monitor.subscribe() {
+    ///         print(event.identifier, event.state, event.date, event.diagnostics)
+    ///     }
     public struct Event: Sendable, Hashable {
-        /// A state that a subject had, and since when.
+        /// An earlier state, and the date of its event.
         public struct Previous: Sendable, Hashable, Codable {
             /// The state.
             public var state: State
-            /// Its event's date, as it was printed then.
+            /// The date of the event with that state, as it was printed then.
             public var date: WallDate
 
-            /// A state, and the date of the event that it began with.
+            /// Creates a state with the date of its event.
             public init(state: State, date: WallDate) {
                 self.state = state
                 self.date = date
             }
         }
 
-        /// The monitor's name.
+        /// The name of the monitor.
         public var monitor: String
-        /// The condition's identifier.
+        /// The identifier of the condition.
         public var identifier: String
-        /// Whether the subject is the condition or one beacon under it.
+        /// Whether the event is of the condition or of one beacon under it.
         public var scope: Scope
         /// The new state.
         public var state: State
-        /// When it began, on the timeline.
+        /// The start of the state, on the timeline.
         public var time: Instant
-        /// The wall clock against the timeline when the event was made: all its dates are printed with it (rule T1).
+        /// How far the wall clock is ahead of the timeline when the event was made. All its dates are computed with it
+        /// (rule T1).
         public var clockOffset: ClockOffset
-        /// What is monitored.
+        /// The monitored condition.
         public var condition: Condition
-        /// The beacon that satisfied the condition; in a beacon's own events always that beacon (rules E3, X2).
+        /// The beacon that satisfied the condition. In the events of a beacon, it is always that beacon (rules E3, X2).
         public var refinement: BeaconIdentity?
-        /// The subject's event before this one; absent where there was none, or only a placeholder.
+        /// The previous event of the subject; `nil` if there was none, or only a placeholder.
         public var previous: Previous?
-        /// The sighting that made a `satisfied` event; in the others the last refresh, where there was one.
+        /// The sighting that caused a `satisfied` event; in other events the last refresh, or `nil` if there was none.
         public var sighting: Sighting?
-        /// The last refresh ever.
+        /// The time of the last refresh, on the timeline; `nil` if there was none.
         public var lastSeen: Instant?
-        /// The flags that held when the event was made.
+        /// The diagnostics when the event was made.
         public var diagnostics: Diagnostics
 
-        /// When it began, on the wall clock.
+        /// The start of the state, on the wall clock.
         public var date: WallDate { WallDate(time, offset: clockOffset) }
 
-        /// An event of the kind that a monitor makes: for tests, and for whoever reads events back.
+        /// Creates an event like those of a monitor, for tests and for programs that read stored events.
         public init(
             monitor: String, identifier: String, scope: Scope, state: State, time: Instant, clockOffset: ClockOffset,
             condition: Condition, refinement: BeaconIdentity?, previous: Previous?, sighting: Sighting?,

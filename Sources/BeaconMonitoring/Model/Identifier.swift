@@ -1,15 +1,16 @@
-/// A name that may stand in a topic and in a file name: of a condition, a monitor or a gateway (rule C6).
+/// The name of a condition, a monitor or a gateway, which can be part of a topic and of a file name (rule C6).
 ///
-/// Compared octet by octet: two spellings of one character are two identifiers, as they are two topics.
+/// Identifiers are compared by bytes. Two Unicode spellings of one character are different identifiers, because they
+/// are also different topics.
 public struct Identifier: Sendable {
     /// The name as it was given.
     public let text: String
 
-    /// The octets of UTF-8 that a name may have.
+    /// The allowed number of UTF-8 bytes.
     public static let lengthRange: ClosedRange<Int> = 1...128
 
-    /// Checks `text` and makes an identifier of it.
-    /// - Throws: ``MonitorError/identifierInvalid(_:_:)`` with what is wrong.
+    /// Checks `text` and creates an identifier.
+    /// - Throws: ``MonitorError/identifierInvalid(_:_:)`` with the reason.
     public init(_ text: String) throws(MonitorError) {
         guard Self.lengthRange.contains(text.utf8.count) else {
             throw .identifierInvalid(text, "it has \(text.utf8.count) bytes of UTF-8")
@@ -19,7 +20,7 @@ public struct Identifier: Sendable {
         self.text = text
     }
 
-    /// Whether all octets are ASCII that may stand in a name: what nearly every name is.
+    /// Returns whether all bytes are ASCII characters that are allowed, as in nearly all names.
     private static func isPlain(_ octets: Span<UInt8>) -> Bool {
         for index in octets.indices {
             switch octets[index] {
@@ -47,7 +48,7 @@ public struct Identifier: Sendable {
 }
 
 extension Identifier: Hashable, Comparable {
-    /// The same octets.
+    /// Returns whether both have the same bytes.
     public static func == (left: Identifier, right: Identifier) -> Bool {
         let (left, right) = (left.text.utf8.span, right.text.utf8.span)
         guard left.count == right.count else { return false }
@@ -55,12 +56,12 @@ extension Identifier: Hashable, Comparable {
         return true
     }
 
-    /// The order of the octets (rule T3).
+    /// Orders by bytes (rule T3).
     public static func < (left: Identifier, right: Identifier) -> Bool {
         left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
     }
 
-    /// Hashes the octets.
+    /// Hashes the bytes.
     public func hash(into hasher: inout Hasher) {
         unsafe text.utf8.span.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
         hasher.combine(0xFF as UInt8)

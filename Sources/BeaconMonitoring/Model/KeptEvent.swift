@@ -1,16 +1,17 @@
-/// An event as a record store keeps it (rule N3).
+/// An event in the form that a record store saves (rule N3).
 public struct KeptEvent: Sendable, Hashable, Codable {
-    /// The monitor's number for it: greater than those of all before it, over restarts too.
+    /// The number of the event in its monitor, greater than those of all earlier events, also those before a restart.
     public var number: Int
-    /// The event; what a condition began with, where it is no event but a placeholder.
+    /// The event, or the placeholder with the initial state of a condition.
     public var event: BeaconMonitor.Event
-    /// Whether somebody came or left by it: what ``BeaconMonitor/Events/notifyOnEntry`` and
-    /// ``BeaconMonitor/Events/notifyOnExit`` go by.
+    /// Whether it is an entry or an exit, which ``BeaconMonitor/Events/notifyOnEntry`` and
+    /// ``BeaconMonitor/Events/notifyOnExit`` select.
     public var crossing: BeaconMonitor.Event.Crossing?
-    /// Whether it is what a condition began with (rule C1): delivered to nobody, and its record's `lastEvent` at once.
+    /// Whether it is the initial state of a condition (rule C1). It is not delivered, and becomes the `lastEvent` of
+    /// the record immediately.
     public var isPlaceholder: Bool
 
-    /// An event, or a placeholder, under a number.
+    /// Creates an event or a placeholder with a number.
     public init(
         number: Int, event: BeaconMonitor.Event, crossing: BeaconMonitor.Event.Crossing? = nil,
         isPlaceholder: Bool = false

@@ -1,25 +1,26 @@
 public import BaseTypes
 
-/// That an adapter began or ceased to listen.
+/// An adapter starts or stops scanning, or is removed.
 public struct ListeningChange: Sendable, Hashable {
-    /// What changed.
+    /// The kinds of changes.
     public enum Kind: Sendable, Hashable {
-        /// It listens from now on.
+        /// The adapter scans from now on.
         case started
-        /// It does not listen from now on; `since` is the moment it stopped for rules L2 and L3, now where absent.
+        /// The adapter does not scan from now on. `since` is the time at which it stopped for rules L2 and L3; `nil`
+        /// means now.
         case stopped(since: Instant?)
-        /// It was taken out of the configuration and holds nothing any more (rule L3).
+        /// The adapter was removed from the configuration. It does not hold any subject from now on (rule L3).
         case removed
     }
 
-    /// The adapter that began or ceased to listen.
+    /// The adapter that changed.
     public var adapter: AdapterID
-    /// Whether it began, ceased, or was taken out.
+    /// The kind of change.
     public var kind: Kind
-    /// Why, in words for the `adapter` line.
+    /// The reason as a text for the `adapter` line.
     public var reason: String?
 
-    /// A change as a source of sightings tells it.
+    /// Creates a change.
     public init(_ kind: Kind, adapter: AdapterID, reason: String? = nil) {
         self.kind = kind
         self.adapter = adapter

@@ -1,41 +1,41 @@
-/// Why a monitor refuses what it was asked for.
+/// The errors of monitors and of the engine.
 public enum MonitorError: Error, Hashable {
-    /// The text can't be an identifier (rule C6), and why.
+    /// The text is not a valid identifier (rule C6), with the reason.
     case identifierInvalid(String, String)
-    /// Another condition of this gateway's has the identifier (rule C6).
+    /// Another condition of this gateway has the identifier (rule C6).
     case identifierTaken(String, monitor: String)
-    /// Two of the conditions that are wanted have one identifier.
+    /// Two of the given conditions have the same identifier.
     case identifierRepeated(String)
     /// No condition has the identifier.
     case identifierUnknown(String)
-    /// A monitor of that name exists (rule N1).
+    /// A monitor with the name exists (rule N1).
     case nameTaken(String)
-    /// No monitor of that name exists.
+    /// No monitor has the name.
     case nameUnknown(String)
-    /// A circle's numbers are out of range.
+    /// The coordinates or the radius of a circle are out of range.
     case circleInvalid(latitude: Double, longitude: Double, radius: Double)
-    /// A place's numbers are out of range (rule G1).
+    /// The coordinates of a place are out of range (rule G1).
     case coordinateInvalid(latitude: Double, longitude: Double)
-    /// A horizontal accuracy that makes a fix none (rule G1): absent, negative or not finite.
+    /// The horizontal accuracy of a fix is `nil`, negative or not finite, so the fix is not usable (rule G1).
     case accuracyInvalid(Double?)
-    /// A setting is out of its bounds, or at odds with another (rules X1, C7): which, and what would be right.
+    /// A setting is out of bounds or conflicts with another (rules X1, C7): the setting, and the expected values.
     case settingInvalid(String, String)
-    /// There are as many adapters as an engine takes.
+    /// The maximum number of adapters is reached.
     case adaptersTooMany(Int)
-    /// A subscriber fell so many events behind that its stream ended (rule N2).
+    /// A subscriber had that many waiting events, so its stream ended (rule N2).
     case subscriberTooSlow(Int)
     /// The monitor has ended.
     case ended(String)
-    /// What a monitor of that name left can't be had: why.
+    /// The stored records of the monitor cannot be read, with the reason.
     case recordsUnavailable(String)
-    /// The monitor's loop runs already.
+    /// ``BeaconMonitor/run()`` is already running.
     case running(String)
-    /// What heard for the monitor has ended, and with it the monitor: why, for operators.
+    /// The source of sightings ended with an error, and the monitor with it. The reason is for operators.
     case hearingEnded(String)
 }
 
 extension MonitorError: CustomStringConvertible {
-    /// What, where and what to do.
+    /// A text for operators: what failed, where, and what to do.
     public var description: String {
         switch self {
         case .identifierInvalid(let text, let reason):

@@ -1,11 +1,12 @@
-/// Something about what is handed to a monitor that whoever hands it over wants to know.
+/// A problem with the input of a monitor that its caller should fix.
 public enum MonitorRemark: Sendable, Hashable, CustomStringConvertible {
-    /// An input was stamped that much later than the monitor's clock shows, and taken as of now; how many have been.
+    /// The time of an input is that much after the monitor's clock, so the input counts as now. `count` is the number
+    /// of such inputs so far.
     case inputFromFuture(by: Duration, count: Int)
-    /// An input named an adapter of another monitor, and was dropped; how many have been.
+    /// An input with an adapter of another monitor was dropped. `count` is the number of such inputs so far.
     case adapterForeign(count: Int)
 
-    /// What happened, and what to do.
+    /// A text for operators: what happened, and what to do.
     public var description: String {
         switch self {
         case .inputFromFuture(let lead, let count):

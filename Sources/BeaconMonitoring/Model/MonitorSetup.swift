@@ -1,17 +1,20 @@
-/// What a monitor is to have: its name, its settings and its conditions, in their order.
+/// The configuration of a monitor: its name, its settings and its conditions, in their order.
+///
+///     let lobby = try MonitorSetup.Condition(.beacon(uuid: uuid), identifier: "lobby")
+///     let setup = MonitorSetup(name: try Identifier("site"), conditions: [lobby])
 public struct MonitorSetup: Sendable, Hashable {
-    /// A condition that is to be monitored.
+    /// A condition to monitor.
     public struct Condition: Sendable, Hashable {
-        /// The name that the condition's events carry; unique among all monitors of an engine.
+        /// The identifier of the condition, unique among all monitors of an engine. Its events have it.
         public var identifier: Identifier
-        /// The beacons or the circle that it is about.
+        /// The beacons or the circle to monitor.
         public var condition: BeaconMonitoring.Condition
-        /// The state that it starts from where it is new.
+        /// The initial state of a new condition.
         public var assuming: BeaconMonitor.Event.State
-        /// How it is entered and left.
+        /// The thresholds and timeouts of entries and exits.
         public var settings: ConditionSettings
 
-        /// A condition under an identifier, `unknown` at its start unless told otherwise.
+        /// Creates a condition with an identifier. Its initial state is `unknown` by default.
         public init(
             identifier: Identifier, condition: BeaconMonitoring.Condition,
             assuming: BeaconMonitor.Event.State = .unknown,
@@ -24,14 +27,14 @@ public struct MonitorSetup: Sendable, Hashable {
         }
     }
 
-    /// The monitor's name, unique in an engine.
+    /// The name of the monitor, unique in an engine.
     public var name: Identifier
-    /// What holds for its conditions.
+    /// The settings for all its conditions.
     public var settings: MonitorSettings
     /// Its conditions, in order.
     public var conditions: [Condition]
 
-    /// A monitor of that name, with no conditions unless they are given.
+    /// Creates the configuration of a monitor, without conditions by default.
     public init(name: Identifier, settings: MonitorSettings = MonitorSettings(), conditions: [Condition] = []) {
         self.name = name
         self.settings = settings

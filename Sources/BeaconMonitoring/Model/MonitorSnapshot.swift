@@ -1,47 +1,48 @@
 public import BaseTypes
 public import BluetoothLE
 
-/// What survives a restart (rule N4): the conditions with their states, holders and open visits, and when adapters stopped.
+/// The state that survives a restart (rule N4): the conditions with their states, holders and open visits, and the
+/// times at which adapters stopped.
 ///
-/// Not in it is what begins anew: qualifying sightings on the way in, beacons on their way in, the episodes of rules P2
-/// and P5, and the tokens of rule P5, since a start begins with all. Nor are names: they are the configuration's.
-/// Adapters are named as lines name them. An engine gives one (``MonitorEngine/snapshot``), and the lines that follow bring it up
-/// to date; an engine that starts takes it (``MonitorEngine/begin(_:naming:from:at:into:)``).
+/// It does not contain qualifying sightings before an entry, beacons that have not entered, the episodes of rules P2
+/// and P5, and the tokens of rule P5 (a start has all of them). The names of beacons are not part of it either, because
+/// the configuration has them. Adapters have their names in lines. ``MonitorEngine/snapshot`` creates a snapshot, later
+/// lines update it, and ``MonitorEngine/begin(_:naming:from:at:into:)`` restores it.
 public struct MonitorSnapshot: Sendable, Hashable {
-    /// The monitors, in the order in which they were made known.
+    /// The monitors, in the order of adding.
     public var monitors: [Monitor] = []
-    /// The conditions of all of them, in the order in which they were added (rule C4).
+    /// The conditions of all monitors, in the order of adding (rule C4).
     public var conditions: [Condition] = []
-    /// The adapters that ever listened and were not taken out.
+    /// The adapters that have scanned and were not removed.
     public var adapters: [Adapter] = []
 
-    /// What survives where nothing was monitored.
+    /// Creates a snapshot without monitors.
     public init() {}
 
-    /// A monitor: its name, and what holds for its conditions.
+    /// A monitor: its name and its settings.
     public struct Monitor: Sendable, Hashable {
-        /// The monitor's name.
+        /// The name of the monitor.
         public var name: String
-        /// What holds for its conditions.
+        /// The settings for its conditions.
         public var settings: MonitorSettings
 
-        /// A monitor of that name, with its settings.
+        /// Creates a monitor.
         public init(name: String, settings: MonitorSettings) {
             self.name = name
             self.settings = settings
         }
     }
 
-    /// An adapter: its name, who it is, and when it stopped.
+    /// An adapter: its name, its address, and when it stopped.
     public struct Adapter: Sendable, Hashable {
-        /// What lines call it, and ``Subject/holders``: no two have one name.
+        /// The name in lines and in ``Subject/holders``, unique in a snapshot.
         public var name: String
-        /// The controller's address; absent where it has none that is its own, and in what a version before wrote.
+        /// The address of the controller; `nil` if it has none of its own, and in snapshots of earlier versions.
         public var address: DeviceAddress?
-        /// When it really stopped listening; absent while it listens.
+        /// The actual time at which it stopped scanning; `nil` while it scans.
         public var stopped: PastMoment?
 
-        /// An adapter that stopped listening then, or, without a moment, listens.
+        /// Creates an adapter. `stopped` is `nil` if it scans.
         public init(name: String, address: DeviceAddress? = nil, stopped: PastMoment?) {
             self.name = name
             self.address = address
@@ -51,20 +52,21 @@ public struct MonitorSnapshot: Sendable, Hashable {
 
     /// A condition with its subjects.
     public struct Condition: Sendable, Hashable {
-        /// The monitor's name.
+        /// The name of the monitor.
         public var monitor: String
-        /// The condition's identifier.
+        /// The identifier of the condition.
         public var identifier: String
-        /// What is monitored.
+        /// The beacons or the circle that are monitored.
         public var condition: BeaconMonitoring.Condition
-        /// How it is entered and left; absent where the lines that said it are gone, and the configuration's hold.
+        /// The thresholds and timeouts of entries and exits; `nil` if the lines with them are deleted. The
+        /// configuration applies then.
         public var settings: ConditionSettings?
-        /// What is known of the condition itself, beside its beacons.
+        /// The subject of the condition itself.
         public var own: Subject
-        /// The beacons under it that are `satisfied` or `unknown` (rule P1), in order.
+        /// The beacons under the condition that are `satisfied` or `unknown` (rule P1), in order.
         public var beacons: [Subject] = []
 
-        /// A condition with its own subject; beacons are added later.
+        /// Creates a condition with its own subject and without beacons.
         public init(
             monitor: String, identifier: String, condition: BeaconMonitoring.Condition, settings: ConditionSettings?,
             own: Subject
@@ -77,48 +79,49 @@ public struct MonitorSnapshot: Sendable, Hashable {
         }
     }
 
-    /// What is known of a subject.
+    /// The state of a condition or of one beacon.
     public struct Subject: Sendable, Hashable {
-        /// The beacon; absent in a condition's own.
+        /// The beacon; `nil` for a condition.
         public var beacon: BeaconIdentity?
-        /// The state that the last event began.
+        /// The state since the last event.
         public var state: BeaconMonitor.Event.State
         /// Whether it is `unknown` and was `satisfied` before (rule L3).
         public var wasSatisfied = false
-        /// Its last event, where there was one.
+        /// The last event; `nil` if there was none.
         public var previous: BeaconMonitor.Event.Previous?
-        /// Its last refresh, where there was one.
+        /// The last refresh; `nil` if there was none.
         public var lastRefresh: Refresh?
-        /// A circle's last fix inside, where there was one (rule G3); it has no ``lastRefresh``.
+        /// The last fix inside a circle; `nil` if there was none (rule G3). A circle has no ``lastRefresh``.
         public var lastSeen: PastMoment?
-        /// The adapters that hold it, the one that refreshed it longest ago first; none: all together, where it is held.
+        /// The adapters that hold it, the one with the oldest refresh first. If it is empty, all adapters together hold
+        /// it, if it is held at all.
         public var holders: [String] = []
-        /// The visit that goes on; absent where nobody is present.
+        /// The open visit; `nil` if the subject is not present.
         public var visit: OpenVisit?
 
-        /// A subject of which nothing but the state is known.
+        /// Creates a subject with only a state.
         public init(beacon: BeaconIdentity? = nil, state: BeaconMonitor.Event.State) {
             self.beacon = beacon
             self.state = state
         }
     }
 
-    /// A subject's last refresh.
+    /// The last refresh of a subject.
     public struct Refresh: Sendable, Hashable {
-        /// When the beacon was heard.
+        /// The time of the sighting.
         public var time: PastMoment
-        /// The beacon that was heard.
+        /// The beacon.
         public var beacon: BeaconIdentity
-        /// The RSSI one metre away that its frame claimed, in dBm.
+        /// The RSSI at one metre that the frame declares, in dBm.
         public var measuredPower: Int8
-        /// How strong it was; absent where the controller did not know.
+        /// The signal strength; `nil` if the controller did not report it.
         public var rssi: RSSI?
-        /// The advertiser's address, where the source told it.
+        /// The address of the advertiser; `nil` if the source did not report it.
         public var address: DeviceAddress?
-        /// The adapter that heard it.
+        /// The name of the adapter.
         public var adapter: String
 
-        /// A refresh of a beacon, as an adapter heard it.
+        /// Creates a refresh.
         public init(
             time: PastMoment, beacon: BeaconIdentity, measuredPower: Int8, rssi: RSSI?, address: DeviceAddress?,
             adapter: String
@@ -134,14 +137,14 @@ public struct MonitorSnapshot: Sendable, Hashable {
 
     /// A visit that has not ended (rule P3).
     public struct OpenVisit: Sendable, Hashable {
-        /// The entering event's time; absent where the entry was assumed.
+        /// The time of the entering event; `nil` if the entry was assumed.
         public var arrival: PastMoment?
-        /// How many sightings refreshed the subject since the visit began.
+        /// The number of sightings that refreshed the subject since the visit started.
         public var refreshes: Int
-        /// RSSI over those that had one.
+        /// The RSSI values of the refreshes; `nil` if none had one.
         public var strength: Visit.Strength?
 
-        /// A visit with what has been counted of it.
+        /// Creates a visit.
         public init(arrival: PastMoment?, refreshes: Int, strength: Visit.Strength?) {
             self.arrival = arrival
             self.refreshes = refreshes
@@ -150,14 +153,17 @@ public struct MonitorSnapshot: Sendable, Hashable {
     }
 }
 
-/// A moment that is remembered over a restart: the timeline goes on over one of the process, not over one of the machine.
+/// A moment from before a restart. The timeline continues when the process restarts, but not when the machine restarts.
 public enum PastMoment: Sendable, Hashable {
-    /// A place on the present timeline.
+    /// A time on the current timeline.
     case timeline(Instant)
-    /// A date as it was printed, on a timeline that has ended.
+    /// A date from a timeline that has ended.
     case date(WallDate)
 
-    /// The same for somebody on another timeline: where it stood on the one that ended, as a date.
+    /// Converts the moment for the timeline after a restart of the machine.
+    ///
+    /// - Parameter offset: how far the wall clock is ahead of the old timeline.
+    /// - Returns: the same moment as a date.
     public func afterReboot(offset: ClockOffset) -> PastMoment {
         switch self {
         case .timeline(let instant): .date(WallDate(instant, offset: offset))
@@ -167,10 +173,10 @@ public enum PastMoment: Sendable, Hashable {
 }
 
 extension MonitorSnapshot {
-    /// The same for a machine that was started anew, whose timeline has begun again: places on the old one become dates.
+    /// Converts the snapshot for the timeline after a restart of the machine.
     ///
-    /// - Parameter offset: how far the wall clock was ahead of the old timeline.
-    /// - Returns: the snapshot for the new timeline.
+    /// - Parameter offset: how far the wall clock is ahead of the old timeline.
+    /// - Returns: the same snapshot with dates instead of times on the old timeline.
     public func afterReboot(offset: ClockOffset) -> MonitorSnapshot {
         var snapshot = self
         for index in snapshot.adapters.indices {

@@ -1,15 +1,15 @@
 extension BeaconMonitor {
     /// A condition with its last event (Apple: `CLMonitor.Record`).
     public struct Record: Sendable, Hashable, Codable {
-        /// What is monitored.
+        /// The beacons or the circle that are monitored.
         public var condition: Condition
         /// The last event that has been handled (rule N3).
         ///
-        /// Before there is one, a placeholder of the state that the condition started from, dated at the adding, which
-        /// is delivered to nobody (rule C1).
+        /// Before the first event, it is a placeholder with the initial state and the date of adding, which is not
+        /// delivered (rule C1).
         public var lastEvent: Event
 
-        /// A condition with its last event.
+        /// Creates a record.
         public init(condition: Condition, lastEvent: Event) {
             self.condition = condition
             self.lastEvent = lastEvent
@@ -18,7 +18,7 @@ extension BeaconMonitor {
 }
 
 extension BeaconMonitor.Record {
-    /// The record of a condition that was added or replaced just now: its `lastEvent` is the placeholder (rule C1).
+    /// Creates the record of a condition that was just added or replaced. Its `lastEvent` is the placeholder (rule C1).
     public init(beginning change: ConditionChange) {
         condition = change.condition
         lastEvent = BeaconMonitor.Event(
@@ -29,6 +29,6 @@ extension BeaconMonitor.Record {
 }
 
 extension Identifier {
-    /// Text that is an identifier already, or that need only be looked up: what is none is found nowhere.
+    /// Creates an identifier without checking it, for valid text and for lookups. An invalid identifier is never found.
     package init(lookup text: String) { self.text = text }
 }

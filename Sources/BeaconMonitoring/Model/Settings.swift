@@ -1,47 +1,54 @@
 public import BluetoothLE
 
-/// The bounds that rule C7 sets.
+/// The bounds of settings (rule C7).
 public enum SettingBounds {
-    /// What every duration may be: 1 ms … 30 d.
+    /// The bounds of every duration: 1 ms … 30 d.
     public static let duration: ClosedRange<Duration> = .milliseconds(1)...(.seconds(30 * 86_400))
-    /// How many sightings an entry may need.
+    /// The bounds of the number of sightings for an entry.
     public static let enterCount: ClosedRange<Int> = 1...1000
 }
 
-/// What a beacon without a name is under a condition with `per_beacon` (rule P4).
+/// The treatment of beacons without names under a condition with `per_beacon` (rule P4).
 public enum Strangers: String, Sendable, Hashable, CaseIterable {
-    /// A subject like any other.
+    /// They are subjects like all other beacons.
     case track
-    /// No subject of its own, though it counts for the condition.
+    /// They are not subjects, but their sightings count for the condition.
     case ignore
-    /// Nothing: no sighting under that condition at all.
+    /// Their sightings are ignored for the condition.
     case refuse
 }
 
-/// How a condition is entered and left.
+/// The thresholds and timeouts of entries and exits of a condition.
+///
+///     var settings = ConditionSettings()
+///     settings.enterCount = 3
+///     settings.exitTimeout = .seconds(60)
+///     try await monitor.add(.beacon(uuid: uuid), identifier: "lobby", settings: settings)
 public struct ConditionSettings: Sendable, Hashable {
-    /// The qualifying sightings that an entry needs (rule E1), 1 … 1000.
+    /// The number of qualifying sightings that an entry needs, 1 … 1000; 1 by default (rule E1).
     public var enterCount = 1
-    /// How long before an entry they may lie, that long ago not included (rule E1).
+    /// The maximum age of these sightings at the time of the entry; a sighting of exactly this age does not count. 10 s
+    /// by default (rule E1).
     public var enterWindow: Duration = .seconds(10)
-    /// The RSSI that a sighting needs to qualify (rule E2); any where absent.
+    /// The minimum RSSI of a qualifying sighting; `nil` means any RSSI (rule E2).
     public var enterRSSI: RSSI?
-    /// The RSSI that a sighting needs to refresh (rule X1); any where absent. Needs an ``enterRSSI`` that is not below it.
+    /// The minimum RSSI of a sighting that refreshes; `nil` means any RSSI (rule X1). It requires an ``enterRSSI`` that
+    /// is not less.
     public var exitRSSI: RSSI?
-    /// The silence after which a satisfied condition becomes unsatisfied (rule X2).
+    /// The time without a refresh after which a satisfied condition becomes unsatisfied; 30 s by default (rule X2).
     ///
-    /// Must exceed several advertising intervals; a shorter value turns radio loss into events.
+    /// It must be longer than several advertising intervals. If it is shorter, lost advertisements cause events.
     public var exitTimeout: Duration = .seconds(30)
     /// Whether each beacon under the condition has events of its own (rule P1).
     public var perBeacon = false
-    /// What a beacon that has no name is under the condition (rule P4); without ``perBeacon`` it has no effect.
+    /// The treatment of beacons without names (rule P4). It has no effect without ``perBeacon``.
     public var strangers = Strangers.track
 
-    /// The defaults.
+    /// Creates the default settings.
     public init() {}
 
-    /// Checks every setting against its bounds and the others (rules X1, C7).
-    /// - Throws: ``MonitorError/settingInvalid(_:_:)`` for the first that is out of them.
+    /// Checks all settings against their bounds and each other (rules X1, C7).
+    /// - Throws: ``MonitorError/settingInvalid(_:_:)`` for the first invalid setting.
     public func validate() throws(MonitorError) {
         guard SettingBounds.enterCount.contains(enterCount) else {
             throw .settingInvalid("enter_count is \(enterCount)", "expected 1…1000")
@@ -70,37 +77,39 @@ public struct ConditionSettings: Sendable, Hashable {
     }
 }
 
-/// What holds for all conditions of one monitor.
+/// The settings for all conditions of a monitor.
 public struct MonitorSettings: Sendable, Hashable {
-    /// How long every adapter that holds a subject must have stopped before its state is unknown (rule L2).
+    /// The time after which a state becomes `unknown` if all adapters that hold the subject have stopped; 60 s by
+    /// default (rule L2).
     public var outageTimeout: Duration = .seconds(60)
-    /// How long after it stopped an adapter holds nothing any more (rule L3).
+    /// The time after which a stopped adapter no longer holds any subject; one day by default (rule L3).
     public var forgetAfter: Duration = .seconds(86_400)
 
-    /// The defaults.
+    /// Creates the default settings.
     public init() {}
 }
 
-/// What holds for a whole gateway.
+/// The settings for a whole gateway.
 public struct EngineSettings: Sendable, Hashable {
-    /// The silence after which an adapter is taken not to listen (rule L5); absent: never.
+    /// The time without a report after which an adapter counts as not scanning. `nil` disables this (rule L5).
     public var deafAfter: Duration?
-    /// How many conditions are monitored, over all monitors (rule C4); 0: all.
+    /// The maximum number of monitored conditions in all monitors; 0 means no limit (rule C4).
     public var conditionLimit = 0
-    /// How many beacons under conditions are held, over all monitors (rule P2).
+    /// The maximum number of tracked beacons under conditions in all monitors (rule P2).
     public var maxBeacons = 10_000
-    /// How many beacons without a name may enter in a row, over all monitors; one more every 2 s (rule P5). 0: any number.
+    /// The maximum number of beacons without names that may enter without a pause, in all monitors. One more may enter
+    /// every 2 s. 0 means no limit (rule P5).
     public var maxNewBeacons = 0
-    /// What lines call the source of fixes (rule G3); absent: there is none, and circles can't be evaluated (rule C5).
+    /// The name of the location source in lines (rule G3). If it is `nil`, circles cannot be evaluated (rule C5).
     public var locationSource: String?
 
-    /// The defaults; an adapter is never taken for deaf, and there is no location source.
+    /// Creates the default settings: no adapter counts as not scanning, and there is no location source.
     public init() {}
 
-    /// What a monitor that hears live has unless told otherwise, as a gateway has: 10 s of silence from everybody make an
-    /// adapter deaf (rule L5), and 2,000 beacons without a name may enter in a row (rule P5).
+    /// The defaults of a monitor with a live source, as in the gateway: an adapter without reports for 10 s is out of
+    /// order (rule L5), and 2,000 beacons without names may enter without a pause (rule P5).
     ///
-    /// In what was recorded, and in tests, silence is a part of the record: there the defaults are off.
+    /// In replays and tests, both are disabled by default, because silence is part of the recording.
     public static var live: EngineSettings {
         var settings = EngineSettings()
         settings.deafAfter = .seconds(10)

@@ -1,28 +1,32 @@
 public import BaseTypes
 public import BluetoothLE
 
-/// One iBeacon frame that one adapter heard at one moment.
+/// One iBeacon frame that an adapter received.
+///
+///     let sighting = Sighting(
+///         time: clock.now, adapter: adapter, beacon: badge, measuredPower: -59, rssi: RSSI(dBm: -70))
+///     await monitor.sighted(sighting)
 public struct Sighting: Sendable, Hashable {
-    /// When it was heard, on the timeline.
+    /// The time of the advertisement, on the timeline.
     public var time: Instant
-    /// The adapter that heard it.
+    /// The adapter that received it.
     public var adapter: AdapterID
-    /// Who advertised.
+    /// The beacon that advertised.
     public var beacon: BeaconIdentity
-    /// The RSSI one metre away that the frame claims, in dBm.
+    /// The RSSI at one metre that the frame declares, in dBm.
     public var measuredPower: Int8
-    /// How strong it was; absent where the controller did not know.
+    /// The signal strength; `nil` if the controller did not report it.
     public var rssi: RSSI?
-    // The address as a word: a sighting is copied for each report.
+    // The address as a word, because a sighting is copied for each report.
     @usableFromInline var packedAddress: UInt64
 
-    /// The advertiser's address, where the source tells it.
+    /// The address of the advertiser; `nil` if the source does not report it.
     public var address: DeviceAddress? {
         get { DeviceAddress(packed: packedAddress) }
         set { packedAddress = DeviceAddress.packed(newValue) }
     }
 
-    /// A sighting as a source of one's own makes it.
+    /// Creates a sighting, for sources outside this package.
     public init(
         time: Instant, adapter: AdapterID, beacon: BeaconIdentity, measuredPower: Int8, rssi: RSSI?,
         address: DeviceAddress? = nil
@@ -36,16 +40,16 @@ public struct Sighting: Sendable, Hashable {
     }
 }
 
-/// A source of reports that a monitor knows: the place of its name in the monitor's table of adapters.
+/// An adapter in the table of a monitor.
 ///
-/// It means something to the monitor alone that gave it, for as long as that lives: another takes nothing that comes under
-/// it, and counts that (``BeaconMonitor/Counters/foreignInputs``).
+/// It is valid only for the monitor that returned it. Other monitors drop inputs with it and count them
+/// (``BeaconMonitor/Counters/foreignInputs``).
 public struct AdapterID: Sendable, Hashable {
-    /// The place in the table, from 1.
+    /// The index in the table, starting at 1.
     public let index: UInt16
-    /// The monitor that gave it, by a number that no other in this process has; 0: an engine without one.
+    /// A number of the monitor, unique in this process; 0 for an engine without a monitor.
     package var owner: UInt32 = 0
 
-    /// The adapter at a place, of no monitor yet.
+    /// Creates the ID of an adapter without a monitor.
     @inlinable package init(index: Int) { self.index = UInt16(truncatingIfNeeded: index) }
 }

@@ -1,11 +1,11 @@
 extension BeaconMonitor.Event {
-    /// What is known of a subject (Apple: `CLMonitor.Event.State`).
+    /// The state of a condition or a beacon (Apple: `CLMonitor.Event.State`).
     public enum State: UInt8, Sendable, Hashable, CaseIterable {
-        /// Nothing has been observed yet, or what was observed is too old to hold.
+        /// There is no observation yet, or the last one is too old.
         case unknown
-        /// The condition holds.
+        /// The condition is satisfied: the beacon is present, or the gateway is inside the circle.
         case satisfied
-        /// The condition does not hold.
+        /// The condition is not satisfied.
         case unsatisfied
         /// The condition is not evaluated (rules C4, C5).
         case unmonitored

@@ -1,37 +1,37 @@
 public import BaseTypes
 public import BluetoothLE
 
-/// A subject's time from `satisfied` to `unsatisfied` (rule P3).
+/// The time of a subject from `satisfied` to `unsatisfied` (rule P3).
 public struct Visit: Sendable, Hashable {
-    /// Why a visit ended.
+    /// The reasons for the end of a visit.
     public enum Reason: UInt8, Sendable, Hashable, CaseIterable {
-        /// The last hold ran out (rule X2).
+        /// The last hold expired (rule X2).
         case exitTimeout
-        /// A fix lay outside of the circle (rule G2).
+        /// A fix was outside the circle (rule G2).
         case left
         /// The condition was removed (rule C3).
         case removed
-        /// The condition was replaced by one of another identity (rule C2).
+        /// The condition was replaced by one with other beacons, another circle or another `perBeacon` (rule C2).
         case replaced
-        /// A named beacon took its place (rule P4).
+        /// A beacon with a name needed its place (rule P4).
         case displaced
 
-        /// Whether the subject left: the visit stands behind its leaving event.
+        /// Whether the subject left, so that the visit follows an event of its exit.
         public var isLeaving: Bool { self == .exitTimeout || self == .left }
     }
 
-    /// RSSI over the refreshes that had one.
+    /// The RSSI values of the refreshes.
     public struct Strength: Sendable, Hashable {
-        /// The weakest, in dBm.
+        /// The weakest RSSI in dBm.
         public var minimum: Int8
-        /// The sum in dBm, of which ``count`` makes the mean.
+        /// The sum of the RSSI values in dBm. Divided by ``count``, it is the mean.
         public var sum: Int64
-        /// How many of the refreshes had an RSSI; at least 1.
+        /// The number of refreshes with an RSSI; at least 1.
         public var count: Int
-        /// The strongest, in dBm.
+        /// The strongest RSSI in dBm.
         public var maximum: Int8
 
-        /// What a visit's refreshes had; `count` is at least 1.
+        /// Creates the values of a visit. `count` must be at least 1.
         public init(minimum: Int8, sum: Int64, count: Int, maximum: Int8) {
             self.minimum = minimum
             self.sum = sum
@@ -40,35 +40,35 @@ public struct Visit: Sendable, Hashable {
         }
     }
 
-    /// The monitor's name.
+    /// The name of the monitor.
     public var monitor: String
-    /// The condition's identifier.
+    /// The identifier of the condition.
     public var identifier: String
     /// Whether the subject is the condition or one beacon under it.
     public var scope: Scope
-    /// When the visit's end was established, on the timeline: its leaving event's.
+    /// The time at which the end was detected, on the timeline: that of the leaving event.
     public var time: Instant
-    /// The wall clock against the timeline then.
+    /// How far the wall clock is ahead of the timeline at that time.
     public var clockOffset: ClockOffset
-    /// What is monitored.
+    /// The beacons or the circle that are monitored.
     public var condition: Condition
-    /// The beacon, in a beacon's own visits.
+    /// The beacon, in visits of a beacon.
     public var refinement: BeaconIdentity?
-    /// The entering event's time; absent where the entry was assumed.
+    /// The time of the entering event; `nil` if the entry was assumed.
     public var arrival: Instant?
-    /// The last refresh; absent where there was none.
+    /// The time of the last refresh; `nil` if there was none.
     public var departure: Instant?
-    /// How many refreshes, the entering sighting included.
+    /// The number of refreshes, including the entering sighting.
     public var sightings: Int
-    /// RSSI over them; absent where none had one.
+    /// The RSSI values of the refreshes; `nil` if none had one.
     public var strength: Strength?
-    /// Why it ended.
+    /// The reason for the end.
     public var reason: Reason
 
-    /// When its end was established, on the wall clock.
+    /// The time at which the end was detected, on the wall clock.
     public var date: WallDate { WallDate(time, offset: clockOffset) }
 
-    /// A visit of the kind that a monitor makes: for tests, and for whoever reads visits back.
+    /// Creates a visit like those of a monitor, for tests and for programs that read stored visits.
     public init(
         monitor: String, identifier: String, scope: Scope, time: Instant, clockOffset: ClockOffset,
         condition: Condition, refinement: BeaconIdentity?, arrival: Instant?, departure: Instant?, sightings: Int,

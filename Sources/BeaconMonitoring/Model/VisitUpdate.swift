@@ -1,36 +1,37 @@
 public import BaseTypes
 public import BluetoothLE
 
-/// A stay, as far as it is known: at the arrival, and again when it has ended (Apple: `CLVisit`).
+/// A visit as far as it is known: at the arrival, and again after its end (Apple: `CLVisit`).
 public struct VisitUpdate: Sendable, Hashable {
-    /// The monitor's name.
+    /// The name of the monitor.
     public let monitor: String
-    /// The condition's identifier.
+    /// The identifier of the condition.
     public let identifier: String
-    /// Whether it is a stay under the condition as a whole, or one beacon's under it.
+    /// Whether the visit is of the condition as a whole or of one beacon under it.
     public let scope: Scope
-    /// What is monitored.
+    /// The beacons or the circle that are monitored.
     public let condition: Condition
-    /// The beacon, in a beacon's own stays.
+    /// The beacon, in visits of a beacon.
     public let refinement: BeaconIdentity?
-    /// When it began: the entering event's time; absent where the entry was assumed (`CLVisit` has `distantPast` there).
+    /// The time of the entering event; `nil` if the entry was assumed (`CLVisit` uses `distantPast`).
     public let arrival: Instant?
-    /// When it ended: the last refresh; absent while it goes on (`CLVisit` has `distantFuture` there), and where nothing
-    /// but an assumption ever said that it was one.
+    /// The time of the last refresh; `nil` while the visit is open (`CLVisit` uses `distantFuture`), and if the entry
+    /// was assumed and never refreshed.
     public let departure: Instant?
-    /// What else is known of it once it has ended; absent while it goes on.
+    /// The complete visit after its end; `nil` while it is open.
     public let ended: Visit?
-    /// The wall clock against the timeline when this was made: its dates are printed with it (rule T1).
+    /// How far the wall clock is ahead of the timeline when this update was made. Its dates are computed with it (rule
+    /// T1).
     public let clockOffset: ClockOffset
 
-    /// Whether it goes on.
+    /// Whether the visit has not ended.
     public var isOpen: Bool { ended == nil }
     /// ``arrival``, on the wall clock.
     public var arrivalDate: WallDate? { arrival.map { WallDate($0, offset: clockOffset) } }
     /// ``departure``, on the wall clock.
     public var departureDate: WallDate? { departure.map { WallDate($0, offset: clockOffset) } }
 
-    /// A stay of the kind that a monitor tells of: for tests, and for whoever reads stays back.
+    /// Creates an update like those of a monitor, for tests and for programs that read stored visits.
     public init(
         monitor: String, identifier: String, scope: Scope, condition: Condition, refinement: BeaconIdentity?,
         arrival: Instant?, departure: Instant?, ended: Visit?, clockOffset: ClockOffset
@@ -46,7 +47,7 @@ public struct VisitUpdate: Sendable, Hashable {
         self.clockOffset = clockOffset
     }
 
-    /// A stay that begins by an entering event.
+    /// Creates the update of a visit that starts with an entering event.
     init(arrival event: BeaconMonitor.Event) {
         monitor = event.monitor
         identifier = event.identifier
@@ -59,7 +60,7 @@ public struct VisitUpdate: Sendable, Hashable {
         clockOffset = event.clockOffset
     }
 
-    /// A stay that has ended.
+    /// Creates the update of a visit that has ended.
     init(ended visit: Visit) {
         monitor = visit.monitor
         identifier = visit.identifier

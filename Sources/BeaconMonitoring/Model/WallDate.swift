@@ -1,39 +1,39 @@
 public import BaseTypes
 
-/// A wall-clock date, in whole microseconds since 1970-01-01T00:00:00Z.
+/// A date of the wall clock, in whole microseconds since 1970-01-01T00:00:00Z.
 ///
-/// Only ever printed: nothing is decided by it (rule T1).
+/// Dates are only printed. No decision depends on them (rule T1).
 public struct WallDate: Sendable, Hashable, Comparable {
-    /// Microseconds since 1970-01-01T00:00:00Z, leap seconds not counted.
+    /// Microseconds since 1970-01-01T00:00:00Z, without leap seconds.
     public let microseconds: Int64
 
-    /// A date that many microseconds after 1970-01-01 00:00:00 UTC; before it where negative.
+    /// Creates a date from microseconds since 1970-01-01T00:00:00Z, which can be negative.
     public init(microseconds: Int64) { self.microseconds = microseconds }
 
-    /// The date of `instant` where the wall clock is `offset` ahead of the timeline, cut to microseconds.
+    /// Creates the date of `instant`, cut to microseconds. `offset` is how far the wall clock is ahead of the timeline.
     @inlinable public init(_ instant: Instant, offset: ClockOffset) {
         let (sum, overflow) = instant.nanoseconds.addingReportingOverflow(offset.nanoseconds)
         let nanoseconds = overflow ? .max : sum
         microseconds = nanoseconds / 1000 - (nanoseconds % 1000 < 0 ? 1 : 0)
     }
 
-    /// The earlier date.
+    /// Returns whether `left` is earlier than `right`.
     public static func < (left: WallDate, right: WallDate) -> Bool { left.microseconds < right.microseconds }
 }
 
 /// How far the wall clock is ahead of the timeline, in nanoseconds (rule T1).
 public struct ClockOffset: Sendable, Hashable {
-    /// Wall clock minus timeline, in nanoseconds.
+    /// The time of the wall clock minus the time on the timeline, in nanoseconds.
     public let nanoseconds: Int64
-    /// An offset of that many nanoseconds, by which the wall clock is ahead of the timeline.
+    /// Creates an offset; positive if the wall clock is ahead of the timeline.
     public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
-    /// The timeline is the wall clock, as in a replay.
+    /// The offset in a replay, where the timeline is the wall clock.
     public static let zero = ClockOffset(nanoseconds: 0)
 }
 
 extension Instant {
-    /// The instant of a date where the wall clock is `offset` ahead of the timeline, within the bounds of
-    /// `init(remembered:)`.
+    /// Creates the instant of a date, within the bounds of `init(remembered:)`. `offset` is how far the wall clock is
+    /// ahead of the timeline.
     package init(remembered date: WallDate, offset: ClockOffset) {
         let (nanoseconds, overflow) = date.microseconds.multipliedReportingOverflow(by: 1000)
         self.init(remembered: overflow ? .max : nanoseconds &- offset.nanoseconds)
@@ -41,9 +41,10 @@ extension Instant {
 }
 
 extension WallDate: LosslessStringConvertible {
-    /// The date as RFC 3339 has it, in UTC with microseconds, as lines do: `2026-11-21T07:46:27.123456Z`.
+    /// The date in the form of RFC 3339, in UTC with microseconds: `2026-11-21T07:46:27.123456Z`.
     ///
-    /// Years have four digits: what lies outside of 0000 … 9999 is written as far as they go.
+    /// Years have at least four digits. A year outside 0000 … 9999 does not conform to RFC 3339: later years have more
+    /// digits, and earlier ones have a sign among their digits.
     public var description: String {
         let second = microseconds.flooredQuotient(by: 1_000_000)
         let day = second.flooredQuotient(by: 86_400)
@@ -58,9 +59,10 @@ extension WallDate: LosslessStringConvertible {
         return "\(digits(date.year, 4))-\(digits(date.month, 2))-\(digits(date.day, 2))T\(time).\(fraction)Z"
     }
 
-    /// The date that a text spells as RFC 3339 has it, in UTC: `2026-11-21T07:46:27Z`, with any number of decimals, of
-    /// which six count. The result is `nil` if `text` is anything else, or if there is no such day (`2026-09-31`). Second 60
-    /// is the first of the next minute, at the end of a month only (a leap second, RFC 3339 §5.7).
+    /// Creates a date from a text in the form of RFC 3339, in UTC: `2026-11-21T07:46:27Z`, with any number of decimals,
+    /// of which six count. Returns `nil` for any other text, and if there is no such day (`2026-09-31`). Second 60 is
+    /// accepted only at the end of a month and counts as the first second of the next minute (a leap second, RFC 3339
+    /// §5.7).
     public init?(_ text: String) {
         let octets = Array(text.utf8)
         func number(_ start: Int, _ count: Int) -> Int? {

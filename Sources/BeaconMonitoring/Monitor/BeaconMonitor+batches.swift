@@ -1,11 +1,11 @@
 package import BluetoothLE
 
 extension BeaconMonitor {
-    /// Adapters gave reports, with iBeacons and without, in this order: what a source of ours hands over, by its own stamps.
+    /// Takes reports with and without iBeacons, in this order, with the times of their source.
     ///
     /// - Parameters:
     ///   - batch: the reports.
-    ///   - ids: the adapters' IDs as the engine gave them, at the places that the batch has.
+    ///   - ids: the IDs of the adapters from the engine; a batch has their positions.
     package func heard(_ batch: FrameBatch, of ids: [AdapterID?]) {
         if rangingHub.isWanted, !isEnded { range(Self.sightings(in: batch, of: ids)) }
         give { engine, actions in engine.heard(batch, of: ids, into: &actions) }
@@ -40,13 +40,13 @@ extension BeaconMonitor {
 }
 
 extension BeaconMonitor {
-    /// Returns when at most `most` events, and stays, wait for their subscribers, when the monitor has ended, and when the
-    /// task is cancelled: what is recorded waits for who handles it.
+    /// Returns when at most `most` events and `most` visits wait for their subscribers, when the monitor has ended, or
+    /// when the task is cancelled. A replay uses it to wait for its subscribers.
     package nonisolated func settled(to most: Int) async {
         await hub.log.settled(to: most)
         await visitLog.settled(to: most)
     }
 
-    /// How many events somebody is still to handle.
+    /// The number of events that a subscriber has not handled yet.
     package nonisolated var waitingEvents: Int { hub.unhandled }
 }

@@ -1,31 +1,37 @@
 import HeapModule
 
 extension BeaconMonitor {
-    /// How many conditions ``monitorNearest(_:of:to:margin:)`` may keep.
+    /// The number of conditions that ``monitorNearest(_:of:to:margin:)`` can monitor.
     public static let nearestRange = 1...10_000
-    /// How many it may choose from.
+    /// The maximum number of candidates.
     public static let candidatesMax = 100_000
 
-    /// Monitors the nearest of many places, as apps do that may monitor only so many regions.
+    /// Monitors the nearest of many places, as apps do because the number of regions is limited.
     ///
-    /// Called with each fix, before ``located(_:)`` is: what is new is then held against the very fix that brought it, and
-    /// what this fix leaves is still there to say so. As little as possible changes, as with ``setConditions(_:)``;
-    /// conditions that are not among the candidates are not touched.
+    /// Call it for each fix, before ``located(_:)``. Then new conditions are evaluated with the fix that selected them,
+    /// and the exit from a condition that this fix leaves is still reported. It changes as little as possible, like
+    /// ``setConditions(_:)``. Conditions that are not candidates do not change.
     ///
-    /// First come those that this gateway, or a beacon, is at: to swap one out would lose its exit. Then the nearest, but
-    /// one that is monitored gives way only to one that is nearer by more than a margin, or each fix on the line between
-    /// two places would swap them and forget a record. Since a fix that is off by its accuracy moves one place nearer and
-    /// another away by as much, twice the accuracy is the least for it.
+    /// Conditions that are satisfied, or were before an outage, come first, because removing one would lose its exit.
+    /// Then follow the nearest ones. A monitored condition is replaced only if another is nearer by more than the
+    /// margin. Without a margin, each fix near the middle between two places could exchange them and delete a record.
+    /// The margin is at least twice the accuracy of the fix, because an error of the fix can bring one place nearer and
+    /// move the other away.
+    ///
+    ///     let candidates = try piers.map { try PlacedCondition($0.circle, identifier: $0.name) }
+    ///     try await monitor.monitorNearest(20, of: candidates, to: fix)
+    ///     await monitor.located(fix)
     ///
     /// - Parameters:
-    ///   - count: how many, 1 … 10,000.
-    ///   - candidates: the places, 100,000 at most. Their identifiers are for this call alone: a condition under one of
-    ///     them is removed where it is not among the chosen, however it was added; one that is no longer a candidate stays.
-    ///   - fix: where this gateway is.
-    ///   - margin: the metres that a newcomer has to be nearer by, at least; 0 or more.
-    /// - Returns: what changed, in the order in which it did; nothing where nothing did.
-    /// - Throws: ``MonitorError`` where a number or a setting is out of bounds, two candidates have one identifier, or the
-    ///   monitor has ended; nothing has changed then.
+    ///   - count: the number of conditions to monitor, 1 … 10,000.
+    ///   - candidates: at most 100,000 places. Their identifiers belong to this call: a condition with one of them is
+    ///     removed if it is not selected, even if it was added otherwise. A condition that is no longer a candidate
+    ///     stays.
+    ///   - fix: the position of this gateway.
+    ///   - margin: the minimum margin in metres, 0 or more.
+    /// - Returns: the changes in their order.
+    /// - Throws: ``MonitorError`` if a number or a setting is out of bounds, two candidates have one identifier, or the
+    ///   monitor has ended. Nothing has changed then.
     @discardableResult
     public func monitorNearest(
         _ count: Int, of candidates: [PlacedCondition], to fix: LocationFix, margin: Double = 100
@@ -52,10 +58,10 @@ extension BeaconMonitor {
     }
 }
 
-/// How near candidates are, as far as it matters for which of them are monitored.
+/// Ranks candidates by distance.
 struct NearestRanking {
     let position: Coordinate
-    /// The metres by which what is monitored counts as nearer than it is.
+    /// The metres that are subtracted from the distance of a monitored condition.
     let margin: Double
     let monitored: Set<Identifier>
     let present: Set<Identifier>
@@ -69,7 +75,7 @@ struct NearestRanking {
 
     private struct Rank: Comparable {
         let isAway: Bool
-        /// In metres, the margin taken off.
+        /// In metres, after subtracting the margin.
         let distance: Double
         let identifier: Identifier
         let place: Int
@@ -81,14 +87,14 @@ struct NearestRanking {
         }
     }
 
-    /// The places of the nearest among the candidates, the nearest first; equally near ones by identifier.
+    /// Returns the positions of the nearest candidates, the nearest first. Equal distances are ordered by identifier.
     func nearest(_ count: Int, of candidates: [PlacedCondition]) -> [Int] {
         var nearest = Heap<Rank>(minimumCapacity: min(count, candidates.count) + 1)
         for (place, candidate) in candidates.enumerated() {
             let identifier = candidate.wanted.identifier
             let isAway = !present.contains(identifier)
             let bonus = monitored.contains(identifier) ? margin : 0
-            // Most are farther off in latitude alone: no need to know how far exactly.
+            // For most candidates, the difference in latitude is already too large, so their distance is not computed.
             if nearest.count == count, let farthest = nearest.max, isAway, farthest.isAway,
                 candidate.distanceMinimum(from: position) - bonus > farthest.distance
             {

@@ -1,53 +1,60 @@
 extension BeaconMonitor {
-    /// The beacons in view of a condition, once a second, the nearest first.
+    /// Returns a sequence with the beacons that match a condition, once per second, the nearest first.
     ///
-    /// Source: Apple, `CLLocationManager.startRangingBeacons(satisfying:)`. The condition need not be one that is monitored.
-    /// Each iteration is a subscription of its own; it begins to range when its iterator is made, and where nobody ranges
-    /// nothing is done. Rangings come while ``run()`` runs, or with the sightings that are handed over. While
-    /// nobody is in view none come, after one that is empty; Core Location repeats the empty one each second.
+    /// The condition does not have to be monitored. Each iterator is a subscription of its own, and ranging starts when
+    /// the first one is created. Without subscriptions, nothing is computed. Rangings are delivered while ``run()``
+    /// runs, or when sightings are passed in. After the last beacon goes out of range, one empty ranging is delivered,
+    /// and none until a beacon returns. Before the first beacon is in range, none is delivered. Core Location repeats
+    /// the empty one each second.
+    ///
+    ///     for await ranging in monitor.ranging(for: condition) {
+    ///         for beacon in ranging.beacons { print(beacon.beacon, beacon.proximity, beacon.accuracy as Any) }
+    ///     }
+    ///
+    /// Source: Apple, `CLLocationManager.startRangingBeacons(satisfying:)`.
     public nonisolated func ranging(for condition: BeaconIdentityCondition) -> RangingUpdates {
         RangingUpdates(hub: rangingHub, service: service, condition: condition)
     }
 
-    /// How many rangings gave way to newer ones because their subscribers were slower than a second.
+    /// The number of rangings that were replaced by newer ones because a subscriber needed more than a second.
     public nonisolated var skippedRangings: Int { rangingHub.skipped }
 
-    /// Rangings of one condition, for any number of subscribers.
+    /// The rangings of one condition, for any number of subscribers.
     public struct RangingUpdates: AsyncSequence, Sendable {
         let hub: RangingHub
         let service: ServiceRegistry
         let condition: BeaconIdentityCondition
 
-        /// Subscribes: from now on the condition is ranged, and a service session held for it.
+        /// Subscribes: ranging of the condition starts, and a service session is held for it.
         public func makeAsyncIterator() -> Iterator {
             Iterator(subscription: RangingSubscription(hub, service, condition))
         }
 
-        /// One subscription; it ends when the iterator is discarded or the task that waits on it is cancelled.
+        /// A subscription. It ends when the iterator is discarded or the task that waits for it is cancelled.
         public struct Iterator: AsyncIteratorProtocol {
             let subscription: RangingSubscription
-            /// How many rangings gave way to newer ones before they were asked for.
+            /// The number of rangings that were replaced by newer ones before they were requested.
             ///
-            /// One is kept: a table of who is near is worth nothing when it is a second old.
+            /// Only the newest ranging waits, because distances are useless after a second.
             public private(set) var skipped = 0
 
-            /// The next ranging; `nil` once the monitor has ended, or when cancelled.
+            /// Returns the next ranging; `nil` after the end of the monitor or a cancellation.
             public mutating func next(isolation actor: isolated (any Actor)?) async -> Ranging? {
                 let ranging = await subscription.hub.next(subscription.id, isolation: actor)
                 skipped += subscription.hub.takeSkipped(subscription.id)
                 return ranging
             }
 
-            /// As ``next(isolation:)``, on no actor.
+            /// The same as ``next(isolation:)``, without an actor.
             public mutating func next() async -> Ranging? { await next(isolation: nil) }
         }
     }
 
-    /// A place among a hub's subscribers, given up with the last iterator that has it.
+    /// A subscription of a hub, which ends with the last iterator that has it.
     final class RangingSubscription: Sendable {
         let hub: RangingHub
         let id: Int
-        /// What ranging holds by itself.
+        /// The service session that ranging holds.
         private let session: ImplicitSession
 
         init(_ hub: RangingHub, _ service: ServiceRegistry, _ condition: BeaconIdentityCondition) {

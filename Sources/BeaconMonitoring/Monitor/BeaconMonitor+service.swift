@@ -1,11 +1,11 @@
 #if ServiceLifecycle
     public import ServiceLifecycle
 
-    // Of swift-service-lifecycle, where the package's trait `ServiceLifecycle` asks for it.
+    // The protocol of swift-service-lifecycle, if the package's trait `ServiceLifecycle` is enabled.
     extension BeaconMonitor: Service {}
 
     extension BeaconMonitor {
-        /// Runs until the service group shuts down gracefully, too: the monitor has ended then, as with ``end()``.
+        /// Runs the monitor. It also ends if the service group shuts down gracefully, as with ``end()``.
         func runAsService() async throws {
             do {
                 try await cancelWhenGracefulShutdown { try await self.runUntilCancelled() }

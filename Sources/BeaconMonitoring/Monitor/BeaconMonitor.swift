@@ -4,21 +4,24 @@ import Synchronization
 
 /// A monitor of beacons with the interface of Core Location's `CLMonitor`.
 ///
-/// It runs a ``MonitorEngine``, which makes all decisions. Sightings come from a ``SightingSource`` or from the program, and
-/// the owner of the monitor awaits ``run()``:
+/// It runs a ``MonitorEngine``, which makes all decisions. Sightings come from a ``SightingSource`` or from the
+/// program, and the owner of the monitor must await ``run()``:
 ///
-///     let monitor = try BeaconMonitor("site", source: source)
-///     try await monitor.add(.beacon(BeaconMonitor.BeaconIdentityCondition(uuid: uuid)), identifier: "lobby")
+///     let monitor = try BeaconMonitor("office", source: source)
+///     try await monitor.add(.beacon(uuid: uuid), identifier: "lobby")
 ///     async let scanning: Void = monitor.run()
-///     for try await event in monitor.events { … }
+///     for try await event in monitor.events {
+///         print(event.identifier, event.state)
+///     }
 ///     try await scanning
 ///
-/// The monitor ends at ``end()`` or when it is discarded, and its name is free at once (rule N1). It starts no task, so only
-/// its owner and the tasks in a call to it keep it alive. A cancelled task stays in its call until it is scheduled once more,
-/// so call ``end()`` before you make another monitor with the same name. After a cancelled ``run()`` the name goes to the
-/// next monitor that asks for it, unless the monitor has a ``RecordStore``, whose files are open.
+/// The monitor ends at ``end()`` or when it is discarded, and its name can be used again immediately (rule N1). It
+/// starts no task, so only its owner and the tasks in a call to it keep it alive. A cancelled task stays in its call
+/// until it is scheduled once more, so call ``end()`` before you create another monitor with the same name. After a
+/// cancelled ``run()``, the next monitor that asks for the name gets it, unless the monitor has a ``RecordStore``,
+/// whose files are open.
 public actor BeaconMonitor {
-    /// The monitor's name. A process has one monitor of each name at a time.
+    /// The name of the monitor. A process can have only one monitor with the same name at a time.
     public nonisolated let name: String
     package nonisolated let clock: any MonitorClock
     package nonisolated let service: ServiceRegistry
@@ -50,26 +53,26 @@ public actor BeaconMonitor {
     /// Whether another monitor has taken the name after a cancelled ``run()``.
     private nonisolated let successor = Atomic<Bool>(false)
 
-    /// Makes a monitor to which the program passes sightings.
+    /// Creates a monitor to which the program passes sightings.
     ///
-    /// With a store, the conditions and records of a former monitor with that name are there again without being added
-    /// (rule N4). An event becomes its record's `lastEvent` when it has been handled (rule N3). The first subscription
-    /// starts with the events that the former process stored and that were not handled, in order.
+    /// With a store, the conditions and records of an earlier monitor with that name exist again without being added
+    /// (rule N4). An event becomes the `lastEvent` of its record when it has been handled (rule N3). The first
+    /// subscription starts with the events that the earlier process stored and that were not handled, in order.
     ///
     /// - Parameters:
     ///   - name: 1 to 128 bytes that can be part of a topic (rule C6).
     ///   - clock: the timeline of all inputs, and the wall clock.
-    ///   - settings: when stopped adapters make states unknown, and when they are forgotten.
-    ///   - engineSettings: the other settings; by default ``EngineSettings/live`` if the clock is live, else
+    ///   - settings: the times after which stopped adapters make states unknown and are forgotten.
+    ///   - engineSettings: the other settings; by default ``EngineSettings/live`` if the clock is live, otherwise
     ///     `EngineSettings()`.
-    ///   - ranging: how ``ranging(for:)`` estimates distances.
+    ///   - ranging: the settings for the estimated distances of ``ranging(for:)``.
     ///   - service: the registry for the monitor's service session and for the state of the machine.
-    ///   - named: the beacons that have a name (rule P4).
+    ///   - named: the beacons with names (rule P4).
     ///   - locating: the source of fixes for circles.
     ///   - store: the store of conditions and records, for this monitor alone; `nil` if they end with the monitor.
-    /// - Throws: ``MonitorError/nameTaken(_:)`` if a monitor of that name has not ended (rule N1),
-    ///   ``MonitorError/recordsUnavailable(_:)`` if the store can't be opened, and ``MonitorError`` if a setting is out of
-    ///   bounds.
+    /// - Throws: ``MonitorError/nameTaken(_:)`` if a monitor with that name has not ended (rule N1),
+    ///   ``MonitorError/recordsUnavailable(_:)`` if the store cannot be opened, and ``MonitorError`` if a setting is
+    ///   out of bounds.
     public init(
         _ name: String, clock: any MonitorClock, settings: MonitorSettings = MonitorSettings(),
         engine engineSettings: EngineSettings? = nil, ranging: RangingSettings = RangingSettings(),
@@ -81,7 +84,7 @@ public actor BeaconMonitor {
             service: service, named: named, locating: locating, anyStore: store)
     }
 
-    /// Makes a monitor that receives sightings from a source while it runs, and uses the clock of the source.
+    /// Creates a monitor that receives sightings from a source while it runs, and uses the clock of the source.
     ///
     /// The other parameters are those of ``init(_:clock:settings:engine:ranging:service:named:locating:store:)``.
     ///
@@ -103,7 +106,7 @@ public actor BeaconMonitor {
         named: Set<BeaconIdentity>, locating: Locating?, anyStore store: sending (any RecordStore)?
     ) throws(MonitorError) {
         var engineSettings = engineSettings ?? (clock.isLive ? .live : EngineSettings())
-        // A name in the settings wins over the name of the source.
+        // A name in the settings has priority over the name of the source.
         engineSettings.locationSource = engineSettings.locationSource ?? locating?.source.name
         let identifier = try Identifier(name)
         let lease = try NameLease(identifier)
@@ -150,11 +153,11 @@ public actor BeaconMonitor {
     /// Whether the monitor has ended: by ``end()``, or because another one took its name after a cancelled ``run()``.
     var isEnded: Bool { hasEnded || successor.load(ordering: .acquiring) }
 
-    /// Ends the monitor: its name is free, and subscribers receive the waiting events and then the end.
+    /// Ends the monitor: its name can be used again, and subscribers receive the waiting events and then the end.
     ///
-    /// ``run()`` returns. Later inputs have no effect, and records do not change any more. With a store, an event that a
-    /// subscriber still handles at the call counts as not handled and comes again in the next process: otherwise a crash
-    /// could lose it (rule N3).
+    /// ``run()`` returns. Later inputs have no effect, and records do not change any more. With a store, an event that
+    /// a subscriber still handles at the call counts as not handled, and the next process delivers it again. Otherwise
+    /// a crash could lose it (rule N3).
     public func end() { end(because: nil) }
 
     private func end(because failure: MonitorError?) {
@@ -172,15 +175,15 @@ public actor BeaconMonitor {
 // MARK: - Conditions
 
 extension BeaconMonitor {
-    /// Adds beacons to monitor, or changes or replaces the condition of that identifier (rules C1, C2).
+    /// Adds a condition on beacons, or changes or replaces the condition with that identifier (rules C1, C2).
     ///
     /// - Parameters:
-    ///   - condition: which beacons.
-    ///   - identifier: 1 to 128 octets that can stand in a topic (rule C6).
-    ///   - state: the state that it starts from; what is observed overrides it.
-    ///   - settings: how it is entered and left.
-    /// - Throws: ``MonitorError`` where the identifier or a setting is out of bounds, or the monitor has ended; nothing has
-    ///   changed then.
+    ///   - condition: the beacons to monitor.
+    ///   - identifier: 1 to 128 bytes that can be part of a topic (rule C6).
+    ///   - state: the initial state, until an observation overrides it.
+    ///   - settings: the thresholds and timeouts of entries and exits.
+    /// - Throws: ``MonitorError`` if the identifier or a setting is out of bounds, or the monitor has ended. Nothing
+    ///   has changed then.
     public func add(
         _ condition: BeaconIdentityCondition, identifier: String, assuming state: Event.State = .unknown,
         settings: ConditionSettings = ConditionSettings()
@@ -188,15 +191,15 @@ extension BeaconMonitor {
         try add(.beacon(condition), identifier: identifier, assuming: state, settings: settings)
     }
 
-    /// Adds a place to monitor, or changes or replaces the condition of that identifier (rules C1, C2).
+    /// Adds a condition on a circle, or changes or replaces the condition with that identifier (rules C1, C2).
     ///
     /// - Parameters:
-    ///   - condition: which place.
-    ///   - identifier: 1 to 128 octets that can stand in a topic (rule C6).
-    ///   - state: the state that it starts from; what is observed overrides it.
-    ///   - settings: how it is entered and left.
-    /// - Throws: ``MonitorError`` where the identifier or a setting is out of bounds, or the monitor has ended; nothing has
-    ///   changed then.
+    ///   - condition: the circle to monitor.
+    ///   - identifier: 1 to 128 bytes that can be part of a topic (rule C6).
+    ///   - state: the initial state, until an observation overrides it.
+    ///   - settings: the thresholds and timeouts of entries and exits.
+    /// - Throws: ``MonitorError`` if the identifier or a setting is out of bounds, or the monitor has ended. Nothing
+    ///   has changed then.
     public func add(
         _ condition: CircularGeographicCondition, identifier: String, assuming state: Event.State = .unknown,
         settings: ConditionSettings = ConditionSettings()
@@ -204,17 +207,18 @@ extension BeaconMonitor {
         try add(.circle(condition), identifier: identifier, assuming: state, settings: settings)
     }
 
-    /// Makes the conditions these and no others, and changes as little as possible for it.
+    /// Replaces all conditions by the given ones, with as few changes as possible.
     ///
-    /// What is the same as before keeps its state, its record and its place, and says nothing; other settings move
-    /// deadlines alone, another identity starts afresh (rule C2). What is gone is removed before anything is added, and
-    /// those past the limit first, so that none is given a place only to lose it (rule C4). All of it happens at one
-    /// moment: nothing that is heard comes between.
+    /// An unchanged condition keeps its state, its record and its place. If only its settings change, only deadlines
+    /// move. If its beacons, its circle or ``ConditionSettings/perBeacon`` change, it starts again (rule C2).
+    /// Conditions that are not given are removed before others are added, and those beyond the limit first, so that
+    /// none becomes monitored only to be removed (rule C4). All changes happen at one moment, without a sighting in
+    /// between.
     ///
-    /// - Parameter wanted: the conditions; those that are new are added in this order.
-    /// - Returns: what changed, in the order in which it did; nothing where nothing did.
-    /// - Throws: ``MonitorError`` where a setting is out of bounds, two have one identifier, or the monitor has ended;
-    ///   nothing has changed then.
+    /// - Parameter wanted: the conditions. New ones are added in this order.
+    /// - Returns: the changes in their order.
+    /// - Throws: ``MonitorError`` if a setting is out of bounds, two conditions have one identifier, or the monitor has
+    ///   ended. Nothing has changed then.
     @discardableResult
     public func setConditions(_ wanted: [MonitorSetup.Condition]) throws(MonitorError) -> [ConditionChange] {
         var stays: Set<Identifier> = []
@@ -231,10 +235,10 @@ extension BeaconMonitor {
     /// - Parameters:
     ///   - condition: the beacons or the circle to monitor.
     ///   - identifier: 1 to 128 bytes that can be part of a topic (rule C6).
-    ///   - state: the state to start from, until an observation overrides it.
-    ///   - settings: the thresholds and timeouts of entering and exiting.
-    /// - Throws: ``MonitorError`` if the identifier or a setting is out of bounds, or the monitor has ended. Nothing has
-    ///   changed then.
+    ///   - state: the initial state, until an observation overrides it.
+    ///   - settings: the thresholds and timeouts of entries and exits.
+    /// - Throws: ``MonitorError`` if the identifier or a setting is out of bounds, or the monitor has ended. Nothing
+    ///   has changed then.
     public func add(
         _ condition: Condition, identifier: String, assuming state: Event.State = .unknown,
         settings: ConditionSettings = ConditionSettings()
@@ -248,7 +252,7 @@ extension BeaconMonitor {
         }
     }
 
-    /// Ends the monitoring of a condition and forgets its record, without an event (rule C3).
+    /// Ends the monitoring of a condition and deletes its record, without an event (rule C3).
     ///
     /// - Returns: whether there was such a condition.
     @discardableResult public func remove(_ identifier: String) -> Bool {
@@ -292,10 +296,10 @@ extension BeaconMonitor {
         return changes
     }
 
-    /// Sets the beacons that have a name (rule P4): they never lose their place to others, and enter without a token.
+    /// Sets the beacons with names (rule P4). They never lose their place to others, and enter without a token.
     ///
-    /// ``ConditionSettings/strangers`` applies to all others at once: unless it is `track`, the visits of those that are
-    /// present end.
+    /// ``ConditionSettings/strangers`` applies to all other beacons immediately: unless it is `track`, the visits of
+    /// those that are present end.
     ///
     /// - Throws: ``MonitorError/ended(_:)``.
     public func setNamedBeacons(_ beacons: Set<BeaconIdentity>) throws(MonitorError) {
@@ -313,15 +317,15 @@ extension BeaconMonitor {
 
     /// Returns a condition with its last handled event, or `nil` if there is no such condition.
     ///
-    /// An event is handled when every subscription that received it has asked for the next one or ended, or if there was no
-    /// subscription (rule N3).
+    /// An event is handled when every subscription that received it has asked for the next one or ended, or if there
+    /// was no subscription (rule N3).
     public func record(for identifier: String) -> Record? { hub.record(for: Identifier(lookup: identifier)) }
 
-    /// Returns the present state of a condition, including `unknown` (Apple: `CLLocationManager.requestState(for:)`).
+    /// Returns the current state of a condition, including `unknown` (Apple: `CLLocationManager.requestState(for:)`).
     ///
-    /// It is the state of the latest event, even if subscribers have not handled it, so it may be ahead of ``record(for:)``.
-    /// Every later change is an event after this call. The call makes no event and handles none: deadlines that are due
-    /// wait for the sightings that the scanners have received (rule T5).
+    /// It is the state of the latest event, even if subscribers have not handled it, so it can be ahead of
+    /// ``record(for:)``. Every later change is an event after this call. The call causes no event and handles none:
+    /// deadlines that are due wait for the sightings that the scanners have received (rule T5).
     ///
     /// - Throws: ``MonitorError/identifierUnknown(_:)``, and ``MonitorError/ended(_:)``.
     public func requestState(for identifier: String) throws(MonitorError) -> Event.State {
@@ -335,18 +339,18 @@ extension BeaconMonitor {
 
 // Each call is one input of the engine at its own time (rules T2, T3).
 extension BeaconMonitor {
-    /// Identifies the adapter that has this name, and makes it known if it is new. It does not listen until an input says so
-    /// or it reports.
+    /// Identifies the adapter that has this name, and adds it if it is new. It does not count as scanning before an
+    /// input says so or it reports.
     ///
     /// An adapter is a controller (rule L7): its address identifies it if it is known and no other controller has it;
     /// otherwise its name does. Call this again when a controller appears and when its name or address changes.
     ///
     /// - Parameters:
-    ///   - name: The adapter's name, such as the kernel's `hci0`.
-    ///   - address: The controller's address; zero is none.
-    ///   - time: When the controller gets the name. Everything due by then is handled first (rule T3). If it is absent, this
-    ///     is the time of the latest input; a time later than the clock's counts as now.
-    /// - Returns: The adapter's identifier, for this monitor only.
+    ///   - name: the name of the adapter, such as the kernel's `hci0`.
+    ///   - address: the address of the controller; zero means none.
+    ///   - time: the time at which the controller gets the name. Everything due by then is handled first (rule T3).
+    ///     `nil` means the time of the latest input; a time after the clock's counts as now.
+    /// - Returns: the ID of the adapter, valid for this monitor only.
     /// - Throws: ``MonitorError/adaptersTooMany(_:)``, and ``MonitorError/ended(_:)``.
     public func adapter(
         named name: String, address: DeviceAddress? = nil, at time: Instant? = nil
@@ -364,14 +368,14 @@ extension BeaconMonitor {
         return adapter
     }
 
-    /// Reports that no controller has that name any more: it was removed or stopped. Its address may then appear under
-    /// another name without two controllers having it at once (rule L7).
+    /// Reports that no controller has that name any more: it was removed or stopped. Its address can then appear with
+    /// another name without counting as shared (rule L7).
     public func adapterLeft(named name: String) { engine.adapterLeft(named: name) }
 
     /// Takes a sighting.
     ///
-    /// A sighting with a time after the monitor's clock counts as now, and one by an adapter of another monitor is
-    /// discarded. Both are counted (``Counters``) and reported (``onRemark(_:)``). The same holds for all inputs.
+    /// A sighting with a time after the monitor's clock counts as now, and one of an adapter of another monitor is
+    /// dropped. Both are counted (``Counters``) and reported (``onRemark(_:)``). The same applies to all inputs.
     public func sighted(_ sighting: Sighting) {
         guard let sighting = check(sighting) else { return reportRemarks() }
         take(CollectionOfOne(sighting))
@@ -387,32 +391,33 @@ extension BeaconMonitor {
         }
     }
 
-    /// Takes the time of an advertising report of any kind: the adapter listens (rules L4, L5).
+    /// Takes the time of a report of any kind. It shows that the adapter scans (rules L4, L5).
     public func heard(_ adapter: AdapterID, at time: Instant) {
         guard inputCheck.isOwn(adapter) else { return reportRemarks() }
         let time = inputCheck.time(time, clock)
         give { engine, actions in engine.heard(adapter, at: time, into: &actions) }
     }
 
-    /// Takes the report that an adapter started or stopped listening, or was removed.
+    /// Takes the information that an adapter started or stopped scanning, or was removed.
     public func listening(_ change: ListeningChange, at time: Instant) {
         guard inputCheck.isOwn(change.adapter) else { return reportRemarks() }
         let time = inputCheck.time(time, clock)
         give { engine, actions in engine.listening(change, at: time, into: &actions) }
     }
 
-    /// Takes a fix of the location source. Without a location source in the engine's settings it only advances the time
-    /// (rule G3).
+    /// Takes a fix of the location source. Without a location source in the settings of the engine, it only advances
+    /// the time (rule G3).
     ///
-    /// If the monitor has a ``SightingSource`` and a deadline is due, the fix counts as just before the deadline, because
-    /// the sightings that were received by then still have to be passed in (rule T5).
+    /// If the monitor has a ``SightingSource`` and a deadline is due, the fix counts as just before the deadline,
+    /// because the sightings that were received by then must still be passed in (rule T5).
     public func located(_ fix: LocationFix) {
         var fix = fix
         fix.time = beforeUndrained(inputCheck.time(fix.time, clock))
         give { engine, actions in engine.located(fix, into: &actions) }
     }
 
-    /// Reports that the location source has no fix. Its circles become `unknown` if that lasts long enough (rules L2, G3).
+    /// Reports that the location source has no fix. Its circles become `unknown` if that lasts long enough (rules L2,
+    /// G3).
     ///
     /// - Parameters:
     ///   - since: the time at which fixes stopped.
@@ -427,7 +432,7 @@ extension BeaconMonitor {
         }
     }
 
-    /// Passes sightings to the subscribers that range. ``give(_:)`` has to follow: it sets the alarm.
+    /// Passes sightings to the subscribers that range. ``give(_:)`` must follow, because it sets the alarm.
     func range(_ sightings: some Sequence<Sighting>) { rangingHub.sighted(sightings, clockOffset: clock.offset) }
 
     private func check(_ sighting: Sighting) -> Sighting? {
@@ -444,7 +449,7 @@ extension BeaconMonitor {
         guard !isEnded else { throw .ended(name) }
         engine.clockOffset = clock.offset
         updateDiagnostics()
-        // A report may have a later time than the clock's; this input is not out of order because of it.
+        // A report can have a later time than the clock's; this input must not be out of order because of it.
         let time = max(beforeUndrained(clock.now), engine.now)
         try body(&engine, time, &actions)
         perform()
@@ -460,8 +465,8 @@ extension BeaconMonitor {
         perform()
     }
 
-    /// The time for an input that is not a sighting (rule T5): if a deadline is due and the source has not been drained yet,
-    /// just before the deadline. Otherwise the input would overtake the sighting that prevents an exit.
+    /// The time for an input that is not a sighting (rule T5): if a deadline is due and the source has not been drained
+    /// yet, just before the deadline. Otherwise the input would overtake the sighting that prevents an exit.
     private func beforeUndrained(_ time: Instant) -> Instant {
         guard isRunning, source != nil, let deadline = engine.nextDeadline, deadline <= time else { return time }
         return max(deadline - .nanoseconds(1), engine.now)
@@ -495,27 +500,27 @@ extension BeaconMonitor {
         if flags != engine.ambientDiagnostics { engine.ambientDiagnostics = flags }
     }
 
-    /// The counters of a monitor since it was made.
+    /// The counters of a monitor since its creation.
     public struct Counters: Sendable, Hashable {
-        /// Inputs with a time before that of an earlier input (rule T2).
+        /// The number of inputs with a time before that of an earlier input (rule T2).
         public var lateInputs: Int
-        /// Beacons under conditions that did not fit (rule P2).
+        /// The number of beacons under conditions that exceeded the limit (rule P2).
         public var untrackedBeacons: Int
-        /// Beacons under conditions that lost their place to a named one (rule P4).
+        /// The number of beacons under conditions that lost their place to a beacon with a name (rule P4).
         public var displacedBeacons: Int
-        /// Times that a beacon without a name was kept from entering (rule P5).
+        /// The number of times that a beacon without a name could not enter (rule P5).
         public var refusedBeacons: Int
-        /// Subscribers that were ended because 65,536 events or visits waited for them (rule N2).
+        /// The number of subscribers that were ended because 65,536 events or visits waited for them (rule N2).
         public var slowSubscribers: Int
-        /// Stored events that no subscriber handled and that newer ones replaced (rule N3).
+        /// The number of stored events that no subscriber handled and that newer ones replaced (rule N3).
         public var forgottenEvents: Int
-        /// Inputs with a time after the clock, which counted as now.
+        /// The number of inputs with a time after the clock, which counted as now.
         public var futureInputs: Int
-        /// Inputs with an adapter of another monitor, or of one that has ended, which were discarded.
+        /// The number of inputs with an adapter of another monitor, or of one that has ended, which were dropped.
         public var foreignInputs: Int
     }
 
-    /// The present counters.
+    /// The current values of the counters.
     public var counters: Counters {
         Counters(
             lateInputs: engine.lateInputs, untrackedBeacons: engine.untrackedBeacons,
@@ -525,7 +530,7 @@ extension BeaconMonitor {
             foreignInputs: inputCheck.foreign)
     }
 
-    /// The silence after which an adapter counts as not scanning (rule L5), or `nil` for never.
+    /// The silence after which an adapter counts as not scanning (rule L5); `nil` if that is disabled.
     package var deafAfter: Duration? { engine.settings.deafAfter }
 }
 
@@ -567,15 +572,15 @@ extension BeaconMonitor {
 // MARK: - Running
 
 extension BeaconMonitor {
-    /// Runs the ``SightingSource``, if there is one, and handles deadlines on time, until the monitor is ended or the task is
-    /// cancelled.
+    /// Runs the ``SightingSource``, if there is one, and handles deadlines on time, until the monitor is ended or the
+    /// task is cancelled.
     ///
     /// Unless it runs, the source does not scan, and an exit waits for the next input. Run it in a task group or an
     /// `async let` of the monitor's owner, so that every task is awaited and a discarded monitor ends.
     ///
-    /// If the source ends, the monitor ends: ``events``, ``visits`` and rangings deliver the waiting elements and then the
-    /// end, with ``MonitorError/hearingEnded(_:)`` if there was an error. A monitor without a source can run again after its
-    /// task was cancelled.
+    /// If the source ends, the monitor ends: ``events``, ``visits`` and rangings deliver the waiting elements and then
+    /// the end, with ``MonitorError/hearingEnded(_:)`` if there was an error. A monitor without a source can run again
+    /// after its task was cancelled.
     ///
     /// - Throws: ``MonitorError/running(_:)`` if it runs already, `CancellationError`, and the errors of the source of
     ///   sightings, of the source of fixes, and of the clock.
@@ -644,7 +649,7 @@ extension BeaconMonitor {
             defer { group.cancelAll() }
             try await group.next()
         }
-        // A source may return when it is cancelled.
+        // A source can return when it is cancelled.
         if !isEnded { try Task.checkCancellation() }
     }
 
@@ -670,8 +675,8 @@ extension BeaconMonitor {
 
     /// Handles deadlines until the monitor is ended or the task is cancelled.
     ///
-    /// - Parameter drain: called before a deadline is handled; returns when every report that was received before the call
-    ///   has been passed in (rule T5).
+    /// - Parameter drain: called before a deadline is handled; returns when every report that was received before the
+    ///   call has been passed in (rule T5).
     /// - Throws: `CancellationError`, and the errors of the clock.
     private func keepTime(draining drain: @Sendable () async -> Void) async throws {
         while !isEnded {
@@ -697,7 +702,7 @@ extension BeaconMonitor {
         rangingHub.advance(to: time, clockOffset: clock.offset)
     }
 
-    /// Handles the deadlines at or before the clock's present at once: for sources that set a clock themselves.
+    /// Handles the deadlines at or before the current time of the clock, for sources that set a clock themselves.
     package func catchUp() async {
         let now = clock.now
         await drainLocating()
@@ -727,8 +732,8 @@ extension BeaconMonitor {
 }
 
 extension MonitorSetup.Condition {
-    /// A condition under an identifier that is given as text.
-    /// - Throws: ``MonitorError/identifierInvalid(_:_:)`` where the text can't be one (rule C6).
+    /// Creates a condition with an identifier that is given as text.
+    /// - Throws: ``MonitorError/identifierInvalid(_:_:)`` if the text is not a valid identifier (rule C6).
     public init(
         _ condition: Condition, identifier: String, assuming: BeaconMonitor.Event.State = .unknown,
         settings: ConditionSettings = ConditionSettings()

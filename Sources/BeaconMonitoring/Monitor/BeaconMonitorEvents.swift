@@ -1,49 +1,55 @@
 extension BeaconMonitor {
-    /// A monitor's events, for any number of subscribers, at once and one after another (rule N2).
+    /// The events of a monitor, for any number of subscribers (rule N2).
     ///
-    /// Each iterator is a subscription: it gets every event from when it was made, in order, whatever becomes of the
-    /// others. To ask for the next event is to say that the last one has been handled (rule N3). A loop makes its iterator
-    /// when it begins; ``subscribe()`` subscribes before that.
+    /// Each iterator is a subscription. It receives every event since its creation, in order, independently of other
+    /// subscriptions. A request for the next event means that the previous one has been handled (rule N3). A loop
+    /// creates its iterator when it starts; ``subscribe()`` subscribes earlier.
     ///
-    /// What a subscriber wants can be narrowed in a copy:
+    /// A copy can select events:
     ///
     ///     var arrivals = monitor.events
     ///     arrivals.identifiers = ["lobby"]
     ///     arrivals.notifyOnExit = false
-    ///     for try await event in arrivals { … }
+    ///     for try await event in arrivals {
+    ///         print(event.date, event.refinement as Any)
+    ///     }
     ///
-    /// An event that it leaves out has been handled, as far as this subscriber goes: records move by it as by any other.
+    /// An event that is not selected counts as handled by this subscriber, so it also updates the record.
     ///
-    /// Where the monitor has a ``RecordStore``, the first subscription begins with the events that the process before kept
-    /// and nobody handled.
+    /// If the monitor has a ``RecordStore``, the first subscription starts with the stored events of the earlier
+    /// process that no subscriber handled.
     public struct Events: AsyncSequence, Sendable {
-        /// Whether entries are wanted; `true` unless set (Apple: `CLRegion.notifyOnEntry`).
+        /// Whether to deliver entries; `true` by default (Apple: `CLRegion.notifyOnEntry`).
         ///
-        /// An entry begins a stay: `satisfied`, unless the subject was that before an outage made it `unknown`. Where
-        /// this or ``notifyOnExit`` is `false`, only the other's events are left: what is neither, as `unknown` and
-        /// `unmonitored` are and the return to what was before them, comes only where both are `true`.
+        /// An entry starts a visit: `satisfied`, unless an outage had changed the subject from `satisfied` to
+        /// `unknown`. If this or ``notifyOnExit`` is `false`, only the events of the other kind are delivered. Events
+        /// of neither kind are delivered only if both are `true`: `unknown`, `unmonitored`, and the return to the state
+        /// before them.
         public var notifyOnEntry = true
-        /// Whether exits are wanted; `true` unless set (Apple: `CLRegion.notifyOnExit`).
+        /// Whether to deliver exits; `true` by default (Apple: `CLRegion.notifyOnExit`).
         ///
-        /// An exit ends a stay: `unsatisfied` after `satisfied`, or after `unknown` and `satisfied` before that. What was
-        /// `unknown` from the beginning and turns out `unsatisfied` is none: nobody was there.
+        /// An exit ends a visit: `unsatisfied` after `satisfied`, or after `unknown` with `satisfied` before. A change
+        /// from `unknown` to `unsatisfied` is not an exit if the subject was not satisfied before, for example a new
+        /// condition.
         public var notifyOnExit = true
-        /// The conditions whose events are wanted, those of beacons under them included; all unless set.
+        /// The identifiers of conditions whose events are delivered, including the events of beacons under them; `nil`
+        /// means all.
         public var identifiers: Set<String>?
 
         let hub: EventHub
 
         init(hub: EventHub) { self.hub = hub }
 
-        /// Subscribes: what happens from now on waits for the iterator, up to 65,535 events, left out ones counted.
+        /// Subscribes: later events wait for the iterator, at most 65,535, including those that are not selected.
         public func makeAsyncIterator() -> Iterator { subscribe().makeAsyncIterator() }
 
-        /// Subscribes: what of the wanted happens from now on waits, whenever the first loop over it begins.
+        /// Subscribes: later events of the selected kinds wait, even if the first loop over the subscription starts
+        /// later.
         public func subscribe() -> EventSubscription {
             EventSubscription(place: BroadcastPlace(hub.log, wants: filter))
         }
 
-        /// What tells the wanted from the rest; absent where all are wanted.
+        /// Returns whether an event is selected; `nil` if all are.
         private var filter: (@Sendable (EventHub.Entry) -> Bool)? {
             if notifyOnEntry, notifyOnExit, identifiers == nil { return nil }
             return { [notifyOnEntry, notifyOnExit, identifiers] entry in
@@ -56,20 +62,20 @@ extension BeaconMonitor {
             }
         }
 
-        /// One subscription; it ends when the iterator is discarded or the task that waits on it is cancelled.
+        /// A subscription. It ends when the iterator is discarded or the task that waits for it is cancelled.
         public struct Iterator: AsyncIteratorProtocol, Sendable {
             let place: BroadcastPlace<EventHub.Entry>
 
-            /// The next event; `nil` once the monitor has ended and nothing waits any more, or when cancelled.
+            /// Returns the next event; `nil` after a cancellation, or if the monitor has ended and no event waits.
             ///
-            /// - Throws: ``MonitorError/subscriberTooSlow(_:)`` where the subscriber fell 65,536 events behind, once.
+            /// - Throws: ``MonitorError/subscriberTooSlow(_:)`` once, if 65,536 events waited for the subscriber.
             public mutating func next(
                 isolation actor: isolated (any Actor)?
             ) async throws(MonitorError) -> Event? {
                 try await place.next(isolation: actor)?.event
             }
 
-            /// As ``next(isolation:)``, on no actor.
+            /// The same as ``next(isolation:)``, without an actor.
             public mutating func next() async throws(MonitorError) -> Event? { try await next(isolation: nil) }
         }
     }

@@ -1,28 +1,30 @@
 import Synchronization
 
-/// Elements for any number of subscribers, each of whom gets all of them from when it subscribed, in order (rule N2).
+/// Delivers elements to any number of subscribers. Each receives all elements since its subscription, in order (rule
+/// N2).
 ///
-/// All read one log, each from a place of its own; an entry leaves it when nobody who received it is still at it. A
-/// subscription holds the log and not the monitor, so a subscriber keeps no discarded monitor alive.
+/// All subscribers read one log, each at its own position. An entry is removed when every subscriber that received it
+/// has handled it. A subscription refers to the log and not to the monitor, so it does not keep a discarded monitor
+/// alive.
 final class Broadcast<Element: Sendable>: Sendable {
     typealias Answer = Result<Element?, MonitorError>
     typealias Waiter = CheckedContinuation<Answer, Never>
 
     private let state = Mutex(BroadcastLog<Element>())
     private let settlersGiven = Atomic<Int>(0)
-    /// Told of each element, in order, once everybody who received it has handled it or ended, and whether all of them had
-    /// taken it; called under the log's lock.
+    /// Called for each element, in order, when every subscriber that received it has handled it or ended. The second
+    /// argument is whether all of them had taken it. It is called under the lock of the log.
     private let handled: @Sendable (Element, Bool) -> Void
 
     init(handled: @escaping @Sendable (Element, Bool) -> Void = { _, _ in }) { self.handled = handled }
 
-    /// Has the first subscriber given these first; called before anything else.
+    /// Sets elements that the first subscriber receives before all others. It must be called before anything else.
     func leave(_ elements: [Element]) { state.withLock { $0.leave(elements) } }
 
-    /// Begins a subscription to what comes from now on, or to what of it is wanted.
+    /// Creates a subscription to later elements, or to those for which `wants` returns true.
     func subscribe(_ wants: (@Sendable (Element) -> Bool)? = nil) -> Int { state.withLock { $0.subscribe(wants) } }
 
-    /// A subscription's next element: what it received before has been handled, then.
+    /// Returns the next element for a subscription, and marks the previous one as handled.
     func next(_ subscriber: Int, isolation: isolated (any Actor)?) async -> Answer {
         await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in
@@ -37,15 +39,15 @@ final class Broadcast<Element: Sendable>: Sendable {
         }
     }
 
-    /// Ends a subscription; who still waits on it gets `nil`.
+    /// Ends a subscription. Tasks that wait for it get `nil`.
     func end(_ subscriber: Int) {
         let (waiters, settled) = state.withLock { ($0.end(subscriber, handled), $0.takeSettled()) }
         for settler in settled { settler.resume() }
         for waiter in waiters { waiter.resume(returning: .success(nil)) }
     }
 
-    /// Returns when at most `most` elements wait for somebody, when nothing more comes, and when the task is cancelled: for
-    /// who can hold back what comes.
+    /// Returns when at most `most` elements wait for a subscriber, when no more elements follow, and when the task is
+    /// cancelled. A producer that can pause uses it.
     func settled(to most: Int) async {
         let id = settlersGiven.wrappingAdd(1, ordering: .relaxed).newValue
         await withTaskCancellationHandler {
@@ -58,7 +60,7 @@ final class Broadcast<Element: Sendable>: Sendable {
         }
     }
 
-    /// Ends all subscriptions, each after what still waits for it; each is told why, once, where there is a reason.
+    /// Ends all subscriptions after their waiting elements. If there is an error, each of them throws it once.
     func finish(_ failure: MonitorError? = nil) {
         let (waiters, settled) = state.withLock { ($0.finish(failure, handled), $0.takeSettled()) }
         for settler in settled { settler.resume() }
@@ -71,15 +73,15 @@ final class Broadcast<Element: Sendable>: Sendable {
         for waiter in state.withLock({ $0.publish(element, handled) }) { waiter.resume(returning: .success(element)) }
     }
 
-    /// How many subscribers were ended because they were too slow.
+    /// The number of subscribers that were ended because they were too slow.
     var slowSubscribers: Int { state.withLock { $0.slowSubscribers } }
-    /// How many subscriptions there are.
+    /// The number of subscriptions.
     var subscribers: Int { state.withLock { $0.subscribers.count } }
-    /// How many elements somebody is still to handle.
+    /// The number of elements that a subscriber has not handled yet.
     var unhandled: Int { state.withLock { $0.unhandled } }
 }
 
-/// A place among a broadcast's subscribers, given up with the last iterator that has it.
+/// A subscription to a broadcast, which ends with the last iterator that has it.
 final class BroadcastPlace<Element: Sendable>: Sendable {
     private let broadcast: Broadcast<Element>
     private let id: Int

@@ -1,64 +1,67 @@
-/// A subscriber for whom so many elements wait is ended (rule N2): the bound of a log.
+/// The bound of a log: a subscriber with this many waiting elements is ended (rule N2).
 let backlogMax = 65_536
 
-/// What a broadcast knows: a log, and each subscriber's place in it.
+/// The state of a broadcast: a log, and the position of each subscriber in it.
 struct BroadcastLog<Element: Sendable> {
-    /// Told of an element once it waits for nobody, and whether all who received it had taken it.
+    /// Called with an element that does not wait for any subscriber any more, and whether all who received it had taken
+    /// it.
     typealias Handled = (Element, _ wasTaken: Bool) -> Void
 
     private struct Entry {
         let element: Element
-        /// How many subscribers that received it have not handled it.
+        /// The number of subscribers that received it and have not handled it.
         var waiting: Int
         /// Whether one of them ended without having taken it.
         var isAbandoned = false
     }
 
     struct Subscriber {
-        /// The sequence of the next element to hand over.
+        /// The sequence number of the next element to deliver.
         var next: Int
-        /// The sequence of the first that it has not handled.
+        /// The sequence number of the first element that it has not handled.
         var handled: Int
-        /// The sequence of the first that came after it subscribed: what it was left before that is not held against it.
+        /// The sequence number of the first element after its subscription. Elements from before do not count for the
+        /// bound.
         let joined: Int
-        /// What of it the subscriber wants; absent: all. The rest counts as handled when its turn comes.
+        /// Returns whether the subscriber wants an element; `nil` means all. Other elements count as handled when they
+        /// would be delivered.
         let wants: (@Sendable (Element) -> Bool)?
         var waiters: [Broadcast<Element>.Waiter] = []
     }
 
-    /// Entries that were handled stand before ``head`` until there are enough of them to be moved away in one go.
+    /// Handled entries remain before ``head`` until enough of them can be removed at once.
     private var entries: ContiguousArray<Entry> = []
     private var head = 0
-    /// The sequence of the entry at the head.
+    /// The sequence number of the entry at the head.
     private var first = 0
     private(set) var subscribers: [Int: Subscriber] = [:]
-    /// Those that were ended for being too slow and have not been told.
+    /// The subscribers that were ended for being too slow and have not received the error.
     private var tooSlow: Set<Int> = []
     private(set) var slowSubscribers = 0
     private var subscribersGiven = 0
-    /// What waits for the first subscriber, from before there was this log (rule N3).
+    /// The elements from before this log for the first subscriber (rule N3).
     private var inheritance: [Element] = []
     private var isFinished = false
-    /// Why it has finished, for those who were not told yet.
+    /// The error with which it ended.
     private var failure: MonitorError?
-    /// Those that subscribed when it had failed already and have not been told.
+    /// The subscribers after the end with an error that have not received the error.
     private var late: Set<Int> = []
 
-    /// Those who wait until so many elements at most are unhandled.
+    /// The tasks that wait until at most `most` elements are unhandled.
     private var settlers: [Int: (most: Int, continuation: CheckedContinuation<Void, Never>)] = [:]
 
     var unhandled: Int { entries.count - head }
-    /// The sequence of the next element.
+    /// The sequence number of the next element.
     private var end: Int { first + unhandled }
 
-    /// Has the first subscriber given these first, before anything has been published.
+    /// Sets elements that the first subscriber receives before all others. Nothing must have been published yet.
     mutating func leave(_ elements: [Element]) { inheritance = elements }
 
     mutating func subscribe(_ wants: (@Sendable (Element) -> Bool)?) -> Int {
         subscribersGiven += 1
         if !isFinished {
             let begin = end
-            // Without a subscriber nothing has stayed in the log, so it is what the log begins with.
+            // Without a subscriber, no element stays in the log, so these elements are its first ones.
             entries += inheritance.map { Entry(element: $0, waiting: 1) }
             inheritance = []
             subscribers[subscribersGiven] = Subscriber(next: begin, handled: begin, joined: end, wants: wants)
@@ -68,7 +71,9 @@ struct BroadcastLog<Element: Sendable> {
         return subscribersGiven
     }
 
-    /// - Returns: who waited for it.
+    /// Adds an element.
+    ///
+    /// - Returns: the tasks that waited for it.
     mutating func publish(_ element: Element, _ handled: Handled) -> [Broadcast<Element>.Waiter] {
         var waiting = subscribers.count
         var waiters: [Broadcast<Element>.Waiter] = []
@@ -82,7 +87,8 @@ struct BroadcastLog<Element: Sendable> {
                 waiters.append(subscribers.values[index].waiters.removeFirst())
                 subscribers.values[index].next = next
             } else {
-                // It goes on waiting, and has nothing to do with this one; unless it is still at one before it.
+                // It does not want this element and continues to wait. The element counts as handled unless an earlier
+                // one is not.
                 if subscribers.values[index].handled == subscribers.values[index].next {
                     subscribers.values[index].handled = next
                     waiting -= 1
@@ -92,7 +98,7 @@ struct BroadcastLog<Element: Sendable> {
         }
         entries.append(Entry(element: element, waiting: waiting))
         for subscriber in slow {
-            // It has no waiters: it would have been given the element.
+            // It has no waiting tasks: otherwise it would have received the element.
             _ = take(subscriber)
             tooSlow.insert(subscriber)
             slowSubscribers += 1
@@ -101,7 +107,7 @@ struct BroadcastLog<Element: Sendable> {
         return waiters
     }
 
-    /// The answer to who asks for the next element; without one, it waits.
+    /// Returns the answer to a request for the next element; `nil` if the task must wait.
     mutating func ask(
         _ id: Int, _ waiter: Broadcast<Element>.Waiter, _ handled: Handled
     ) -> Broadcast<Element>.Answer? {
@@ -129,9 +135,9 @@ struct BroadcastLog<Element: Sendable> {
         return nil
     }
 
-    /// Has somebody wait until at most `most` elements are unhandled.
+    /// Registers a task that waits until at most `most` elements are unhandled.
     ///
-    /// - Returns: whether that is so already, or nothing more comes.
+    /// - Returns: `true` if the task need not wait, because that is already so or no more elements follow.
     mutating func settle(
         _ id: Int, to most: Int, _ continuation: CheckedContinuation<Void, Never>
     ) -> Bool {
@@ -140,7 +146,9 @@ struct BroadcastLog<Element: Sendable> {
         return false
     }
 
-    /// - Returns: who waited for so few to be unhandled, or, of that number, waits no more.
+    /// Removes the tasks whose wait has ended, and the cancelled one.
+    ///
+    /// - Returns: their continuations.
     mutating func takeSettled(cancelled id: Int? = nil) -> [CheckedContinuation<Void, Never>] {
         guard !settlers.isEmpty else { return [] }
         let settled = settlers.filter { $0.key == id || isFinished || unhandled <= $0.value.most }
@@ -148,7 +156,9 @@ struct BroadcastLog<Element: Sendable> {
         return settled.values.map(\.continuation)
     }
 
-    /// - Returns: who waited on the subscription that ends.
+    /// Ends a subscription.
+    ///
+    /// - Returns: the tasks that waited for it.
     mutating func end(_ id: Int, _ handled: Handled) -> [Broadcast<Element>.Waiter] {
         tooSlow.remove(id)
         late.remove(id)
@@ -157,7 +167,9 @@ struct BroadcastLog<Element: Sendable> {
         return waiters
     }
 
-    /// - Returns: who waited, and will get nothing more.
+    /// Ends the log.
+    ///
+    /// - Returns: the tasks that waited for another element.
     mutating func finish(_ failure: MonitorError?, _ handled: Handled) -> [Broadcast<Element>.Waiter] {
         if !isFinished { self.failure = failure }
         isFinished = true
@@ -167,7 +179,7 @@ struct BroadcastLog<Element: Sendable> {
         return waiters
     }
 
-    /// What is told to who has got everything.
+    /// The answer to a subscriber that has received all elements.
     private var outcome: Broadcast<Element>.Answer { failure.map { .failure($0) } ?? .success(nil) }
 
     private mutating func take(_ id: Int) -> [Broadcast<Element>.Waiter] {
@@ -184,14 +196,15 @@ struct BroadcastLog<Element: Sendable> {
         for sequence in begin..<end { entries[head + sequence - first].waiting -= 1 }
     }
 
-    /// Takes out what everybody has handled. Who has handled an element has handled those before it, so those are first.
+    /// Removes the entries that all subscribers have handled. Each subscriber handles elements in order, so these are
+    /// the first.
     private mutating func trim(_ handled: Handled) {
         while head < entries.count, entries[head].waiting == 0 {
             handled(entries[head].element, !entries[head].isAbandoned)
             head += 1
             first += 1
         }
-        // Half of them at least, so that each is moved once on the average.
+        // At least half of the entries are removed at once, so each entry is moved once on average.
         if head * 2 >= entries.count {
             entries.removeFirst(head)
             head = 0

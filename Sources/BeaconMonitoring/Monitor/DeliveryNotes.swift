@@ -1,16 +1,17 @@
 import Synchronization
 
-/// What has become of the events that a record store keeps (rule N3), until the monitor tells the store.
+/// Collects which events have been handled (rule N3), until the monitor reports them to its record store.
 ///
-/// Events are handled wherever their subscribers run; the store belongs to the monitor.
+/// Events are handled on the tasks of their subscribers, but only the monitor may call the store.
 final class DeliveryNotes: Sendable {
     private struct State {
-        /// Handled, and not told to the store.
+        /// Handled events that have not been reported to the store.
         var handled: [Int] = []
-        /// Not taken by a subscription that ended: they wait for the next process, those before `head` no more.
+        /// Events that a subscription did not take before it ended. The next process delivers them again. Those before
+        /// `head` were discarded.
         var abandoned: [Int] = []
         var head = 0
-        /// Gave way to newer ones, not told to the store; and how many in all.
+        /// Events that newer ones replaced and that have not been reported to the store; and the total number of these.
         var forgotten: [Int] = []
         var forgottenCount = 0
 
@@ -23,10 +24,12 @@ final class DeliveryNotes: Sendable {
     private let state = Mutex(State())
     private let signal: Signal
 
-    /// - Parameter signal: raised when there is something to tell the store.
+    /// Creates an empty collection.
+    ///
+    /// - Parameter signal: raised when there is something to report.
     init(_ signal: Signal) { self.signal = signal }
 
-    /// Takes note of an event that waits for nobody any more.
+    /// Records that an event does not wait for any subscriber any more.
     func note(_ number: Int, wasTaken: Bool) {
         state.withLock {
             if wasTaken {
@@ -45,10 +48,10 @@ final class DeliveryNotes: Sendable {
         signal.raise()
     }
 
-    /// Counts events that a store had kept beyond the bound.
+    /// Counts stored events beyond the bound.
     func forget(_ numbers: [Int]) { state.withLock { $0.forget(numbers) } }
 
-    /// What is to be told to the store since the last call: what was handled, and what gave way to newer ones.
+    /// Returns the events that were handled or replaced since the last call.
     func take() -> (handled: [Int], forgotten: [Int]) {
         state.withLock {
             let notes = ($0.handled, $0.forgotten)
@@ -57,6 +60,6 @@ final class DeliveryNotes: Sendable {
         }
     }
 
-    /// How many events were never handled and gave way to newer ones.
+    /// The number of events that were never handled and that newer ones replaced.
     var forgotten: Int { state.withLock { $0.forgottenCount } }
 }

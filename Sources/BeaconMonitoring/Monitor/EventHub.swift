@@ -1,19 +1,20 @@
 import Synchronization
 
-/// Where a monitor's events wait for its subscribers, and its records for the events to have been handled (rule N3).
+/// Delivers the events of a monitor to its subscribers, and updates its records when events have been handled (rule
+/// N3).
 final class EventHub: Sendable {
     struct Entry: Sendable {
         let event: BeaconMonitor.Event
-        /// Whether somebody came or left by it.
+        /// Whether the event is an entry or an exit.
         let crossing: BeaconMonitor.Event.Crossing?
-        /// The record that it is for: one of another generation has been replaced or removed since.
+        /// The generation of its record. If the record has another one, it has been replaced or removed since.
         let generation: Int
-        /// Its number in the record store; 0 where there is none.
+        /// The number of the event in the record store; 0 without a store.
         let number: Int
     }
 
     let log: Broadcast<Entry>
-    /// What became of events that a store keeps; absent where there is none.
+    /// The collected results for the record store; `nil` without a store.
     let notes: DeliveryNotes?
     private let records: RecordTable
 
@@ -24,16 +25,16 @@ final class EventHub: Sendable {
         log = Broadcast { entry, wasTaken in
             if let notes {
                 notes.note(entry.number, wasTaken: wasTaken)
-                // It will come again, in the next process.
+                // The next process delivers it again.
                 if !wasTaken { return }
             }
             records.handled(entry)
         }
     }
 
-    /// Begins with what a store has kept: the records as they were handled last, and the events that were not handled.
+    /// Starts with the content of a store: the records, and the events that were not handled.
     ///
-    /// Of more than 65,536 of these the oldest go, counted.
+    /// If there are more than 65,536 such events, the oldest are dropped and counted.
     func restore(_ records: [Identifier: KeptEvent], _ unhandled: [KeptEvent]) {
         self.records.restore(records)
         if unhandled.count > backlogMax {
@@ -59,20 +60,20 @@ final class EventHub: Sendable {
 
     func record(for identifier: Identifier) -> BeaconMonitor.Record? { records.record(for: identifier) }
 
-    /// How many subscribers were ended because they were too slow.
+    /// The number of subscribers that were ended because they were too slow.
     var slowSubscribers: Int { log.slowSubscribers }
-    /// How many subscriptions there are.
+    /// The number of subscriptions.
     var subscribers: Int { log.subscribers }
-    /// How many events somebody is still to handle.
+    /// The number of events that a subscriber has not handled yet.
     var unhandled: Int { log.unhandled }
 }
 
-/// The conditions with the last event of each that has been handled.
+/// The conditions, each with its last handled event.
 private final class RecordTable: Sendable {
     private struct Entry {
         var record: BeaconMonitor.Record
         let generation: Int
-        /// The number of its event, where a store gave one.
+        /// The number of its event in the store, if there is one.
         var number = 0
     }
 
@@ -93,7 +94,7 @@ private final class RecordTable: Sendable {
         guard entry.event.scope == .condition else { return }
         let identifier = Identifier(lookup: entry.event.identifier)
         state.withLock {
-            // One that was left by the process before may be handled after what has happened since.
+            // An event of the earlier process can be handled after later events.
             guard let record = $0.records[identifier], record.generation == entry.generation,
                 record.number <= entry.number
             else { return }

@@ -1,23 +1,26 @@
 extension BeaconMonitor {
-    /// Subscribes to the events: every one from now on waits for the subscriber, in order, up to 65,535 (rule N2).
+    /// Subscribes to the events: all later events wait for the subscriber, in order, at most 65,535 (rule N2).
     ///
     ///     let events = monitor.subscribe()
-    ///     async let hearing: Void = monitor.run()
-    ///     for try await event in events { … }
+    ///     async let scanning: Void = monitor.run()
+    ///     for try await event in events {
+    ///         print(event.identifier, event.state)
+    ///     }
+    ///     try await scanning
     ///
-    /// ``events`` subscribes as well, but not before a loop over it begins: what happens until then reaches nobody. For a
-    /// part of the events, narrow ``events`` and subscribe to that (``Events/subscribe()``).
+    /// ``events`` also subscribes, but only when a loop over it starts; earlier events are not delivered to it. To
+    /// select events, set the properties of ``events`` and subscribe to that copy (``Events/subscribe()``).
     public nonisolated func subscribe() -> EventSubscription { events.subscribe() }
 
-    /// A subscription to a monitor's events, from when it was made (rule N2).
+    /// A subscription to the events of a monitor. It receives all events after the subscription was created (rule N2).
     ///
-    /// It is one subscription, however often it is iterated: a loop goes on where the one before it stopped, and two at once
-    /// share the events between them. It ends with the last reference to it or to an iterator of it, and when a task that
-    /// waits on it is cancelled.
+    /// It is one subscription, even if it is iterated several times: a loop continues where the previous one stopped,
+    /// and two loops at the same time share the events. It ends with the last reference to it or to one of its
+    /// iterators, and when a task that waits for it is cancelled.
     public struct EventSubscription: AsyncSequence, Sendable {
         let place: BroadcastPlace<EventHub.Entry>
 
-        /// Goes on with the next event that nobody has taken.
+        /// Returns an iterator that continues with the next event that no iterator has received.
         public func makeAsyncIterator() -> Events.Iterator { Events.Iterator(place: place) }
     }
 }

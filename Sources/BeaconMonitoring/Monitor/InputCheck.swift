@@ -1,21 +1,20 @@
 import BaseTypes
 
-/// Holds what is handed to a monitor against its clock and its own adapters: no input may stop time, and none is taken for
-/// another adapter's.
+/// Checks the inputs of a monitor: no time after its clock, and no adapter of another monitor.
 struct InputCheck: Sendable {
-    /// The number of the monitor that the adapters have to be of.
+    /// The number of the monitor to which the adapters must belong.
     let owner: UInt32
-    /// Inputs that were stamped later than the clock showed.
+    /// The number of inputs with a time after the clock.
     private(set) var future = 0
-    /// Inputs that named an adapter of another monitor.
+    /// The number of inputs with an adapter of another monitor.
     private(set) var foreign = 0
     private var remarks: [MonitorRemark] = []
-    // The clock's last reading: what is not later needs no other.
+    // The last reading of the clock. An input that is not later needs no new reading.
     private var reading = Instant.earliest
 
     init(owner: UInt32) { self.owner = owner }
 
-    /// The time of an input: at most the clock's present.
+    /// Returns the time of an input, at most the current time of the clock.
     mutating func time(_ stamp: Instant, _ clock: any MonitorClock) -> Instant {
         guard stamp > reading else { return stamp }
         reading = clock.now
@@ -25,23 +24,23 @@ struct InputCheck: Sendable {
         return reading
     }
 
-    /// Whether an adapter is the monitor's own.
+    /// Returns whether an adapter belongs to the monitor.
     mutating func isOwn(_ adapter: AdapterID) -> Bool {
-        // 0 is nobody: what was coded, or came from a store.
+        // 0 is the owner of decoded and stored IDs, which belong to no monitor.
         if adapter.owner == owner, adapter.index > 0 { return true }
         foreign &+= 1
         if Self.isTold(foreign) { remarks.append(.adapterForeign(count: foreign)) }
         return false
     }
 
-    /// What is to be said since the last call.
+    /// Returns the remarks since the last call.
     mutating func takeRemarks() -> [MonitorRemark] {
         guard !remarks.isEmpty else { return [] }
         defer { remarks = [] }
         return remarks
     }
 
-    // The first, the tenth, the hundredth …: whoever hands over much wrong is not told much.
+    // Reports the first, tenth, hundredth … problem, to limit the number of remarks.
     private static func isTold(_ count: Int) -> Bool {
         var power = 1
         while power < count { power *= 10 }

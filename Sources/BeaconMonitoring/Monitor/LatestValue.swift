@@ -1,9 +1,9 @@
 import Synchronization
 
-/// A value that changes, for any number of asynchronous readers: each gets what it is now, and then each time what it has
-/// become. Who is slow is given the newest; what lay between is of no use any more.
+/// A value for any number of asynchronous readers. Each receives the current value and then each change. A slow reader
+/// receives only the newest value.
 final class LatestValue<Value: Sendable & Equatable>: Sendable {
-    /// An answer: a value, and how new it is.
+    /// A value with its version.
     typealias Answer = (value: Value, version: Int)
     private typealias Waiter = CheckedContinuation<Answer?, Never>
 
@@ -14,7 +14,7 @@ final class LatestValue<Value: Sendable & Equatable>: Sendable {
         var given = 0
         var readers: [Int: [Waiter]] = [:]
 
-        /// Those who wait; they wait no more.
+        /// Returns and removes the waiting readers.
         mutating func takeWaiters() -> [Waiter] {
             let waiters = readers.values.flatMap(\.self)
             for reader in readers.keys { readers[reader] = [] }
@@ -28,7 +28,7 @@ final class LatestValue<Value: Sendable & Equatable>: Sendable {
 
     var value: Value { state.withLock { $0.value } }
 
-    /// Takes what it has become; the same is no change.
+    /// Changes the value. An equal value is not a change.
     func set(_ value: Value) {
         let (waiters, answer) = state.withLock { state -> ([Waiter], Answer) in
             guard state.value != value, !state.isFinished else { return ([], (value, 0)) }
@@ -39,7 +39,7 @@ final class LatestValue<Value: Sendable & Equatable>: Sendable {
         for waiter in waiters { waiter.resume(returning: answer) }
     }
 
-    /// Ends all reading; who has not had the present value still gets it.
+    /// Ends all reading. Readers that have not received the current value still get it.
     func finish() {
         let waiters = state.withLock { state in
             state.isFinished = true
@@ -48,7 +48,7 @@ final class LatestValue<Value: Sendable & Equatable>: Sendable {
         for waiter in waiters { waiter.resume(returning: nil) }
     }
 
-    /// Begins reading.
+    /// Adds a reader.
     func subscribe() -> Int {
         state.withLock { state in
             state.given += 1
@@ -57,12 +57,12 @@ final class LatestValue<Value: Sendable & Equatable>: Sendable {
         }
     }
 
-    /// Ends a reader; where it waits it gets `nil`.
+    /// Removes a reader. Its waiting tasks get `nil`.
     func end(_ reader: Int) {
         for waiter in state.withLock({ $0.readers.removeValue(forKey: reader) ?? [] }) { waiter.resume(returning: nil) }
     }
 
-    /// The value as soon as it is newer than `version`; `nil` at the end, and when cancelled.
+    /// Returns the value as soon as it is newer than `version`; `nil` after the end or a cancellation.
     func next(_ reader: Int, after version: Int, isolation: isolated (any Actor)?) async -> Answer? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in
@@ -81,7 +81,7 @@ final class LatestValue<Value: Sendable & Equatable>: Sendable {
     }
 }
 
-/// A place among a value's readers, given up with the last iterator that has it.
+/// A reader of a value, which ends with the last iterator that has it.
 final class LatestReader<Value: Sendable & Equatable>: Sendable {
     let source: LatestValue<Value>
     let id: Int

@@ -1,24 +1,25 @@
 public import BaseTypes
 
-/// Where a monitor takes its time from, and how it waits: the seam to the machine's clocks.
+/// The clock of a monitor: its timeline, the wall clock, and a way to sleep.
 ///
-/// The core reads no clock itself, so a test turns the hands of one of its own and never sleeps.
+/// The core does not read a clock directly, so a test can move a clock of its own and never sleeps.
 public protocol MonitorClock: Sendable {
-    /// The timeline's present (rule T1); never less than what it was before.
+    /// The current time on the timeline (rule T1). It must never decrease.
     var now: Instant { get }
-    /// How far the wall clock is ahead of the timeline at this moment.
+    /// How far the wall clock is ahead of the timeline now.
     var offset: ClockOffset { get }
-    /// Whether it is the machine's: a monitor on it is live, and has ``EngineSettings/live`` unless told otherwise.
+    /// Whether it is the clock of the machine. A monitor with a live clock has the settings ``EngineSettings/live`` by
+    /// default.
     ///
-    /// `false` unless implemented: a test's clock and a capture's are not.
+    /// `false` by default, for clocks of tests and captures.
     var isLive: Bool { get }
-    /// Returns when ``now`` has reached `instant`, at once where it has already; late is allowed (rule T4).
+    /// Returns when ``now`` has reached `instant`; immediately if it has already. It may return later (rule T4).
     ///
     /// - Throws: `CancellationError` as soon as the task is cancelled.
     func sleep(until instant: Instant) async throws
 }
 
 extension MonitorClock {
-    /// `false`: a test's clock, or a capture's.
+    /// `false`, for clocks of tests and captures.
     public var isLive: Bool { false }
 }

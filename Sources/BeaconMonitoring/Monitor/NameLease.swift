@@ -1,23 +1,23 @@
 import Synchronization
 
-/// The right to be the one monitor of a name in this process (rule N1), given back when it is released or discarded.
+/// The exclusive right to the name of a monitor in this process (rule N1). It ends when it is released or discarded.
 ///
-/// It can be held loosely: then the next who asks for the name gets it, and the holder has lost it. So is it by a monitor
-/// whose loop was cancelled: the cancelled task holds the monitor until it has been scheduled once more, which is no reason
-/// for its successor to wait.
+/// It can be loosened: then the next monitor that asks for the name gets it, and the holder loses it. A monitor whose
+/// `run()` was cancelled does this, because the cancelled task keeps the monitor alive until it is scheduled once more,
+/// and its successor should not wait for that.
 final class NameLease: Sendable {
     private struct Holder {
         let id: ObjectIdentifier
-        /// Called when another takes the name; absent where it is held fast.
+        /// Called when another monitor takes the name; `nil` unless the lease was loosened.
         var lost: (@Sendable () -> Void)?
     }
 
     private static let holders = Mutex<[Identifier: Holder]>([:])
-    // It wraps after four milliards of monitors; 0 is nobody's.
+    // It wraps after 2³² monitors. 0 means no monitor.
     private static let given = Atomic<UInt32>(0)
 
     let name: Identifier
-    /// A number that no other monitor of this process has.
+    /// A number of the monitor, unique in this process.
     let number: UInt32
 
     init(_ name: Identifier) throws(MonitorError) {
@@ -34,14 +34,14 @@ final class NameLease: Sendable {
         lost?()
     }
 
-    /// Leaves the name to the next who asks for it.
+    /// Lets the next monitor that asks for the name take it.
     ///
-    /// - Parameter lost: called when that happens; not from within the lock.
+    /// - Parameter lost: called when that happens, outside the lock.
     func loosen(_ lost: @escaping @Sendable () -> Void) { change { $0.lost = lost } }
 
-    /// Holds the name fast again.
+    /// Makes the lease exclusive again.
     ///
-    /// - Returns: whether it is still held.
+    /// - Returns: `false` if another monitor has taken the name.
     func hold() -> Bool { change { $0.lost = nil } }
 
     @discardableResult private func change(_ body: (inout Holder) -> Void) -> Bool {
@@ -54,7 +54,7 @@ final class NameLease: Sendable {
         }
     }
 
-    /// Frees the name, unless that has been done: it may be another's by now.
+    /// Releases the name, unless another monitor has it already.
     func release() {
         let id = ObjectIdentifier(self)
         Self.holders.withLock { holders in

@@ -1,13 +1,14 @@
 import BluetoothLE
 
-/// Which subjects are there: `satisfied`, or `unknown` and `satisfied` before. An outage ends no stay (rule P3).
+/// The subjects that are present: `satisfied`, or `unknown` after `satisfied`. An outage does not end a visit (rule
+/// P3).
 ///
-/// Bounded by what the engine holds: conditions, and beacons under them (rule P2).
+/// Its size is limited by the conditions and tracked beacons of the engine (rule P2).
 struct Presence: Sendable {
     private var conditions: Set<Identifier> = []
     private var beacons: [Identifier: Set<BeaconIdentity>] = [:]
 
-    /// What is there in an engine that goes on from what was kept.
+    /// Creates the presence of an engine that was restored from a snapshot.
     init(_ snapshot: MonitorSnapshot) {
         for condition in snapshot.conditions {
             let identifier = Identifier(lookup: condition.identifier)
@@ -17,12 +18,12 @@ struct Presence: Sendable {
         }
     }
 
-    /// Whether a condition is.
+    /// Returns whether a condition is present.
     func contains(_ identifier: Identifier) -> Bool { conditions.contains(identifier) }
 
-    /// Takes in what has happened.
+    /// Updates the presence after an input.
     ///
-    /// - Returns: for each event of it, in order, whether somebody came or left by it.
+    /// - Returns: for each event in the actions, in order, whether it is an entry or an exit.
     mutating func crossings(of actions: ActionBuffer) -> [BeaconMonitor.Event.Crossing?] {
         var crossings: [BeaconMonitor.Event.Crossing?] = []
         for action in actions.actions {
@@ -36,20 +37,20 @@ struct Presence: Sendable {
         return crossings
     }
 
-    /// Whether somebody comes or leaves by an event.
+    /// Returns whether an event is an entry or an exit.
     mutating func cross(_ event: BeaconMonitor.Event) -> BeaconMonitor.Event.Crossing? {
         switch event.state {
         case .satisfied: return insert(event) ? .entry : nil
         case .unsatisfied: return remove(event) ? .exit : nil
         case .unknown: return nil
         case .unmonitored:
-            // What was assumed is dropped; no more is known of it (rule C4).
+            // An assumed `satisfied` is dropped, without an exit (rule C4).
             _ = remove(event)
             return nil
         }
     }
 
-    /// A condition begins as it was assumed, or ends.
+    /// Handles a condition that starts with its assumed state, or that ends.
     mutating func apply(_ change: ConditionChange) {
         guard change.kind != .changed else { return }
         let identifier = Identifier(lookup: change.identifier)
@@ -58,7 +59,7 @@ struct Presence: Sendable {
         if change.assumed == .satisfied { conditions.insert(identifier) }
     }
 
-    /// A stay ends; one that no leaving event ended takes its beacon's subject with it (rules C3, P4).
+    /// Handles a visit that ended without an event, which also ends the subject of its beacon (rules C3, P4).
     mutating func apply(_ visit: Visit) {
         guard visit.scope == .beacon, !visit.reason.isLeaving, let beacon = visit.refinement else { return }
         let identifier = Identifier(lookup: visit.identifier)

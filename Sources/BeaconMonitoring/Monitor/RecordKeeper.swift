@@ -1,20 +1,22 @@
 import BaseTypes
 import BluetoothLE
 
-/// The record store of a monitor, if it has one: numbers the events and reports to the store which were handled (rule N3).
+/// The record store of a monitor, if it has one: numbers the events and reports to the store which were handled (rule
+/// N3).
 struct RecordKeeper {
     private let store: (any RecordStore)?
     private let hub: EventHub
-    /// The number of the last event that the store was given.
+    /// The number of the last event that was passed to the store.
     private var lastNumber = 0
 
-    /// A keeper without a store.
+    /// Creates a keeper without a store.
     init(_ hub: EventHub) {
         self.hub = hub
         store = nil
     }
 
-    /// Opens a store and restores an engine from it. The hub gets the records, and the events for the first subscription.
+    /// Opens a store and restores an engine from it. The hub gets the records, and the events for the first
+    /// subscription.
     ///
     /// - Parameters:
     ///   - store: the store of this monitor alone.
@@ -69,14 +71,14 @@ struct RecordKeeper {
     /// Whether records can be stored at present (rule N5); `true` without a store.
     var isKeeping: Bool { store?.isKeeping ?? true }
 
-    /// When the store next has work to do, or `nil`.
+    /// The time at which the store next has work to do; `nil` if there is none.
     var nextDeadline: Instant? { store?.nextDeadline }
 
-    /// Stores actions before any subscriber receives them, so that a crash can't take back a delivered event.
+    /// Stores actions before any subscriber receives them, so that a crash cannot lose a delivered event.
     ///
     /// - Parameters:
     ///   - actions: the actions of one input.
-    ///   - crossings: for each event among them whether it is an entry or an exit.
+    ///   - crossings: for each of their events, whether it is an entry or an exit.
     ///   - engine: the engine after the input.
     /// - Returns: the stored events; empty without a store.
     mutating func keep(

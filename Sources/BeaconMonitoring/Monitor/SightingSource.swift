@@ -1,25 +1,38 @@
-/// What hears for a monitor: the machine's Bluetooth adapters, a capture, a test's script.
+/// A source of sightings for a monitor: Bluetooth adapters, a capture, or the script of a test.
 ///
-/// A monitor that was made with one needs nothing else: ``BeaconMonitor/run()`` receives from it while it runs. The
-/// library `BeaconScanning` has sources for the backends of a Linux machine; `BeaconMonitoringTesting` has one for tests.
+/// A monitor that was created with a source receives from it during ``BeaconMonitor/run()``. The library
+/// `BeaconScanning` has sources for the backends on Linux, and `BeaconMonitoringTesting` has one for tests.
 ///
-/// What it hands over it stamps by its own ``clock``, which is the monitor's too: ``BeaconMonitor/adapter(named:address:at:)``
-/// makes an adapter known, ``BeaconMonitor/listening(_:at:)`` says that it listens, and `sighted(_:)`
-/// and ``BeaconMonitor/heard(_:at:)`` hand over what it heard.
+/// All inputs must have times of the source's ``clock``, which the monitor also uses.
+/// ``BeaconMonitor/adapter(named:address:at:)`` adds an adapter, ``BeaconMonitor/listening(_:at:)`` reports that it
+/// scans, and `sighted(_:)` and ``BeaconMonitor/heard(_:at:)`` pass in its reports.
+///
+///     struct OneSighting: SightingSource {
+///         let clock: any MonitorClock
+///         let badge: BeaconIdentity
+///         func run(into monitor: BeaconMonitor) async throws {
+///             let adapter = try await monitor.adapter(named: "hci0")
+///             await monitor.listening(ListeningChange(.started, adapter: adapter), at: clock.now)
+///             await monitor.sighted(
+///                 Sighting(time: clock.now, adapter: adapter, beacon: badge, measuredPower: -59, rssi: nil))
+///         }
+///         func drain() async {}
+///     }
 public protocol SightingSource: Sendable {
-    /// The timeline that it stamps by, and the wall clock beside it.
+    /// The timeline of its inputs, and the wall clock.
     var clock: any MonitorClock { get }
 
-    /// Hears, and hands over to `monitor` what it hears, until the task is cancelled or nothing more can come.
+    /// Scans and passes reports to `monitor` until the task is cancelled or no more reports can follow.
     ///
-    /// It waits for what may come back by itself (an adapter, a daemon) and says so in the monitor's diagnostics; it throws
-    /// what stands in the way for good. Where it returns, as a capture does at its end, the monitor ends.
+    /// If an adapter or a daemon is temporarily unavailable, the source should wait for it and set the diagnostics of
+    /// the monitor. If it returns, as at the end of a capture, the monitor ends.
     ///
-    /// - Throws: why nothing can be heard, in words for operators (`description`); `CancellationError` where the task was
-    ///   cancelled.
+    /// - Throws: an error whose `description` is for operators, if scanning is impossible; `CancellationError` if the
+    ///   task was cancelled.
     func run(into monitor: BeaconMonitor) async throws
 
-    /// Returns when everything that was received up to the call has been handed over (rule T5), so that no exit overtakes
-    /// the report that prevents it; at once where it does not run, has ended, or the task is cancelled.
+    /// Returns when all reports that were received before the call have been passed in (rule T5), so that no exit is
+    /// decided before the report that prevents it. It must return immediately if the source does not run or has ended,
+    /// or if the task is cancelled.
     func drain() async
 }

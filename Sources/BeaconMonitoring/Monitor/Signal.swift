@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Wakes the one who waits, or the next to wait; several signals before that are one.
+/// Wakes the waiting task, or the next one that waits. Several signals before that count as one.
 final class Signal: Sendable {
     private enum State {
         case idle
@@ -24,7 +24,8 @@ final class Signal: Sendable {
 
     /// Returns at the next signal, or when the task is cancelled.
     ///
-    /// At most one waits at a time; cancelling may leave a signal raised, which costs the next one a look for nothing.
+    /// At most one task can wait at a time. A cancellation can leave a signal raised, which only causes the next call
+    /// to return once without a reason.
     func wait() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in

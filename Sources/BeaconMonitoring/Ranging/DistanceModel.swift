@@ -1,59 +1,66 @@
-/// How far a beacon is, by what its frame claims for one metre and how strong it is heard.
+/// Estimates the distance of a beacon from its measured power and its RSSI.
 ///
-/// A guess: a body between beacon and gateway costs 10 dB, which is three times the distance in free space. What it is good
-/// for is to tell which of several beacons is nearest.
+/// The result is a rough estimate: a person between beacon and gateway costs 10 dB, which is a factor of three in free
+/// space. It is good for comparing the distances of several beacons.
+///
+///     let distance = DistanceModel.standard.distance(measuredPower: -59, rssi: -79)
+///     #expect(distance.map { abs($0 - 10) < 1e-6 } == true)
 public enum DistanceModel: Sendable, Hashable {
-    /// The log-distance path loss model: RSSI falls by `10 × exponent` dB for each tenfold distance, so the distance is
-    /// `10 ^ ((measuredPower − rssi) / (10 × exponent))`.
+    /// The log-distance path loss model: the RSSI decreases by `10 × exponent` dB for each factor of ten in distance,
+    /// so the distance is `10 ^ ((measuredPower − rssi) / (10 × exponent))`.
     ///
-    /// Source: T. S. Rappaport, "Wireless Communications: Principles and Practice", 2nd edition, §4.9.1; its table 4.2 has
-    /// 2 for free space, 1.6 to 1.8 along a line of sight in buildings, 2 to 3 in factories, 4 to 6 behind walls.
+    /// Source: T. S. Rappaport, "Wireless Communications: Principles and Practice", 2nd edition, §4.9.1. Table 4.2 has
+    /// 2 for free space, 1.6 to 1.8 along a line of sight in buildings, 2 to 3 in factories, and 4 to 6 behind walls.
     case pathLoss(exponent: Double)
-    /// A curve that was fitted to measurements of one receiver.
+    /// A curve that was fitted to measurements with one receiver.
     case curveFit(CurveFit)
 
-    /// The path loss of free space: measured power is calibrated in the open, and a beacon that can be seen from the
-    /// gateway is the case that distances are looked at for.
+    /// The path loss of free space, because measured power is calibrated in the open, and distances are mostly of
+    /// interest for beacons in sight of the gateway.
     public static let standard = DistanceModel.pathLoss(exponent: 2)
 
-    /// What an exponent may be: Rappaport's table with room on either side.
+    /// The range of exponents: Rappaport's table with a margin on both sides.
     public static let exponentRange: ClosedRange<Double> = 1...8
 
-    /// The coefficients of the AltBeacon project's curve: with `ratio = rssi / measuredPower` the distance is
-    /// `coefficient1 × ratio ^ coefficient2 + coefficient3`, and `ratio ^ 10` where the ratio is below 1.
+    /// The coefficients of the AltBeacon project's curve. With `ratio = rssi / measuredPower`, the distance is
+    /// `coefficient1 × ratio ^ coefficient2 + coefficient3`; if the ratio is below 1, it is `ratio ^ 10`.
     ///
-    /// Source: the Android Beacon Library, `CurveFittedDistanceCalculator` and `model-distance-calculations.json`; how to
-    /// measure them for a receiver is in its article "Calculating formula constants".
+    /// Source: the Android Beacon Library, `CurveFittedDistanceCalculator` and `model-distance-calculations.json`. Its
+    /// article "Calculating formula constants" describes how to measure the coefficients of a receiver.
     public struct CurveFit: Sendable, Hashable {
-        /// What the power is multiplied by.
+        /// The factor of the power.
         public var coefficient1: Double
-        /// The power that the ratio is raised to.
+        /// The exponent of the ratio.
         public var coefficient2: Double
-        /// What is added, in metres.
+        /// The constant term, in metres.
         public var coefficient3: Double
 
-        /// What a coefficient may be.
+        /// The range of each coefficient.
         public static let range: ClosedRange<Double> = -100...100
 
-        /// A curve of these three coefficients, each within ``range``.
+        /// Creates a curve. Coefficients outside ``range`` count as its nearest bound.
         public init(_ coefficient1: Double, _ coefficient2: Double, _ coefficient3: Double) {
             self.coefficient1 = coefficient1
             self.coefficient2 = coefficient2
             self.coefficient3 = coefficient3
         }
 
-        /// Those of the Nexus 5, which the Android Beacon Library takes for every receiver that it does not know.
+        /// The coefficients of the Nexus 5, which the Android Beacon Library uses for all unknown receivers.
         public static let nexus5 = CurveFit(0.42093, 6.9476, 0.54992)
     }
 
-    /// The farthest distance that is told: half of the Earth's girth, beyond which an octet of RSSI proves only a mistake.
+    /// The maximum distance in metres: half of the Earth's circumference.
     public static let distanceMax = 2e7
 
-    /// The distance in metres of a beacon that is `measuredPower` dBm strong at one metre and is heard with `rssi` dBm:
-    /// 0 … ``distanceMax``; absent where the model has no answer.
+    /// Estimates the distance to a beacon.
     ///
-    /// Both may be anything that an octet holds. The path loss model answers always; the curve only where both are below
-    /// 0 dBm, for a ratio of anything else means nothing.
+    /// The path loss model has a result for each finite `rssi`. The curve has one only if both are below 0 dBm, because
+    /// other ratios have no meaning.
+    ///
+    /// - Parameters:
+    ///   - measuredPower: the RSSI at one metre that the beacon declares, in dBm.
+    ///   - rssi: the received signal strength in dBm.
+    /// - Returns: the distance in metres, 0 … ``distanceMax``; `nil` if the model has no result.
     public func distance(measuredPower: Int8, rssi: Double) -> Double? {
         guard rssi.isFinite else { return nil }
         switch self {
@@ -75,7 +82,7 @@ public enum DistanceModel: Sendable, Hashable {
 }
 
 extension Double {
-    /// The nearest value within `range`; its lower bound where there is none.
+    /// Returns the nearest value within `range`; the lower bound if the value is not a number.
     fileprivate func clamped(to range: ClosedRange<Double>) -> Double {
         isNaN ? range.lowerBound : min(max(self, range.lowerBound), range.upperBound)
     }

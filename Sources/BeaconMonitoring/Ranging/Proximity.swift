@@ -1,11 +1,11 @@
-/// How near a beacon is, in Core Location's words (`CLProximity`).
+/// The proximity of a beacon, with the names of Core Location's `CLProximity`.
 public enum Proximity: String, Sendable, Hashable, CaseIterable {
     /// Nearer than ``RangingSettings/immediateBelow``.
     case immediate
     /// Nearer than ``RangingSettings/nearBelow``.
     case near
-    /// At ``RangingSettings/nearBelow``, or farther away.
+    /// At a distance of ``RangingSettings/nearBelow`` or more.
     case far
-    /// There is no distance: it was not heard lately, or without an RSSI.
+    /// The distance is unknown: no recent sighting, or none with an RSSI.
     case unknown
 }

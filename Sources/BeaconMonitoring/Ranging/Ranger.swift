@@ -1,28 +1,35 @@
 public import BaseTypes
 public import BluetoothLE
 
-/// Ranging as a value: sightings and time in, once a second the beacons in view of each condition out.
+/// Ranging as a value: its inputs are sightings and time, its output is a list of nearby beacons for each condition and
+/// second.
 ///
-/// At each whole second of the timeline it tells, for each condition, the beacons that were sighted in the window before it
-/// (``RangingSettings/window``), the nearest first. Their RSSI is the arithmetic mean, in dBm, of every reading in the
-/// window: it rounds nothing, weighs every reading alike, and forgets what is older at once. (The mean of distances would be
-/// biased: noise of σ dB makes it longer by a factor of `exp((σ ln 10 / 10 n)² / 2)`.) Where nobody is in view, nothing is
-/// told and nothing is due.
+/// At each whole second of the timeline, it returns for each condition the beacons that were sighted in the window
+/// before (``RangingSettings/window``), the nearest first. Their RSSI is the arithmetic mean in dBm of all readings in
+/// the window, without rounding and with equal weights. (The mean of distances would be biased: noise of σ dB increases
+/// it by a factor of `exp((σ ln 10 / 10 n)² / 2)`.) If no beacon is in range, it returns nothing and has no deadline.
 ///
-/// It remembers ``beaconsMax`` beacons that match a condition. Where they are full a newcomer finds no place and is counted
-/// (``unplaced``) until one has been silent for the window; nobody who is heard is pushed out. A sighting of somebody known
-/// allocates nothing.
+/// It stores at most ``beaconsMax`` beacons that match a condition. If that is reached, sightings of other beacons are
+/// dropped and counted (``unplaced``) until a stored beacon has been silent for the window. A sighting of a stored
+/// beacon allocates nothing.
+///
+///     var ranger = Ranger()
+///     ranger.add(condition)
+///     ranger.sighted(sighting)
+///     var rangings: ContiguousArray<Ranging> = []
+///     ranger.advance(to: sighting.time + .seconds(1), into: &rangings)
+///     #expect(rangings.first?.beacons.first?.beacon == sighting.beacon)
 public struct Ranger: Sendable {
-    /// The most beacons that are remembered.
+    /// The maximum number of stored beacons.
     public static let beaconsMax = 4096
-    /// The most beacons that are told for one condition and second: the nearest.
+    /// The maximum number of beacons in one ranging: the nearest.
     public static let listedMax = 256
 
-    /// How distances are guessed.
+    /// The settings for estimated distances.
     public let settings: RangingSettings
-    /// Sightings of newcomers that found no place.
+    /// The number of dropped sightings because ``beaconsMax`` beacons were stored.
     public private(set) var unplaced = 0
-    /// Beacons in view that were not told because ``listedMax`` were nearer, counted each second.
+    /// The number of beacons that were left out because ``listedMax`` were nearer, counted each second.
     public private(set) var unlisted = 0
 
     private struct Heard: Sendable {
@@ -34,12 +41,12 @@ public struct Ranger: Sendable {
 
     private struct Wanted: Sendable {
         let condition: BeaconMonitor.BeaconIdentityCondition
-        /// Whether the last that was told of it had beacons.
+        /// Whether the last ranging of the condition had beacons.
         var isInView = false
     }
 
     private var wanted: ContiguousArray<Wanted> = []
-    /// UUID, with major, with both → place in ``wanted``; and how many there are of each kind.
+    /// UUID, UUID with major, or all three → index in ``wanted``; and the number of conditions of each kind.
     private var conditionTable = IdentityTable()
     private var kinds: InlineArray<3, Int> = [0, 0, 0]
     private var heard: ContiguousArray<Heard> = []
@@ -49,24 +56,24 @@ public struct Ranger: Sendable {
 
     private static let second: Int64 = 1_000_000_000
 
-    /// A ranger without conditions.
+    /// Creates a ranger without conditions.
     public init(settings: RangingSettings = RangingSettings()) { self.settings = settings }
 
     // MARK: Conditions
 
-    /// The conditions, in the order in which they were added.
+    /// The conditions, in the order of adding.
     public var conditions: [BeaconMonitor.BeaconIdentityCondition] { wanted.map(\.condition) }
-    /// How many beacons are remembered.
+    /// The number of stored beacons.
     public var beacons: Int { heard.count }
 
-    /// Adds a condition; what is there already stays as it is.
+    /// Adds a condition. Nothing changes if it was added already.
     public mutating func add(_ condition: BeaconMonitor.BeaconIdentityCondition) {
         guard place(of: condition) == nil else { return }
         wanted.append(Wanted(condition: condition))
         register(wanted.count - 1)
     }
 
-    /// Takes a condition out; beacons that match no other are forgotten.
+    /// Removes a condition. Beacons that match no other condition are removed.
     public mutating func remove(_ condition: BeaconMonitor.BeaconIdentityCondition) {
         guard let place = place(of: condition) else { return }
         wanted.remove(at: place)
@@ -94,7 +101,7 @@ public struct Ranger: Sendable {
         return (2, 2 << 32 | UInt64(major) << 16 | UInt64(minor))
     }
 
-    /// The place of the condition of a kind that a beacon matches, or −1.
+    /// Returns the index of the condition of a kind that matches a beacon, or −1.
     private func match(_ kind: Int, _ beacon: BeaconIdentity, hash: UInt64) -> Int32 {
         guard kinds[kind] > 0 else { return -1 }
         let extra: UInt64 =
@@ -114,13 +121,13 @@ public struct Ranger: Sendable {
 
     // MARK: Sightings
 
-    /// A beacon was sighted. What is due at or before `time` is to be told first (``advance(to:clockOffset:into:)``); a
-    /// sighting stamped earlier than one before counts for that one's time (rule T2).
+    /// Adds a sighting. ``advance(to:clockOffset:into:)`` must be called with its time before. A sighting with a time
+    /// before an earlier one counts as at the time of that one (rule T2).
     public mutating func sighted(_ sighting: Sighting) {
         sighted(sighting.beacon, measuredPower: sighting.measuredPower, rssi: sighting.rssi, at: sighting.time)
     }
 
-    /// A beacon was sighted, the parts of a sighting that matter here.
+    /// Adds a sighting, given by the parts that ranging uses.
     public mutating func sighted(_ beacon: BeaconIdentity, measuredPower: Int8, rssi: RSSI?, at time: Instant) {
         present = max(present, time)
         let numbers = UInt64(beacon.major) << 16 | UInt64(beacon.minor)
@@ -137,7 +144,7 @@ public struct Ranger: Sendable {
                 Heard(beacon: beacon, measuredPower: measuredPower, last: present, meter: SignalMeter(at: present)))
             if due == nil { due = Self.secondAfter(present) }
         }
-        // Seconds that nobody had told before this are passed over: they could not be told without it any more.
+        // Seconds for which `advance` was not called are skipped, because this sighting would be part of them.
         if let due, due <= present { self.due = Self.secondAfter(present) }
         heard[place].meter.heard(rssi, at: present)
         heard[place].measuredPower = measuredPower
@@ -146,23 +153,23 @@ public struct Ranger: Sendable {
 
     // MARK: Time
 
-    /// When something is next to be told: the present second's end while a beacon is in view.
+    /// The end of the current second while a beacon is in range; `nil` otherwise.
     public var nextDeadline: Instant? { due }
 
-    /// Tells what is due at or before `time`, second by second, conditions in the order in which they were added.
+    /// Adds the rangings that are due at or before `time`, second by second, conditions in the order of adding.
     ///
     /// - Parameters:
-    ///   - time: the timeline's present.
+    ///   - time: the current time on the timeline.
     ///   - clockOffset: how far the wall clock is ahead of the timeline.
-    ///   - rangings: where what is told is added.
+    ///   - rangings: receives the rangings.
     public mutating func advance(
         to time: Instant, clockOffset: ClockOffset = .zero, into rangings: inout ContiguousArray<Ranging>
     ) {
-        // Each second empties the window further: this ends after at most a window's worth of silence.
+        // Each second removes readings from the window, so the loop ends at most one window after the last sighting.
         while let due, due <= time {
             tell(at: due, clockOffset, into: &rangings)
             let isQuiet = heard.isEmpty && !wanted.contains(where: \.isInView)
-            // At the timeline's end there is no second after it.
+            // At the end of the timeline, no second follows.
             let next = Self.secondAfter(due)
             self.due = isQuiet || next <= due ? nil : next
         }
@@ -172,7 +179,7 @@ public struct Ranger: Sendable {
     private mutating func tell(
         at end: Instant, _ clockOffset: ClockOffset, into rangings: inout ContiguousArray<Ranging>
     ) {
-        // The seconds that are over by then: a sighting at the very end is the next one's.
+        // The window ends before `end`: a sighting exactly at `end` belongs to the next second.
         let last = Instant(nanoseconds: end.nanoseconds - 1)
         let window = settings.window
         forget(heard.indices.filter { heard[$0].meter.reading(of: window, at: last).reports == 0 })
@@ -214,7 +221,7 @@ public struct Ranger: Sendable {
         return one != other ? one < other : left.beacon < right.beacon
     }
 
-    /// Forgets the beacons at `places`, which rise; the last beacon moves to where one was.
+    /// Removes the beacons at `places`, which must be in ascending order. The last beacon moves to each free index.
     private mutating func forget(_ places: [Int]) {
         for place in places.reversed() {
             let gone = heard[place].beacon

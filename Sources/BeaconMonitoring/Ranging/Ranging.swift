@@ -1,22 +1,22 @@
 public import BaseTypes
 public import BluetoothLE
 
-/// A beacon in view at a moment. Source: Apple, `CLBeacon`.
+/// A beacon in range at one moment. Source: Apple, `CLBeacon`.
 public struct RangedBeacon: Sendable, Hashable {
-    /// The beacon that advertises.
+    /// The identity of the beacon.
     public var beacon: BeaconIdentity
-    /// The mean RSSI of the window in dBm; absent where no sighting told one.
+    /// The mean RSSI of the window in dBm; `nil` if no sighting had an RSSI.
     public var rssi: Double?
-    /// How near it is.
+    /// The proximity of the beacon.
     public var proximity: Proximity
-    /// How far it is, in metres, as the model has it (`CLBeacon.accuracy`); absent where ``proximity`` is `unknown`.
+    /// The estimated distance in metres (`CLBeacon.accuracy`); `nil` if ``proximity`` is `unknown`.
     public var accuracy: Double?
-    /// How many times it was sighted in the window; 1 at least.
+    /// The number of sightings in the window; at least 1.
     public var count: Int
-    /// When it was sighted last, on the timeline (`CLBeacon.timestamp`).
+    /// The time of the last sighting, on the timeline (`CLBeacon.timestamp`).
     public var lastSighting: Instant
 
-    /// A beacon with what a ranger makes of its sightings.
+    /// Creates a ranged beacon, as a ranger does.
     public init(
         beacon: BeaconIdentity, rssi: Double?, proximity: Proximity, accuracy: Double?, count: Int,
         lastSighting: Instant
@@ -30,22 +30,22 @@ public struct RangedBeacon: Sendable, Hashable {
     }
 }
 
-/// The beacons in view of a condition at a whole second, the nearest first.
+/// The beacons in range of a condition at a whole second, the nearest first.
 public struct Ranging: Sendable, Hashable {
-    /// What the beacons match.
+    /// The condition that the beacons match.
     public var condition: BeaconMonitor.BeaconIdentityCondition
-    /// The second's end, on the timeline.
+    /// The end of the second, on the timeline.
     public var time: Instant
-    /// The wall clock against the timeline then.
+    /// How far the wall clock is ahead of the timeline at that time.
     public var clockOffset: ClockOffset
-    /// The beacons, at most ``Ranger/listedMax``; those without a distance last, equals by identity. Empty once, when the
-    /// last of them is out of view.
+    /// The beacons, at most ``Ranger/listedMax``. Beacons without a distance are last, and equal distances are ordered
+    /// by identity. It is empty once, after the last beacon is out of range.
     public var beacons: [RangedBeacon]
 
-    /// The second's end by the wall clock.
+    /// The end of the second, on the wall clock.
     public var date: WallDate { WallDate(time, offset: clockOffset) }
 
-    /// The beacons that a ranger tells for a condition and second.
+    /// Creates a ranging, as a ranger does.
     public init(
         condition: BeaconMonitor.BeaconIdentityCondition, time: Instant, clockOffset: ClockOffset,
         beacons: [RangedBeacon]

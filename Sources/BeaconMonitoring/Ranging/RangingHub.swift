@@ -1,27 +1,27 @@
 import BaseTypes
 import Synchronization
 
-/// Where sightings become rangings for a monitor's subscribers.
+/// Converts sightings to rangings for the subscribers of a monitor.
 ///
-/// Each subscriber has one place: what it did not fetch gives way to what is newer, and is counted. A hub without
-/// subscribers does nothing.
+/// One ranging waits for each subscriber. A newer one replaces it, which is counted. A hub without subscribers does
+/// nothing.
 final class RangingHub: Sendable {
     typealias Waiter = CheckedContinuation<Ranging?, Never>
 
     private let state: Mutex<State>
-    // Asked for each batch of sightings, so outside of the lock.
+    // Read for each batch of sightings, so it is outside the lock.
     private let wanted = Atomic<Bool>(false)
 
     init(settings: RangingSettings) { state = Mutex(State(ranger: Ranger(settings: settings))) }
 
-    /// Whether anybody subscribed.
+    /// Whether there are subscribers.
     var isWanted: Bool { wanted.load(ordering: .acquiring) }
-    /// When something is next to be told.
+    /// The time at which the next ranging is due; `nil` if there is none.
     var nextDeadline: Instant? { state.withLock { $0.ranger.nextDeadline } }
-    /// Rangings that gave way to newer ones before their subscribers fetched them.
+    /// The number of rangings that newer ones replaced before their subscribers requested them.
     var skipped: Int { state.withLock { $0.skipped } }
 
-    /// Begins a subscription to a condition.
+    /// Creates a subscription to a condition.
     func subscribe(to condition: BeaconMonitor.BeaconIdentityCondition) -> Int {
         state.withLock { state in
             state.given += 1
@@ -33,7 +33,7 @@ final class RangingHub: Sendable {
         }
     }
 
-    /// Ends a subscription; who still waits on it gets `nil`.
+    /// Ends a subscription. Tasks that wait for it get `nil`.
     func end(_ id: Int) {
         let waiters = state.withLock { state -> [Waiter] in
             guard let gone = state.subscribers.removeValue(forKey: id) else { return [] }
@@ -46,7 +46,7 @@ final class RangingHub: Sendable {
         for waiter in waiters { waiter.resume(returning: nil) }
     }
 
-    /// Ends all subscriptions, each after what still waits for it.
+    /// Ends all subscriptions after their waiting rangings.
     func finish() {
         let waiters = state.withLock { state -> [Waiter] in
             state.isFinished = true
@@ -65,7 +65,7 @@ final class RangingHub: Sendable {
         for waiter in waiters { waiter.resume(returning: nil) }
     }
 
-    /// Sightings, one after another; what is due before each is told first.
+    /// Adds sightings in their order. Rangings that are due before each are delivered first.
     func sighted(_ sightings: some Sequence<Sighting>, clockOffset: ClockOffset) {
         tell { state, rangings in
             for sighting in sightings {
@@ -75,7 +75,7 @@ final class RangingHub: Sendable {
         }
     }
 
-    /// Tells what is due at or before `time`.
+    /// Delivers the rangings that are due at or before `time`.
     func advance(to time: Instant, clockOffset: ClockOffset) {
         guard isWanted else { return }
         tell { state, rangings in state.ranger.advance(to: time, clockOffset: clockOffset, into: &rangings) }
@@ -91,7 +91,7 @@ final class RangingHub: Sendable {
         for (waiter, ranging) in answers { waiter.resume(returning: ranging) }
     }
 
-    /// A subscription's next ranging, and how many it missed before.
+    /// Returns the next ranging of a subscription.
     func next(_ id: Int, isolation: isolated (any Actor)?) async -> Ranging? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in
@@ -102,7 +102,7 @@ final class RangingHub: Sendable {
         }
     }
 
-    /// How many rangings of a subscription gave way to newer ones since this was asked last.
+    /// Returns the number of rangings of a subscription that were replaced since the last call.
     func takeSkipped(_ id: Int) -> Int {
         state.withLock { state in
             defer { state.subscribers[id]?.skipped = 0 }
@@ -124,7 +124,7 @@ final class RangingHub: Sendable {
         var skipped = 0
         var isFinished = false
 
-        /// Hands a ranging to who waits for it, and keeps it for who does not.
+        /// Delivers a ranging to waiting tasks, and stores it for the other subscribers.
         mutating func hand(_ ranging: Ranging) -> [(Waiter, Ranging)] {
             var answers: [(Waiter, Ranging)] = []
             for index in subscribers.indices where subscribers.values[index].condition == ranging.condition {
@@ -141,7 +141,7 @@ final class RangingHub: Sendable {
             return answers
         }
 
-        /// The answer to who asks; without one, it waits.
+        /// Returns the answer to a request; `.none` if the task must wait.
         mutating func ask(_ id: Int, _ waiter: Waiter) -> Ranging?? {
             guard let subscriber = subscribers[id] else { return .some(nil) }
             if let latest = subscriber.latest {

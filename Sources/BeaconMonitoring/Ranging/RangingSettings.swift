@@ -1,21 +1,22 @@
-/// How distances are guessed.
+/// The settings for estimated distances.
 public struct RangingSettings: Sendable, Hashable {
-    /// What makes a distance of signal strengths.
+    /// The model that converts signal strengths to distances.
     public var model: DistanceModel
-    /// The seconds whose RSSIs are averaged: whole ones, 1 … 10.
+    /// The number of seconds over which RSSI values are averaged: 1 … 10, 5 by default.
     ///
-    /// Five: a person who walks has gone some metres in that time, and a beacon that is heard ten times a second has fifty
-    /// readings. Every reading of the window weighs the same, and none from before it weighs anything.
+    /// In five seconds, a walking person moves some metres, and a beacon that advertises ten times per second has fifty
+    /// readings. All readings of the window have the same weight, and earlier ones have none.
     public var window: Int
-    /// Metres below which a beacon is `immediate`. Apple gives no figures; these are what most libraries settled on.
+    /// The distance in metres below which a beacon is `immediate`; 0.5 by default. Apple documents no value; most
+    /// libraries use this one.
     public var immediateBelow: Double
-    /// Metres below which a beacon is `near`.
+    /// The distance in metres below which a beacon is `near`; 4 by default, as in most libraries.
     public var nearBelow: Double
 
-    /// What a window may be, in seconds.
+    /// The range of ``window``, in seconds.
     public static let windowRange = 1...SignalMeter.secondsMax
 
-    /// The defaults: free space, five seconds, half a metre and four metres.
+    /// Creates settings. A window outside ``windowRange`` is moved to the nearest bound.
     public init(
         model: DistanceModel = .standard, window: Int = 5, immediateBelow: Double = 0.5, nearBelow: Double = 4
     ) {
@@ -25,7 +26,7 @@ public struct RangingSettings: Sendable, Hashable {
         self.nearBelow = nearBelow
     }
 
-    /// What a distance in metres comes to.
+    /// Returns the proximity for a distance in metres; `unknown` for `nil`.
     public func proximity(of distance: Double?) -> Proximity {
         guard let distance else { return .unknown }
         return distance < immediateBelow ? .immediate : distance < nearBelow ? .near : .far

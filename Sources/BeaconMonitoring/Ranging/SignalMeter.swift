@@ -1,33 +1,32 @@
 package import BaseTypes
 package import BluetoothLE
 
-/// How strong and how often one advertiser was heard in the last seconds, in a fixed number of octets.
+/// The signal strengths and the number of reports of one advertiser in the last seconds, in a fixed amount of memory.
 ///
-/// Reports are counted by whole seconds of the timeline: so the stretch that a mean is taken over is its seconds but for the
-/// part of the present one that is still to come. Sums are kept in whole dBm, so a mean is exact, whatever the order of the
-/// readings, and what is older than its seconds is gone without a trace.
+/// Reports are counted per whole second of the timeline. The interval of a mean is therefore its seconds, minus the
+/// rest of the current second. Sums are whole dBm, so a mean is exact and does not depend on the order of the readings.
 package struct SignalMeter: Sendable {
     private struct Second: Sendable {
         var reports: Int32 = 0
-        /// Reports that have an RSSI, and the sum of these.
+        /// The number of reports with an RSSI, and the sum of their RSSI values.
         var strengths: Int32 = 0
         var sum: Int32 = 0
     }
 
-    /// How many seconds are remembered: beacons that are heard every few seconds have a rate too.
+    /// The number of stored seconds. It is long enough for a rate of beacons that advertise every few seconds.
     package static let secondsMax = 10
 
     private var seconds = InlineArray<10, Second>(repeating: Second())
     private var newest: Int64
     private let first: Instant
 
-    /// Begins with nothing heard, at the time of the first report.
+    /// Creates an empty meter at the time of the first report.
     package init(at time: Instant) {
         first = time
         newest = Self.second(of: time)
     }
 
-    /// A report; one stamped earlier than the one before counts for that one's second.
+    /// Adds a report. A report with a time before that of the previous one counts for the second of the previous one.
     package mutating func heard(_ rssi: RSSI?, at time: Instant) {
         let second = Self.second(of: time)
         if second > newest {
@@ -42,26 +41,26 @@ package struct SignalMeter: Sendable {
         seconds[index].sum &+= Int32(rssi.dBm)
     }
 
-    /// What was heard in some seconds.
+    /// The values of several seconds.
     package struct Reading: Sendable, Hashable {
-        /// How many reports were heard.
+        /// The number of reports.
         package var reports = 0
-        /// How many of them have an RSSI.
+        /// The number of reports with an RSSI.
         package var strengths = 0
-        /// The sum of these, in dBm.
+        /// The sum of the RSSI values in dBm.
         package var sum = 0
 
-        /// The mean RSSI in dBm; absent where none was told.
+        /// The mean RSSI in dBm; `nil` if no report had an RSSI.
         package var mean: Double? { strengths > 0 ? Double(sum) / Double(strengths) : nil }
 
-        /// The mean RSSI in tenths of dBm, half away from zero; absent where none was told.
+        /// The mean RSSI in tenths of dBm, halves rounded away from zero; `nil` if no report had an RSSI.
         package var tenths: Int? {
             guard strengths > 0 else { return nil }
             return (sum * 20 + (sum < 0 ? -strengths : strengths)) / (2 * strengths)
         }
     }
 
-    /// What was heard in the last `count` seconds, 1 … ``secondsMax``, the present one among them.
+    /// Returns the values of the last `count` seconds, 1 … ``secondsMax``, including the current one.
     package func reading(of count: Int, at now: Instant) -> Reading {
         var reading = Reading()
         for second in recent(count, at: now) {
@@ -73,16 +72,17 @@ package struct SignalMeter: Sendable {
         return reading
     }
 
-    /// Reports a second over the last ``secondsMax``, or since the first where that is less; in tenths.
+    /// Returns the number of reports per second in tenths, over the last ``secondsMax`` seconds or since the first
+    /// report if that is less.
     package func rate(at now: Instant) -> Int {
         let count = reading(of: Self.secondsMax, at: now).reports
         let stretch = (now - Instant(nanoseconds: (Self.second(of: now) - 9) * 1_000_000_000)).nanoseconds
-        // What was first heard a moment ago has no rate yet that means more than its number.
+        // An advertiser that was received for less than a second has no meaningful rate, so one second is used.
         let heard = max(min(stretch, (now - first).nanoseconds), 1_000_000_000)
         return Int((Int64(count) * 10_000_000_000 + heard / 2) / heard)
     }
 
-    // The seconds that are kept, of the last so many.
+    // The stored seconds among the last `count`.
     private func recent(_ count: Int, at now: Instant) -> Range<Int64> {
         let present = max(Self.second(of: now), newest)
         let start = max(present - Int64(count) + 1, newest - Int64(Self.secondsMax) + 1, 0)

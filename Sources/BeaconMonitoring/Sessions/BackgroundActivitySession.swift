@@ -1,42 +1,48 @@
 import Synchronization
 
-/// Keeps the machine from suspending while it is held, so that monitoring goes on.
+/// Prevents the machine from suspending while it is held, so that monitoring continues.
 ///
-/// Source: Apple, `CLBackgroundActivitySession`, which keeps an app's updates coming in the background. On Linux a process
-/// that runs is never put to sleep by itself; what would stop it from hearing is a machine that suspends. So what there is
-/// to hold is an inhibitor of the suspension (the `BackgroundActivity` library's `LogindInhibitor`), and nothing where no
-/// such service runs. It ends at ``invalidate()`` and when it is discarded.
+/// On Linux, a running process is not suspended by itself, but the whole machine can be. Therefore a session holds an
+/// inhibitor of suspension (the `BackgroundActivity` library's `LogindInhibitor`), and nothing if no such service runs.
+/// It ends at ``invalidate()`` and when it is discarded.
 ///
-/// It keeps no process alive: that is systemd's `Restart=`. What a process knew is there again after its end by a
-/// ``RecordStore`` (rule N4), session or not. A suspension that comes nevertheless, because somebody closed the lid or a
-/// privileged user insisted, is handled as rule L6 has it: nobody leaves by it.
+/// It does not keep the process alive; use systemd's `Restart=` for that. With a ``RecordStore``, the state of a
+/// process is restored after its end (rule N4), with or without a session. If the machine suspends anyway, because the
+/// lid is closed or a privileged user requests it, rule L6 applies: no beacon exits because of it.
+///
+///     let inhibitor = LogindInhibitor(program: "my-gateway")
+///     let session = BackgroundActivitySession(reason: "beacons are scanned", provider: inhibitor)
+///     if case .refused(let why) = session.standing { print(why) }
+///
+/// Source: Apple, `CLBackgroundActivitySession`, which keeps an app's updates coming in the background.
 public final class BackgroundActivitySession: Sendable {
-    /// What a session came to.
+    /// The result of a session.
     public enum Standing: Sendable, Hashable {
         /// The machine does not suspend while the session is held.
         case held
-        /// Nothing has to be held here, and why: nobody on this machine suspends it.
+        /// No inhibitor is needed: no service on this machine suspends it. The text has the reason.
         case unneeded(String)
-        /// It was refused or could not be asked for, and why; monitoring goes on, and stops while the machine sleeps.
+        /// The inhibitor was refused or could not be requested, with the reason. Monitoring continues, but stops while
+        /// the machine is suspended.
         case refused(String)
         /// The session has ended.
         case ended
     }
 
-    /// What became of asking; absent once the session has ended. What is held goes with it.
+    /// The result of the request; `nil` after the end of the session. Discarding it releases the inhibitor.
     private let grant: Mutex<BackgroundActivityGrant?>
 
-    /// Begins a session.
+    /// Starts a session.
     ///
-    /// It asks once, and waits for the answer, at most some seconds.
+    /// It makes one request and waits for the answer, at most some seconds.
     /// - Parameters:
-    ///   - reason: why, for whoever wonders what keeps the machine awake (`systemd-inhibit --list`).
-    ///   - provider: what keeps a machine awake.
+    ///   - reason: the reason in the output of `systemd-inhibit --list`.
+    ///   - provider: the provider of the inhibitor.
     public init(reason: String, provider: some BackgroundActivityProvider) {
         grant = Mutex(provider.begin(reason: reason))
     }
 
-    /// Whether the machine is kept awake by it, and why not where it is not.
+    /// Whether the machine is kept awake, and the reason if it is not.
     public var standing: Standing {
         grant.withLock { grant in
             switch grant {
@@ -48,37 +54,37 @@ public final class BackgroundActivitySession: Sendable {
         }
     }
 
-    /// The flags that it raises: `authorizationDenied` where it was refused.
+    /// The diagnostics of the session: `authorizationDenied` if it was refused, otherwise none.
     public var diagnostics: Diagnostics {
         if case .refused = standing { .authorizationDenied } else { [] }
     }
 
-    /// Ends the session: the machine may suspend again. Once is enough.
+    /// Ends the session, so that the machine may suspend again. Further calls have no effect.
     public func invalidate() {
-        // Let go of outside the lock: it is somebody else's code.
+        // Released outside the lock, because it runs code of the provider.
         let former = grant.withLock { $0.take() }
         _ = consume former
     }
 }
 
-/// What keeps a machine from suspending.
+/// A provider of inhibitors of suspension.
 public protocol BackgroundActivityProvider: Sendable {
-    /// Asks for it.
+    /// Requests an inhibitor.
     ///
-    /// - Parameter reason: why, in words for people.
-    /// - Returns: what was granted; it holds until it is let go.
+    /// - Parameter reason: the reason, for people.
+    /// - Returns: the result. The inhibitor is held until the result is discarded.
     func begin(reason: String) -> BackgroundActivityGrant
 }
 
-/// What became of asking.
+/// The result of a request for an inhibitor.
 public enum BackgroundActivityGrant: Sendable {
-    /// The machine stays awake for as long as the object is there.
+    /// The machine does not suspend while the object exists.
     case held(any BackgroundActivityAssertion)
-    /// Nothing has to be held here, and why.
+    /// No inhibitor is needed, with the reason.
     case unneeded(String)
-    /// It was refused or could not be asked for: why, and what to do.
+    /// The inhibitor was refused or could not be requested: the reason, and what to do.
     case refused(String)
 }
 
-/// Something whose being there keeps the machine awake; it lets go when it is discarded.
+/// An object that prevents the machine from suspending until it is discarded.
 public protocol BackgroundActivityAssertion: AnyObject, Sendable {}

@@ -1,19 +1,19 @@
-/// What a feature needs of the scanners.
+/// The requirements of a feature for the scanners.
 ///
-/// Source: Apple, `CLServiceSession` and its authorization requirements. Bluetooth on Linux has no "when in use": what can
-/// be asked for is how much of the air is listened to.
+/// Source: Apple, `CLServiceSession` and its authorization requirements. Bluetooth on Linux has no "when in use", so a
+/// session requests how much the adapters scan instead.
 public struct ServiceDemand: Sendable, Hashable {
-    /// How it is listened.
+    /// The kinds of scanning.
     public enum Scanning: Sendable, Hashable {
-        /// A part of the time: battery, and air for others on the same adapter. A beacon may be missed for many of its
-        /// intervals; an `exitTimeout` must bear that.
+        /// Scans a part of the time, which saves energy and leaves time for other uses of the adapter. A beacon can be
+        /// missed for many of its advertising intervals, so `exitTimeout` must be long enough.
         case lowPower(DutyCycle)
-        /// All of the time, without asking anybody anything: what monitoring and ranging need.
+        /// Scans all of the time without sending scan requests; monitoring and ranging need this.
         case passive
-        /// All of the time, and advertisers are asked for scan responses: names, and data that are only told there.
+        /// Scans all of the time and requests scan responses, which can have names and further data.
         case active
 
-        /// The one that asks for more.
+        /// Returns the kind that requires more.
         public func joined(with other: Scanning) -> Scanning {
             switch (self, other) {
             case (.active, _), (_, .active): .active
@@ -23,14 +23,14 @@ public struct ServiceDemand: Sendable, Hashable {
         }
     }
 
-    /// Which adapters are listened with.
+    /// The adapters that must scan.
     public enum Adapters: Sendable, Hashable {
-        /// Every adapter that the machine has.
+        /// All adapters of the machine.
         case all
-        /// Those of these names, such as `hci0`, or addresses, such as `00:1A:7D:DA:71:13`.
+        /// The adapters with these names, such as `hci0`, or addresses, such as `00:1A:7D:DA:71:13`.
         case only(Set<String>)
 
-        /// Those of either.
+        /// Returns the adapters of both.
         public func joined(with other: Adapters) -> Adapters {
             switch (self, other) {
             case (.only(let one), .only(let two)): .only(one.union(two))
@@ -39,25 +39,25 @@ public struct ServiceDemand: Sendable, Hashable {
         }
     }
 
-    /// How it is listened.
+    /// The kind of scanning.
     public var scanning: Scanning
-    /// Whether every report is wanted, with its own RSSI: full accuracy. Then it is listened all of the time, and reports
-    /// that are thinned out are told (`accuracyLimited`).
+    /// Whether every report with its own RSSI is required: full accuracy. Then the adapters scan all of the time. If
+    /// reports are left out, for example by the duplicate filter of a controller, `accuracyLimited` is reported.
     public var needsFullAccuracy: Bool
-    /// The adapters that are listened with.
+    /// The adapters that must scan.
     public var adapters: Adapters
 
-    /// What monitoring and ranging hold by themselves.
+    /// The demand of the sessions that monitoring and ranging hold themselves.
     public static let implicit = ServiceDemand()
 
-    /// A demand; without arguments, the least: passive scanning by all adapters.
+    /// Creates a demand. By default, it is the least: passive scanning with all adapters.
     public init(_ scanning: Scanning = .passive, needsFullAccuracy: Bool = false, adapters: Adapters = .all) {
         self.scanning = scanning
         self.needsFullAccuracy = needsFullAccuracy
         self.adapters = adapters
     }
 
-    /// What serves both: of each part the more. In any order, and however often, the same comes of it.
+    /// Returns the demand that satisfies both. The order and the number of repetitions do not change the result.
     public func joined(with other: ServiceDemand) -> ServiceDemand {
         ServiceDemand(
             scanning.joined(with: other.scanning),
@@ -65,11 +65,11 @@ public struct ServiceDemand: Sendable, Hashable {
             adapters: adapters.joined(with: other.adapters))
     }
 
-    /// How much of the time the scan is to listen.
+    /// The duty cycle that the demand requires.
     public var dutyCycle: DutyCycle {
         if case .lowPower(let cycle) = scanning, !needsFullAccuracy { cycle } else { .continuous }
     }
 
-    /// Whether advertisers are to be asked for scan responses.
+    /// Whether scan responses must be requested.
     public var isActive: Bool { scanning == .active }
 }

@@ -1,12 +1,18 @@
 import Synchronization
 
-/// Where service sessions meet who drives the scanners.
+/// Connects service sessions with the code that controls the scanners.
 ///
-/// Sessions come from wherever a feature needs one; a driver reads what they come to (``demand``), is told when that
-/// changes (``onDemandChange(_:)``, ``demands``), and tells how the machine stands (``report(_:)``), which sessions and
-/// monitors pass on. It is safe from any thread, and calls nobody while it holds its lock.
+/// Features create sessions. A driver of scanners reads the combined ``demand``, is notified of its changes
+/// (``onDemandChange(_:)``, ``demands``), and reports the state of the machine (``report(_:)``), which sessions and
+/// monitors receive. It can be used from any thread, and calls no other code while it holds its lock.
+///
+///     let registry = ServiceRegistry()
+///     let session = ServiceSession(.active, in: registry)
+///     #expect(registry.demand?.isActive == true)
+///     session.invalidate()
+///     #expect(registry.demand == nil)
 public final class ServiceRegistry: Sendable {
-    /// The process's own: where sessions and monitors belong that name no other. It demands no explicit sessions.
+    /// The registry of sessions and monitors that name no other. It does not require explicit sessions.
     public static let shared = ServiceRegistry()
 
     private struct State {
@@ -14,7 +20,7 @@ public final class ServiceRegistry: Sendable {
         var reported: Diagnostics = []
         var sessions: [SessionLedger.ID: LatestValue<Diagnostics>] = [:]
         var observers: [@Sendable () -> Void] = []
-        /// Who is told of flags that change, by their numbers.
+        /// The observers of diagnostics, by their numbers.
         var flagObservers: [Int: @Sendable () -> Void] = [:]
         var flagObserversGiven = 0
     }
@@ -22,39 +28,40 @@ public final class ServiceRegistry: Sendable {
     private let state: Mutex<State>
     private let latest = LatestValue<ServiceDemand?>(nil)
 
-    /// A registry without sessions.
+    /// Creates a registry without sessions.
     ///
-    /// - Parameter requiresExplicitSessions: whether monitoring and ranging need a session of the program's own; else they
-    ///   hold one by themselves.
+    /// - Parameter requiresExplicitSessions: whether monitoring and ranging require a session of the program; if not,
+    ///   they hold one themselves.
     public init(requiresExplicitSessions: Bool = false) {
         state = Mutex(State(ledger: SessionLedger(requiresExplicit: requiresExplicitSessions)))
     }
 
     // MARK: For drivers
 
-    /// What the scanners are to do; `nil`: nobody needs them.
+    /// The combined demand for the scanners; `nil` if no session needs them.
     public var demand: ServiceDemand? { state.withLock { $0.ledger.effective } }
 
-    /// Why full accuracy is needed, each purpose once, in order.
+    /// The purposes of full accuracy, without duplicates, sorted.
     public var purposes: [String] { state.withLock { $0.ledger.purposes } }
 
-    /// Has `body` called after each change of ``demand``, on the thread that made it: it should only wake somebody, who
-    /// then reads ``demand``. It is kept as long as the registry.
+    /// Calls `body` after each change of ``demand``, on the thread that made it. `body` should only wake a task that
+    /// then reads ``demand``. It is stored as long as the registry.
     public func onDemandChange(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.observers.append(body) } }
 
-    /// What the scanners are to do: at once as it is, and then each time it has changed. Who is slow is given the newest.
+    /// The demand as a sequence: the current one, then each change. A slow reader receives only the newest.
     public var demands: Demands { Demands(source: latest) }
 
-    /// Takes how the machine stands, all flags that hold (`docs/monitor.md`, "Diagnostics"); sessions and monitors have it
-    /// from now on.
+    /// Sets the diagnostics of the machine (`docs/monitor.md`, "Diagnostics"). Sessions and monitors receive them.
     public func report(_ diagnostics: Diagnostics) {
         change { $0.reported = diagnostics }
     }
 
-    /// The flags that hold: what was reported, and what is wrong with the sessions.
+    /// The current diagnostics: those of ``report(_:)``, and those of the sessions.
     public var diagnostics: Diagnostics { state.withLock { $0.reported.union($0.ledger.diagnostics) } }
 
-    /// Has `body` called after each change of ``diagnostics``, on the thread that made it, until ``endObserving(_:)``.
+    /// Calls `body` after each change of ``diagnostics``, on the thread that made it, until ``endObserving(_:)``.
+    ///
+    /// - Returns: a number for ``endObserving(_:)``.
     package func observeDiagnostics(_ body: @escaping @Sendable () -> Void) -> Int {
         state.withLock { state in
             state.flagObserversGiven += 1
@@ -63,12 +70,12 @@ public final class ServiceRegistry: Sendable {
         }
     }
 
-    /// Ends what ``observeDiagnostics(_:)`` began.
+    /// Ends an observation of ``observeDiagnostics(_:)``.
     package func endObserving(_ observer: Int) { state.withLock { $0.flagObservers[observer] = nil } }
 
     // MARK: For sessions
 
-    /// Begins a session.
+    /// Starts a session.
     func begin(_ demand: ServiceDemand?, purpose: String?, diagnostics: LatestValue<Diagnostics>?) -> SessionLedger.ID {
         change { state in
             let id = state.ledger.begin(demand, purpose: purpose, isImplicit: diagnostics == nil)
@@ -92,7 +99,7 @@ public final class ServiceRegistry: Sendable {
             let former = state.reported.union(state.ledger.diagnostics)
             let result = body(&state)
             let flags = state.reported.union(state.ledger.diagnostics)
-            // They resume tasks and call nobody: in order only while nobody else changes something.
+            // This resumes tasks but calls no code of others. Under the lock, the changes stay in order.
             for session in state.sessions.values { session.set(flags) }
             let after = state.ledger.effective
             latest.set(after)
@@ -104,19 +111,20 @@ public final class ServiceRegistry: Sendable {
         return result
     }
 
-    /// What the scanners are to do, as it changes.
+    /// The changes of the combined demand.
     public struct Demands: AsyncSequence, Sendable {
         let source: LatestValue<ServiceDemand?>
 
-        /// Begins with what it is now.
+        /// Creates a reader that starts with the current demand.
         public func makeAsyncIterator() -> Iterator { Iterator(reader: LatestReader(source)) }
 
-        /// One reader of it.
+        /// A reader of the demand.
         public struct Iterator: AsyncIteratorProtocol {
             let reader: LatestReader<ServiceDemand?>
             var version = 0
 
-            /// What it is, once that is another than before (`.some(nil)`: nobody needs the scanners); `nil` when cancelled.
+            /// Returns the demand when it differs from the last one (`.some(nil)`: no session needs the scanners);
+            /// `nil` after a cancellation.
             public mutating func next(isolation actor: isolated (any Actor)?) async -> ServiceDemand?? {
                 guard let answer = await reader.source.next(reader.id, after: version, isolation: actor) else {
                     return nil
@@ -125,28 +133,28 @@ public final class ServiceRegistry: Sendable {
                 return .some(answer.value)
             }
 
-            /// As ``next(isolation:)``, on no actor.
+            /// The same as ``next(isolation:)``, without an actor.
             public mutating func next() async -> ServiceDemand?? { await next(isolation: nil) }
         }
     }
 }
 
-/// A session that monitoring, ranging or a reader of locations holds by itself; it ends with the last reference.
+/// A session that monitoring, ranging or a reader of locations holds itself. It ends with the last reference.
 package final class ImplicitSession: Sendable {
     private let registry: ServiceRegistry
     private let id: SessionLedger.ID
 
-    /// Begins one.
+    /// Starts a session.
     ///
     /// - Parameters:
-    ///   - registry: where it is held.
-    ///   - demand: what it asks of the scanners.
+    ///   - registry: the registry of the session.
+    ///   - demand: its demand for the scanners.
     package init(_ registry: ServiceRegistry, demand: ServiceDemand? = .implicit) {
         self.registry = registry
         id = registry.begin(demand, purpose: nil, diagnostics: nil)
     }
 
-    /// Ends it; once is enough.
+    /// Ends the session. Further calls have no effect.
     package func end() { registry.end(id) }
 
     deinit { end() }

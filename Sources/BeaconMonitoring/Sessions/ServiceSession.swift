@@ -1,29 +1,36 @@
-/// What a feature of a program needs of the scanners, for as long as it is held.
+/// The requirements of a feature for the scanners, for as long as the session is held.
 ///
-/// Source: Apple, `CLServiceSession`. Sessions are layered: the scanners do the most that any live session asks, and fall
-/// back as they end. A session ends at ``invalidate()`` and when it is discarded.
+/// Sessions are combined: the scanners do the most that any session requires, and less again when sessions end. A
+/// session ends at ``invalidate()`` and when it is discarded.
 ///
-/// Nothing of a session is written down. After a restart a program makes its sessions again; conditions, records and
-/// states are there again by the record store (rule N4), ``diagnostics`` begins with how the machine stands, and what is
-/// heard goes on from where it was: a restart alone makes no event.
+/// Sessions are not stored. After a restart, a program creates its sessions again; the record store restores
+/// conditions, records and states (rule N4), and ``diagnostics`` starts with the state of the machine. A restart alone
+/// causes no event.
+///
+///     let session = ServiceSession(fullAccuracyPurpose: "Find the nearest badge")
+///     for await flags in session.diagnostics {
+///         print(flags)
+///     }
+///
+/// Source: Apple, `CLServiceSession`.
 public final class ServiceSession: Sendable {
-    /// What the session asks for while it is held.
+    /// The demand of the session.
     public let demand: ServiceDemand
-    /// Why full accuracy is needed; absent where it is not asked for.
+    /// The purpose of full accuracy; `nil` if it is not required.
     public let fullAccuracyPurpose: String?
 
     private let registry: ServiceRegistry
     private let flags: LatestValue<Diagnostics>
     private let id: SessionLedger.ID
 
-    /// Begins a session.
+    /// Starts a session.
     ///
     /// - Parameters:
-    ///   - scanning: how it is listened.
-    ///   - fullAccuracyPurpose: why every report is needed, with its own RSSI, in words for operators; absent: it is not.
-    ///     (`CLServiceSession` takes the key of such a text.)
-    ///   - adapters: with which adapters.
-    ///   - registry: where who drives the scanners looks.
+    ///   - scanning: the kind of scanning.
+    ///   - fullAccuracyPurpose: the reason why every report with its own RSSI is needed, for operators; `nil` if it is
+    ///     not. (`CLServiceSession` has the key of such a text.)
+    ///   - adapters: the adapters that must scan.
+    ///   - registry: the registry that the driver of the scanners uses.
     public init(
         _ scanning: ServiceDemand.Scanning = .passive, fullAccuracyPurpose: String? = nil,
         adapters: ServiceDemand.Adapters = .all, in registry: ServiceRegistry = .shared
@@ -35,35 +42,36 @@ public final class ServiceSession: Sendable {
         id = registry.begin(demand, purpose: fullAccuracyPurpose, diagnostics: flags)
     }
 
-    /// Ends the session; once is enough, and more does no harm.
+    /// Ends the session. Further calls have no effect.
     public func invalidate() { registry.end(id) }
 
     deinit { invalidate() }
 
-    /// What stands in the session's way, live as the machine changes (rfkill, power, bluetoothd, rights): at once as it is,
-    /// then each time it has changed, until the session ends. Who is slow is given the newest.
+    /// The diagnostics that concern the session (rfkill, power, bluetoothd, permissions): the current ones, then each
+    /// change, until the session ends. A slow reader receives only the newest.
     ///
-    /// A session that does not ask for full accuracy is not told of `accuracyLimited`: it got what it asked for.
+    /// `accuracyLimited` is left out if the session does not require full accuracy.
     public var diagnostics: DiagnosticUpdates {
         DiagnosticUpdates(source: flags, ignored: demand.needsFullAccuracy ? [] : .accuracyLimited)
     }
 
-    /// Flags as they change.
+    /// The changes of the diagnostics.
     public struct DiagnosticUpdates: AsyncSequence, Sendable {
         let source: LatestValue<Diagnostics>
         let ignored: Diagnostics
 
-        /// Begins with the flags that hold now.
+        /// Creates a reader that starts with the current diagnostics.
         public func makeAsyncIterator() -> Iterator { Iterator(reader: LatestReader(source), ignored: ignored) }
 
-        /// One reader of them.
+        /// A reader of the diagnostics.
         public struct Iterator: AsyncIteratorProtocol {
             let reader: LatestReader<Diagnostics>
             let ignored: Diagnostics
             var version = 0
             var last: Diagnostics?
 
-            /// The flags that hold, once they are others than before; `nil` at the session's end, and when cancelled.
+            /// Returns the diagnostics when they differ from the last ones; `nil` after the end of the session or a
+            /// cancellation.
             public mutating func next(isolation actor: isolated (any Actor)?) async -> Diagnostics? {
                 while let answer = await reader.source.next(reader.id, after: version, isolation: actor) {
                     version = answer.version
@@ -75,7 +83,7 @@ public final class ServiceSession: Sendable {
                 return nil
             }
 
-            /// As ``next(isolation:)``, on no actor.
+            /// The same as ``next(isolation:)``, without an actor.
             public mutating func next() async -> Diagnostics? { await next(isolation: nil) }
         }
     }

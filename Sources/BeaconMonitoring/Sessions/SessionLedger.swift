@@ -1,9 +1,15 @@
-/// The service sessions that are held, and what they come to: a value.
+/// The service sessions that are held, and their combined demand: a value.
 ///
-/// Sessions are layered, not replaced: what the scanners are to do is the most that any of them asks (``effective``), and
-/// as they end it falls back to what the others ask.
+/// Sessions are combined, not replaced: the scanners do the most that any of them requires (``effective``). When a
+/// session ends, the demand of the others remains.
+///
+///     var ledger = SessionLedger()
+///     let session = ledger.begin(ServiceDemand(.active))
+///     #expect(ledger.effective?.isActive == true)
+///     ledger.end(session)
+///     #expect(ledger.effective == nil)
 public struct SessionLedger: Sendable {
-    /// A session that is held.
+    /// The ID of a session.
     public struct ID: Sendable, Hashable {
         fileprivate let number: Int
     }
@@ -14,24 +20,24 @@ public struct SessionLedger: Sendable {
         let isImplicit: Bool
     }
 
-    /// Whether monitoring and ranging need a session of the program's own, and hold none by themselves.
+    /// Whether monitoring and ranging require a session of the program and hold none themselves.
     ///
     /// Source: Apple, `NSLocationRequireExplicitServiceSession`.
     public let requiresExplicit: Bool
-    // One for each object that is alive: whoever holds them bounds them.
+    // One entry for each session object, so their number is limited by the callers.
     private var entries: [ID: Entry] = [:]
     private var given = 0
 
-    /// A ledger without sessions.
+    /// Creates a ledger without sessions.
     public init(requiresExplicit: Bool = false) { self.requiresExplicit = requiresExplicit }
 
-    /// Begins a session.
+    /// Starts a session.
     ///
     /// - Parameters:
-    ///   - demand: what it asks of the scanners; nothing where it needs none of them.
-    ///   - purpose: why full accuracy is needed, for operators.
+    ///   - demand: its demand for the scanners; `nil` if it does not need them.
+    ///   - purpose: the purpose of full accuracy, for operators.
     ///   - isImplicit: whether monitoring or ranging holds it, and not the program.
-    /// - Returns: what ends it again.
+    /// - Returns: the ID of the session.
     public mutating func begin(_ demand: ServiceDemand?, purpose: String? = nil, isImplicit: Bool = false) -> ID {
         given += 1
         let id = ID(number: given)
@@ -39,17 +45,17 @@ public struct SessionLedger: Sendable {
         return id
     }
 
-    /// Ends a session; one that has ended stays so.
+    /// Ends a session. Nothing changes if it has ended already.
     ///
     /// - Returns: whether it was held.
     @discardableResult public mutating func end(_ id: ID) -> Bool { entries.removeValue(forKey: id) != nil }
 
-    /// How many sessions the program holds.
+    /// The number of sessions that the program holds.
     public var explicitSessions: Int { entries.values.count { !$0.isImplicit } }
-    /// How many monitoring and ranging hold by themselves, or would.
+    /// The number of sessions that monitoring and ranging hold, or would hold.
     public var implicitSessions: Int { entries.values.count { $0.isImplicit } }
 
-    /// What the scanners are to do: the most that any session asks; `nil` where none asks for anything.
+    /// The combined demand for the scanners; `nil` if no session has one.
     public var effective: ServiceDemand? {
         entries.values.lazy.filter { !$0.isImplicit || !requiresExplicit }.compactMap(\.demand).reduce(nil) {
             sum, demand in
@@ -57,10 +63,11 @@ public struct SessionLedger: Sendable {
         }
     }
 
-    /// Why full accuracy is needed, each purpose once, in order.
+    /// The purposes of full accuracy, without duplicates, sorted.
     public var purposes: [String] { Set(entries.values.compactMap(\.purpose)).sorted() }
 
-    /// What is wrong: explicit sessions are demanded, something monitors or ranges, and the program holds none.
+    /// The diagnostics: explicit sessions are required, monitoring or ranging is in use, and the program holds no
+    /// session.
     public var diagnostics: Diagnostics {
         requiresExplicit && implicitSessions > 0 && explicitSessions == 0
             ? [.serviceSessionRequired, .insufficientlyInUse] : []
