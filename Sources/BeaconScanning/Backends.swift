@@ -3,35 +3,35 @@ package import BeaconMonitoring
 package import EventLoops
 package import SystemPackage
 
-/// Makes the scanners of the ways that BlueZ and the kernel offer.
+/// Creates the scanners of the backends.
 package enum Backends {
-    /// What is asked of a way's scanner.
+    /// The options of a scanner.
     package struct Options: Sendable {
-        /// The adapters to hear with.
+        /// The adapters to scan with.
         package var adapters = AdapterSelection.all
-        /// How much of the time is listened.
+        /// The scan interval and window.
         package var timing: ScanTiming
-        /// Whether advertisers are asked for scan responses, where the way can.
+        /// Whether scan responses are requested, if the backend supports it.
         package var scansActively: Bool
-        /// Whether advertisers must not be asked.
+        /// Whether scan responses must not be requested.
         package var isPassive = false
-        /// Whether the way is waited for, since no other may be used.
+        /// Whether the scanner waits for the service of its backend, because no other backend is allowed.
         package var waitsForService = false
-        /// Who only looks on changes no settings of the machine's.
+        /// Whether the scanner must not change settings of the machine, because it only observes.
         package var isObserver = false
-        /// A file of this process's own in which stands what is to be undone after a crash.
+        /// A file, used only by this process, with the changes to undo after a crash.
         package var recordFile: FilePath?
 
-        /// What a demand asks for.
+        /// Creates the options that a demand requires.
         package init(_ demand: ServiceDemand) {
             timing = ScanTiming(interval: demand.dutyCycle.interval, window: demand.dutyCycle.window)
             scansActively = demand.isActive
         }
     }
 
-    /// A way's scanner, not started.
+    /// Creates the scanner of a backend without starting it.
     ///
-    /// - Throws: `ScannerError` where the way is closed from the beginning.
+    /// - Throws: `ScannerError` if the backend cannot be used.
     package static func make(
         _ backend: ScannerBackend, on loop: EventLoop, _ scanner: Options
     ) throws(ScannerError) -> any AdvertisingScanner {
@@ -40,7 +40,8 @@ package enum Backends {
             var options = ManagementOptions()
             options.adapters = scanner.adapters
             options.recordFile = scanner.recordFile
-            // The settings are the adapter's: put back at the end, they would be taken from a gateway that came meanwhile.
+            // These are settings of the adapter. An observer that restored them at its end would change them for a
+            // gateway that was started in the meantime.
             options.widensWindow = !scanner.isObserver
             options.timing = scanner.timing
             return ManagementScanner(loop: loop, options: options)
@@ -54,7 +55,7 @@ package enum Backends {
         case .hci:
             var options = HCIOptions()
             options.adapters = scanner.adapters
-            // What is asked for is the least, and the configuration's word the most.
+            // The demand is the minimum, and the configuration the maximum.
             options.scansActively = scanner.scansActively && !scanner.isPassive
             options.timing = scanner.timing
             options.leavesOthersAlone = scanner.isObserver
@@ -62,7 +63,7 @@ package enum Backends {
         }
     }
 
-    /// What of a demand a way can't do, for operators; empty where it can do all.
+    /// Returns the parts of a demand that a backend does not support, for operators; empty if it supports all.
     package static func shortfalls(of backend: ScannerBackend, for demand: ServiceDemand) -> [String] {
         var shortfalls: [String] = []
         switch backend {

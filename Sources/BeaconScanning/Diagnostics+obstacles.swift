@@ -2,7 +2,7 @@ package import AdapterScanning
 package import BeaconMonitoring
 
 extension Diagnostics {
-    /// The flags that what stands in the scanners' way raises.
+    /// Creates the diagnostics for the obstacles of the scanners.
     package init(_ obstacles: Set<ScanObstacle>) {
         self = []
         for obstacle in obstacles {

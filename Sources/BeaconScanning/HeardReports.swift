@@ -1,25 +1,25 @@
 import BaseTypes
 import BluetoothLE
 
-/// The reports of one turn of the loop, as a monitor takes them: each with its iBeacons, or as one that was heard.
+/// Collects reports in the form that a monitor takes: each with its iBeacons, or as a report without one.
 struct HeardReports: ReportHandler {
-    /// What was heard since it was emptied.
+    /// The reports since the last call of ``take()``.
     private(set) var entries: ContiguousArray<FrameBatch.Entry> = []
-    /// Whether the last entry is of a report of which no iBeacon came yet.
+    /// Whether the last entry is of a report of which no iBeacon has followed yet.
     private var isOpen = false
-    /// How many entries something else was told behind.
+    /// The number of entries before the last change of an adapter.
     private var closed = 0
 
-    /// No reports, with room for 64 before it grows.
+    /// Creates an empty collection with room for 64 entries.
     init() { entries.reserveCapacity(64) }
 
-    /// Time goes on, whether or not something is heard then.
+    /// Adds an entry that only advances the time.
     mutating func advance(to time: Instant) {
         isOpen = false
         entries.append(FrameBatch.Entry(.time, adapter: 0, time: time))
     }
 
-    /// What comes stands behind something else that is told.
+    /// Ends the current group of entries, because a change of an adapter follows.
     mutating func close() {
         isOpen = false
         closed = entries.count
@@ -27,7 +27,7 @@ struct HeardReports: ReportHandler {
 
     mutating func report(_ report: AdvertisingReport, data: Span<UInt8>, adapter: Int?, time: Instant?) {
         guard let adapter, let time else { return }
-        // That it is heard then says that time goes on.
+        // The entry of the report also advances the time, so the entry before is not needed.
         if entries.count > closed, let last = entries.last, !last.kind.isBeacon, !last.kind.isHeard, last.time == time {
             entries.removeLast()
         }
@@ -46,7 +46,7 @@ struct HeardReports: ReportHandler {
         isOpen = false
     }
 
-    /// What was heard since the last call.
+    /// Returns the collected reports and removes them.
     mutating func take() -> ContiguousArray<FrameBatch.Entry> {
         defer { entries.removeAll(keepingCapacity: true) }
         isOpen = false

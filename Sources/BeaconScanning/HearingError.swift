@@ -1,22 +1,23 @@
 import AdapterScanning
 
-/// Why nothing can be heard: what `BeaconMonitor.run()` throws where it hears by ``Scanning``.
+/// The error of `BeaconMonitor.run()` if a monitor with ``Scanning`` cannot scan.
 public struct HearingError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What stands in the way of hearing, for a program to tell cases apart by.
+    /// The kinds of errors, for programs that handle them differently.
     public enum Kind: Sendable, Hashable {
-        /// The kernel, bluetoothd or the bus is not there, or lacks what is needed.
+        /// The kernel, bluetoothd or the bus is missing, or lacks a required function.
         case unavailable
-        /// The process lacks a right that hearing needs.
+        /// The process lacks a permission that scanning needs.
         case denied
-        /// The capture can't be read.
+        /// The capture cannot be read.
         case captureUnreadable
-        /// The process can't wait for events, or the program fetches nothing of what was heard.
+        /// The process cannot wait for events, or cannot scan in the background, or the program does not take the
+        /// changes of adapters.
         case failed
     }
 
-    /// Which of the cases it is.
+    /// The kind of the error.
     public let kind: Kind
-    /// What, where, and what to do, for operators.
+    /// A text for operators: what failed, where, and what to do.
     public let description: String
 
     init(_ kind: Kind, _ description: String) {

@@ -4,15 +4,15 @@ import Glibc
 public import OperatorLogging
 import SystemPackage
 
-/// How a monitor hears: by this machine's Bluetooth adapters, from a capture, or as a test says.
+/// The source of a monitor's advertisements: the Bluetooth adapters of this machine, a capture, or a test.
 ///
 ///     let monitor = try BeaconMonitor("site", scanning: .automatic)
 ///
-/// The live ways are a gateway's, seen to by its supervisor: it changes over when another way has become the best, comes
-/// back by itself after everything that happens to an adapter, to bluetoothd or to the bus, and wakes adapters that fell
-/// silent. All of them hear on every adapter that there is and that comes, unless told otherwise.
+/// The live sources use the supervisor of the gateway: it changes to the best available backend, recovers automatically
+/// from failures of an adapter, of bluetoothd or of the bus, and restarts adapters that stopped delivering reports. By
+/// default, all adapters are used, including those that appear later.
 public struct Scanning: Sendable {
-    /// How much a line of the log matters.
+    /// The importance of a line in the log.
     public typealias LogLevel = OperatorLogging.LogLevel
 
     private enum Way: Sendable {
@@ -23,61 +23,62 @@ public struct Scanning: Sendable {
 
     private var way: Way
 
-    // MARK: Ways
+    // MARK: Sources
 
-    /// By the best way that is open to this user: the kernel's management socket, bluetoothd, the raw HCI channel, in this
-    /// order. It needs no rights where bluetoothd runs and its policy lets this user in, as it does with most desktops and
-    /// with Debian's group `bluetooth`.
+    /// Scans with the best backend that this user may use: the kernel's management socket, bluetoothd, or the raw HCI
+    /// channel, in this order. No privileges are needed if bluetoothd runs and its policy permits this user, as on most
+    /// desktops and in Debian's group `bluetooth`.
     public static var automatic: Scanning { Scanning(way: .live(LiveOptions(ScannerBackend.allCases))) }
 
-    /// By the kernel's management socket, with an advertisement monitor: each report with its own RSSI. Needs
+    /// Scans with the kernel's management socket and an advertisement monitor: each report has its own RSSI. Requires
     /// CAP_NET_ADMIN.
     public static var management: Scanning { Scanning(way: .live(LiveOptions([.management]))) }
 
-    /// By bluetoothd, over D-Bus: needs no rights but what the bus's policy gives.
+    /// Scans with bluetoothd, over D-Bus. Requires only the permissions of the bus policy.
     public static var bluetoothd: Scanning { Scanning(way: .live(LiveOptions([.dbus]))) }
 
-    /// By the raw HCI channel. Needs CAP_NET_RAW, and CAP_NET_ADMIN to switch adapters on.
+    /// Scans with the raw HCI channel. Requires CAP_NET_RAW, and CAP_NET_ADMIN to power adapters on.
     public static var hci: Scanning { Scanning(way: .live(LiveOptions([.hci]))) }
 
-    /// From a recording, as fast as its events are handled, by the recording's own time: btmon's, Wireshark's, hcidump's, or
-    /// `beacon-gateway record`'s. The monitor ends with it.
+    /// Reads a capture as fast as its events are handled, with the times of the capture. Supported are captures of
+    /// btmon, Wireshark, hcidump and `beacon-gateway record`. The monitor ends with the capture.
     ///
-    /// - Parameter path: the file.
-    /// - Returns: hearing of it, of which `BeaconMonitor.run()` says whether the file can be read.
+    /// - Parameter path: the file. If it cannot be read, `BeaconMonitor.run()` throws the error.
+    /// - Returns: the source.
     public static func capture(_ path: String) -> Scanning { Scanning(way: .capture(path)) }
 
-    /// As a test or somebody's own source says: `BeaconMonitoring.SightingSource`, such as the `BeaconMonitoringTesting`
-    /// library's `ScriptedSightings`.
+    /// Uses a source of the caller or of a test, such as `ScriptedSightings` of the library `BeaconMonitoringTesting`.
     public static func scripted(_ source: some SightingSource) -> Scanning { Scanning(way: .source(source)) }
 
-    // MARK: More of it
+    // MARK: Options
 
-    /// The same on these adapters alone, by the kernel's names (`hci0`) or by their controllers' addresses; of the live ways.
+    /// Returns the same source with only these adapters, by the kernel's names (`hci0`) or the addresses of their
+    /// controllers. Without effect unless the source is live.
     public func on(adapters: [String]) -> Scanning { changed { $0.adapters = adapters } }
 
-    /// The same with a beacon that must always be heard: an adapter that does not hear it for `EngineSettings.deafAfter`
-    /// does not listen; of the live ways.
+    /// Returns the same source with a beacon that must always be received: an adapter that does not receive it for
+    /// `EngineSettings.deafAfter` counts as not scanning. Without effect unless the source is live.
     public func withCanary(uuid: ProximityUUID, major: UInt16? = nil, minor: UInt16? = nil) -> Scanning {
         changed { $0.canary = Canary(uuid: uuid, major: major, minor: minor) }
     }
 
-    /// The same with reports left in the kernel's buffer for so long where nothing is due before, 10 ms … 1 s: the longer, the
-    /// fewer wake-ups. The kernel stamps them, so no event's date changes by it; over D-Bus, where it doesn't, it is 20 ms
-    /// at most. 100 ms unless told otherwise; of the live ways.
+    /// Returns the same source with another latency: the longest time for which reports wait in the kernel's buffer if
+    /// nothing is due before, 10 ms … 1 s, 100 ms by default. A longer time needs fewer wake-ups. The kernel records
+    /// the times of reports, so the dates of events do not change; D-Bus has no such times, so the latency is at most
+    /// 20 ms there. Without effect unless the source is live.
     public func withLatency(_ latency: Duration) -> Scanning {
         changed { $0.latency = min(max(latency, .milliseconds(10)), .seconds(1)) }
     }
 
-    /// The same, with what becomes of the adapters and of the ways told in lines for operators; of the live ways.
+    /// Reports changes of adapters and backends as lines for operators. Without effect unless the source is live.
     ///
-    /// - Parameter body: called on the thread that hears, one call after the other; it must not wait.
-    /// - Returns: the same way of hearing, which tells.
+    /// - Parameter body: called on the scanning thread, one call at a time; it must not wait.
+    /// - Returns: the same source with this log.
     public func logging(_ body: @escaping @Sendable (LogLevel, String) -> Void) -> Scanning {
         changed { $0.log = { kind, text in body(kind.level, text) } }
     }
 
-    /// The same by a test's scanners.
+    /// Returns the same source with the scanners of a test.
     func making(_ make: @escaping LiveOptions.MakeScanner) -> Scanning { changed { $0.makeScanner = make } }
 
     private func changed(_ body: (inout LiveOptions) -> Void) -> Scanning {
@@ -86,7 +87,7 @@ public struct Scanning: Sendable {
         return Scanning(way: .live(options))
     }
 
-    /// What hears for a monitor of that name.
+    /// Creates the source for a monitor with that name.
     func source(for monitor: String) -> any SightingSource {
         switch way {
         case .live(var options):
@@ -97,11 +98,11 @@ public struct Scanning: Sendable {
         }
     }
 
-    /// In a folder that is emptied when the machine starts: the service's own (systemd.exec(5), RuntimeDirectory=), else
-    /// `/run`. Whoever may not write there goes without.
+    /// Returns a path in a folder that is emptied when the machine starts: that of the service (systemd.exec(5),
+    /// RuntimeDirectory=), otherwise `/run`. If the process may not write there, it works without the file.
     private static func recordFile(of monitor: String) -> FilePath {
         let folder = unsafe getenv("RUNTIME_DIRECTORY").map { unsafe String(cString: $0) } ?? "/run"
-        // Of several the first.
+        // If there are several folders, the first.
         let first = folder.split(separator: ":").first.map(String.init) ?? "/run"
         return FilePath(first).appending("beacon-hearing-\(monitor)")
     }

@@ -2,23 +2,24 @@ public import BaseTypes
 public import BeaconMonitoring
 import Glibc
 
-/// The machine's own clocks: the timeline is CLOCK_BOOTTIME, the wall clock CLOCK_REALTIME (rule T1).
+/// The clocks of the machine: the timeline is CLOCK_BOOTTIME, and the wall clock is CLOCK_REALTIME (rule T1).
 ///
-/// CLOCK_BOOTTIME goes on while the machine is suspended and never steps, as the wall clock does when it is first set.
+/// CLOCK_BOOTTIME continues while the machine is suspended, and never steps. The wall clock can step.
 public struct SystemMonitorClock: MonitorClock {
-    /// A timer of the runtime's takes no more than this in one go, whatever the clocks' bounds are.
+    /// The longest sleep at once, independent of the bounds of the clocks.
     private static let sleepMax: Duration = .seconds(86_400)
 
-    /// A clock that reads the machine's own: one is as good as another.
+    /// Creates a clock. All instances show the same times.
     public init() {}
 
-    /// Always: its time is the present, so what is silent may be deaf (rule L5).
+    /// Always `true`, because its time is the present, so an adapter without reports can count as not scanning (rule
+    /// L5).
     public var isLive: Bool { true }
 
-    /// Nanoseconds since the machine started, time suspended included.
+    /// Nanoseconds since the machine started, including suspended time.
     public var now: Instant { Instant(nanoseconds: Self.read(CLOCK_BOOTTIME)) }
 
-    /// The wall clock minus the timeline, exact to half the time that reading both takes.
+    /// The wall clock minus the timeline. The error is at most half of the time that reading both takes.
     public var offset: ClockOffset {
         let before = Self.read(CLOCK_BOOTTIME)
         let wall = Self.read(CLOCK_REALTIME)
@@ -39,7 +40,7 @@ public struct SystemMonitorClock: MonitorClock {
     }
 
     private static func read(_ clock: clockid_t) -> Int64 {
-        // It can't fail: both clocks are in every kernel since 2.6.39, and the memory is ours.
+        // It cannot fail: both clocks exist since Linux 2.6.39, and the pointer is valid.
         var time = timespec()
         unsafe _ = clock_gettime(clock, &time)
         return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)

@@ -1,18 +1,20 @@
 import BeaconMonitoring
 
-/// How exact a location has to be.
+/// The accuracy that a program wants.
 ///
-/// Source: Apple, `CLLocationAccuracy` and its seven constants. Here it is a filter: what is less exact is not handed over
-/// while something better came lately; where nothing better comes it is, and says `accuracyLimited`.
+/// It is a filter: a less accurate location is held back while a better one is recent. If no better one arrives, it is
+/// delivered with `accuracyLimited`.
+///
+/// Source: Apple, `CLLocationAccuracy` and its seven constants.
 public struct DesiredAccuracy: Sendable, Hashable {
-    /// Metres; none: whatever there is.
+    /// The accuracy in metres; `nil` accepts every accuracy.
     public let metres: Double?
-    /// Whether places are made coarse on purpose.
+    /// Whether locations are made less accurate on purpose.
     public let isReduced: Bool
 
-    /// As `kCLLocationAccuracyBestForNavigation`: whatever there is.
+    /// As `kCLLocationAccuracyBestForNavigation`: accepts every accuracy.
     public static let bestForNavigation = DesiredAccuracy(metres: nil)
-    /// As `kCLLocationAccuracyBest`: whatever there is.
+    /// As `kCLLocationAccuracyBest`: accepts every accuracy.
     public static let best = DesiredAccuracy(metres: nil)
     /// As `kCLLocationAccuracyNearestTenMeters`.
     public static let nearestTenMeters = DesiredAccuracy(metres: 10)
@@ -22,10 +24,10 @@ public struct DesiredAccuracy: Sendable, Hashable {
     public static let kilometer = DesiredAccuracy(metres: 1000)
     /// As `kCLLocationAccuracyThreeKilometers`.
     public static let threeKilometers = DesiredAccuracy(metres: 3000)
-    /// As `kCLLocationAccuracyReduced`: the middle of a cell of ``reducedCell`` degrees.
+    /// As `kCLLocationAccuracyReduced`: the centre of a cell of ``reducedCell`` degrees.
     public static let reduced = DesiredAccuracy(metres: nil, isReduced: true)
 
-    /// The cell of ``reduced`` in degrees of latitude, 5.6 km; its longitudes are as wide at the equator.
+    /// The size of a cell of ``reduced`` in degrees: 5.6 km of latitude, and the same of longitude at the equator.
     public static let reducedCell = 0.05
 
     private init(metres: Double?, isReduced: Bool = false) {
@@ -33,13 +35,13 @@ public struct DesiredAccuracy: Sendable, Hashable {
         self.isReduced = isReduced
     }
 
-    /// A fix made as coarse as this asks for.
+    /// Returns a fix with reduced accuracy if this requires it.
     func reduced(_ fix: LocationFix) -> LocationFix {
         guard isReduced else { return fix }
         func middle(_ degrees: Double) -> Double {
             ((degrees / Self.reducedCell).rounded(.down) + 0.5) * Self.reducedCell
         }
-        // Half a cell's diagonal at the equator: 3.9 km.
+        // 3.9 km is half of a cell's diagonal at the equator.
         guard
             let coordinate = try? Coordinate(
                 latitude: min(middle(fix.coordinate.latitude), 90),

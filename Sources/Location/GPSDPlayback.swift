@@ -5,10 +5,10 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-/// One conversation with gpsd, on a thread of its own: none of those that all tasks share waits for a socket.
+/// A session with gpsd on a thread of its own, so that no shared thread waits for a socket.
 ///
-/// Nobody waits for a name that is looked up, which no name server may answer (resolv.conf(5)): nothing can have been
-/// received meanwhile, and at the end that thread is left to end by itself.
+/// The lookup of a host name can take long (resolv.conf(5)). Nothing can be received during it, so no caller waits for
+/// it. If the session ends meanwhile, the thread ends by itself later.
 final class GPSDPlayback: LocationPlayback {
     typealias Connect =
         @Sendable (_ host: String, _ port: UInt16) -> Result<FileDescriptor, TCPSocket.Problem>
@@ -16,14 +16,14 @@ final class GPSDPlayback: LocationPlayback {
     private struct State {
         var isStopped = false
         var drains: [CheckedContinuation<Void, Never>] = []
-        /// The thread turns its loop: who asks for a drain is answered.
+        /// Whether the thread runs its loop, so that it answers requests for a drain.
         var isTurning = false
-        /// The thread looks up a name, and can't be told anything.
+        /// Whether the thread looks up a name and cannot receive requests.
         var isLookingUp = false
         var hasEnded = false
-        /// Nobody joins the thread: it is to let go of itself.
+        /// Whether no caller joins the thread, so that it must detach itself.
         var isLeft = false
-        /// Waits for the thread's end; is told whether that is near.
+        /// The task that waits for the end of the thread. It receives whether the thread can be joined.
         var leaver: CheckedContinuation<Bool, Never>?
     }
 
@@ -55,16 +55,16 @@ final class GPSDPlayback: LocationPlayback {
             state.withLock { $0.isStopped = true }
             wake.withLock { $0 }?.signal()
         }
-        // What is joined has ended but for its last steps.
+        // The thread has ended or is about to end, so joining it does not block.
         if await canJoin() { thread.join() }
         feed.set([])
         try Task.checkCancellation()
         throw LocationError(description: "reading gpsd has stopped: the process has no file descriptors left")
     }
 
-    /// Has the thread end.
+    /// Requests the end of the thread.
     ///
-    /// - Returns: whether it has; where not, it lets go of itself.
+    /// - Returns: whether the thread can be joined. If not, it detaches itself.
     private func canJoin() async -> Bool {
         await withCheckedContinuation { continuation in
             let answer = state.withLock { state -> Bool? in
@@ -94,7 +94,7 @@ final class GPSDPlayback: LocationPlayback {
         mailbox.hand(at: clock.now, to: monitor, feed)
     }
 
-    /// What the thread does.
+    /// The body of the thread.
     private func talk(_ wake: WakeUp) {
         defer { hasTalked() }
         do throws(Errno) {
@@ -132,12 +132,12 @@ final class GPSDPlayback: LocationPlayback {
         }
         for continuation in waiting { continuation.resume() }
         mailbox.end()
-        // It can't fail: the thread is this one, and nobody joins it.
+        // It cannot fail: this is the current thread, and no caller joins it.
         if isLeft { pthread_detach(pthread_self()) }
         leaver?.resume(returning: true)
     }
 
-    /// Connects; who waits for what was received need not meanwhile: nothing is.
+    /// Connects to gpsd. Tasks that wait for a drain are resumed before, because nothing is received during the lookup.
     private func lookUp(_ host: String, _ port: UInt16) -> Result<FileDescriptor, TCPSocket.Problem> {
         let (isStopped, wasTurning, waiting) = state.withLock { state in
             guard !state.isStopped else { return (true, false, [CheckedContinuation<Void, Never>]()) }
@@ -158,7 +158,7 @@ final class GPSDPlayback: LocationPlayback {
         return connect(host, port)
     }
 
-    /// Puts what a source tells into the mailbox.
+    /// Puts the output of a source into the mailbox.
     private final class Letters: LocationHandler {
         private let mailbox: LocationMailbox
 

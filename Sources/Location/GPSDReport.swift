@@ -4,7 +4,7 @@ import JSON
 ///
 /// A line that is not such an object is not a report.
 struct GPSDReport {
-    /// A value of the first level.
+    /// A value on the first level.
     enum Value: Equatable {
         case number(Double)
         case text(String)
@@ -34,7 +34,7 @@ struct GPSDReport {
         guard isValid else { return nil }
     }
 
-    /// - Returns: `nil` if it is a number beyond the range of `Double`.
+    /// Returns the value at a place of the text; `nil` for a number beyond the range of `Double`.
     private static func value(_ place: Int, of text: JSONText) -> Value? {
         switch text.values[place].kind {
         case .string: text.string(place).map { .text($0) }

@@ -1,57 +1,57 @@
 package import BaseTypes
 package import BeaconMonitoring
 
-/// A conversation with gpsd: octets and time in, what is to be done out.
+/// The protocol with gpsd as a value: its inputs are bytes and time, its outputs are actions.
 ///
-/// A value: it knows no socket and no clock. Source: gpsd_json(5), protocol 3.
+/// It has no socket and no clock. Source: gpsd_json(5), protocol 3.
 package struct GPSDSession: Sendable {
-    /// What is to be done.
+    /// An output of the session, which the caller must carry out.
     package enum Action: Sendable, Hashable {
-        /// Send this.
+        /// Send these bytes.
         case send([UInt8])
-        /// Hand this over.
+        /// Deliver this fix.
         case fix(LocationFix)
-        /// Tell this.
+        /// Deliver this change.
         case change(LocationSourceChange)
-        /// Connect, and say how that went.
+        /// Connect, and report the result.
         case connect
         /// Close the connection.
         case close
     }
 
-    /// What it has counted.
+    /// The counters of the session.
     package struct Counters: Sendable, Hashable {
-        /// Reports that were understood.
+        /// The number of valid reports.
         package var reports = 0
-        /// Fixes that were handed over.
+        /// The number of delivered fixes.
         package var fixes = 0
-        /// Lines that are no report.
+        /// The number of lines that are not a report.
         package var malformed = 0
-        /// Positions that are no fix by rule G1: no accuracy, or out of range.
+        /// The number of positions that are not a fix by rule G1: without accuracy, or out of range.
         package var refused = 0
-        /// Lines longer than ``lineMax``, which are passed over.
+        /// The number of lines longer than ``lineMax``, which are skipped.
         package var tooLong = 0
-        /// Connections that were made.
+        /// The number of connections.
         package var connections = 0
-        /// Pauses in reading after 64 records, or 128 KiB, in 100 ms.
+        /// The number of pauses in reading after 64 records, or 128 KiB, in 100 ms.
         package var pauses = 0
-        /// Connections that were closed after 100 pauses in a row.
+        /// The number of connections that were closed after 100 pauses in a row.
         package var floods = 0
-        /// Errors of gpsd that no remark was made of: there is one remark a minute.
+        /// The number of errors of gpsd without a remark: there is at most one remark per minute.
         package var errorsNotReported = 0
     }
 
-    /// The longest line: gpsd's own bound is 10,240 octets (GPS_JSON_RESPONSE_MAX in its gps_json.h).
+    /// The maximum length of a line in bytes. gpsd's own limit is 10,240 (GPS_JSON_RESPONSE_MAX in its gps_json.h).
     package static let lineMax = 16_384
-    /// After so long without a fix there is none: a single report without one is no news.
+    /// The time without a fix after which the location is unavailable. A single report without a fix has no effect.
     package static let patience: Duration = .seconds(10)
-    /// A connection that lasts for so long before gpsd sends too much is followed by another one after 1 s.
+    /// If a connection lasted this long before gpsd sent too much, the next attempt follows after 1 s.
     package static let floodInterval: Duration = .seconds(60)
-    /// A connection that says nothing for so long is dead: gpsd reports once a second while it has a device, and where it
-    /// has none it is asked.
+    /// The time without data after which a connection is closed. gpsd reports once per second while it has a device;
+    /// without a device, the session sends a request after half of this time.
     package static let silenceMax: Duration = .seconds(60)
 
-    // At most one remark of an error of gpsd in this time, and so much of its text.
+    // The minimum interval between remarks about errors of gpsd, and the maximum length of their text.
     private static let remarkInterval: Duration = .seconds(60)
     private static let remarkCharactersMax = 200
 
@@ -59,32 +59,32 @@ package struct GPSDSession: Sendable {
         case waiting(until: Instant), connecting(since: Instant), connected(lastHeard: Instant, asked: Bool)
     }
 
-    /// What it has counted.
+    /// The counters since the start.
     package private(set) var counters = Counters()
     private var state: State
     private var backOff = BackOff(first: .seconds(1), most: .seconds(60))
-    // Fixes do not reset it.
+    // A fix does not reset it.
     private var floodBackOff = BackOff(first: .seconds(1), most: .seconds(60))
     private var connectedAt = Instant.earliest
     private var line: [UInt8] = []
     private var skipsLine = false
     private var pace = ReadingPace()
     private var lastRemark: Instant?
-    /// The last dilution of precision (SKY), for a receiver of which gpsd gives no error estimate; and when it came.
+    /// The last dilution of precision (SKY) with its time, for receivers without an error estimate of gpsd.
     private var dilution: (value: Double, time: Instant)?
-    /// The last fix, or when there began to be none.
+    /// The time of the last fix, or the start of the session before the first.
     private var lastFix: Instant
     private var isLost = false
     private var why = "gpsd has not answered yet"
     private var lastProblem = ""
 
-    /// A session that wants to connect at `now`.
+    /// Creates a session that wants to connect at `now`.
     package init(at now: Instant) {
         state = .waiting(until: now)
         lastFix = now
     }
 
-    /// When it next wants ``advance(to:)``.
+    /// The next time at which ``advance(to:)`` must be called.
     package var nextDeadline: Instant? {
         let own: Instant =
             switch state {
@@ -96,7 +96,7 @@ package struct GPSDSession: Sendable {
         return isLost ? next : min(next, lastFix + Self.patience)
     }
 
-    /// Whether nothing is read from gpsd at present, because it has sent more than is read in 100 ms.
+    /// Whether reading from gpsd pauses, because it has sent more than the limit for 100 ms.
     package var isPaused: Bool { pace.end != nil }
 
     /// Handles what is due at `now`.
@@ -120,7 +120,7 @@ package struct GPSDSession: Sendable {
         return actions
     }
 
-    /// The connection is there.
+    /// Handles a connection that was made.
     package mutating func connected(at now: Instant) -> [Action] {
         counters.connections += 1
         state = .connected(lastHeard: now, asked: false)
@@ -132,7 +132,7 @@ package struct GPSDSession: Sendable {
         return [.send(Array("?WATCH={\"enable\":true,\"json\":true};\n".utf8))]
     }
 
-    /// The connection is gone, or there could not be one; `problem` says why.
+    /// Handles a connection that ended or could not be made, for the reason `problem`.
     package mutating func disconnected(_ problem: String, at now: Instant) -> [Action] {
         ended(problem, isFlood: false, at: now)
     }
@@ -148,16 +148,16 @@ package struct GPSDSession: Sendable {
         why = "gpsd can't be used: \(problem)"
         if problem != lastProblem { actions.append(.change(.remark("\(why); trying again"))) }
         lastProblem = problem
-        // Who is not connected has no fix for certain.
+        // Without a connection, there is certainly no fix.
         if !isLost { actions += lose(at: now) }
         return actions
     }
 
-    /// Takes bytes from gpsd. The end of a line may come later.
+    /// Handles bytes from gpsd. A line can continue in the next bytes.
     ///
     /// - Parameters:
-    ///   - bytes: the bytes. Those that remain in it after a call are handed over again when ``isPaused`` has ended.
-    ///   - now: when they were read.
+    ///   - bytes: the bytes. If some remain after the call, pass them again when ``isPaused`` has ended.
+    ///   - now: the time at which they were read.
     /// - Returns: the actions that follow.
     package mutating func received(_ bytes: inout ArraySlice<UInt8>, at now: Instant) -> [Action] {
         guard case .connected = state else {
@@ -181,7 +181,7 @@ package struct GPSDSession: Sendable {
         return actions
     }
 
-    /// Takes lines, an empty one too, and returns their number.
+    /// Handles lines, including empty ones, and returns their number.
     private mutating func takeLines(
         _ bytes: inout ArraySlice<UInt8>, atMost count: Int, at now: Instant, _ actions: inout [Action]
     ) -> Int {
@@ -228,12 +228,12 @@ package struct GPSDSession: Sendable {
             } else {
                 lastRemark = now
                 var message = (report.text("message") ?? "an error").prefix(Self.remarkCharactersMax)
-                // A line break would start a line of its own in the log.
+                // A line break would start a new line in the log.
                 message.unicodeScalars = .init(
                     message.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 })
                 actions.append(.change(.remark("gpsd reports: \(message)")))
             }
-        // VERSION, WATCH, DEVICE and what later versions add.
+        // VERSION, WATCH, DEVICE and classes of later versions.
         default: break
         }
     }
@@ -262,11 +262,13 @@ package struct GPSDSession: Sendable {
         actions.append(.fix(fix))
     }
 
-    /// The horizontal accuracy in metres; absent where nothing tells.
+    /// Returns the horizontal accuracy in metres; `nil` if neither the report nor a `SKY` of the last ``patience``
+    /// gives one.
     ///
-    /// `eph`, else `epx` and `epy` together, are taken as 68 % though gpsd_json(5) calls their certainty unknown and gpsd
-    /// computes its own for 95 %: who takes them for less exact than they are keeps a state for longer (rule G2). Where
-    /// there is none, the dilution of precision stands for it: see ``GPXPoint/accuracyUnlessSaid``.
+    /// `eph`, or `epx` and `epy` combined, count as 68 %, although gpsd_json(5) calls their certainty unknown and gpsd
+    /// computes its own values for 95 %. So a fix can be more accurate than assumed, and then a state is kept too long,
+    /// not too short (rule G2). Without them, the last dilution of precision is used, times
+    /// ``GPXPoint/accuracyUnlessSaid``.
     private func accuracy(_ report: GPSDReport, at now: Instant) -> Double? {
         if let error = report.number("eph") { return error }
         if let x = report.number("epx"), let y = report.number("epy"), x >= 0, y >= 0 {

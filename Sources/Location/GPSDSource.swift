@@ -4,16 +4,16 @@ package import EventLoops
 import Glibc
 import SystemPackage
 
-/// Where this gateway is, as gpsd says: its JSON socket, on the thread of a loop.
+/// Fixes from the JSON socket of gpsd, on the thread of an event loop.
 ///
-/// It connects again whenever the connection ends, after 1 s and then ever longer, up to a minute.
+/// It reconnects whenever the connection ends, first after 1 s, then with increasing pauses of at most one minute.
 package final class GPSDSource: LocationSource {
-    /// `gpsd`.
+    /// The name in lines, `gpsd`.
     package let name = "gpsd"
-    /// What the conversation has counted.
+    /// The counters of the session.
     package var counters: GPSDSession.Counters { session.counters }
 
-    /// Looks a host up and begins to connect to it.
+    /// Looks a host up and starts to connect to it.
     typealias Connect = (_ host: String, _ port: UInt16) -> Result<FileDescriptor, TCPSocket.Problem>
 
     private let loop: EventLoop
@@ -26,15 +26,15 @@ package final class GPSDSource: LocationSource {
     private var watch: EventLoop.Watch?
     private var timer: EventLoop.Timer?
     private var isConnected = false
-    // Whether the watch is for reading, which it is outside of a pause.
+    // Whether the watch is for reading, as it is except in a pause.
     private var isWaiting = false
     private var flags: Diagnostics = []
-    // Bytes that were read and not used yet.
+    // The bytes that were read and not processed yet.
     private var unused: ArraySlice<UInt8> = []
 
     private static let readMax = 8192
 
-    /// Makes one for gpsd at a host and port, which has not begun.
+    /// Creates a source for gpsd at a host and port, without starting it.
     package convenience init(host: String = "localhost", port: UInt16 = 2947, on loop: EventLoop) {
         self.init(host: host, port: port, on: loop, connect: TCPSocket.connect)
     }
@@ -49,7 +49,7 @@ package final class GPSDSource: LocationSource {
 
     deinit { close() }
 
-    /// Begins to connect.
+    /// Starts to connect.
     package func start(_ handler: any LocationHandler) {
         self.handler = handler
         session = GPSDSession(at: loop.now)
@@ -65,7 +65,7 @@ package final class GPSDSource: LocationSource {
     /// Reads from gpsd, at most 64 records in 100 ms.
     package func drain() { if isConnected { read() } }
 
-    /// Ends the connection, and stays away.
+    /// Closes the connection and does not connect again.
     package func stop() {
         handler = nil
         close()
@@ -86,14 +86,15 @@ package final class GPSDSource: LocationSource {
         if let timer, handler != nil { loop.set(timer, at: session.nextDeadline) }
     }
 
-    /// Says who refuses, where that has changed.
+    /// Reports the diagnostics if they have changed.
     private func raise(_ flags: Diagnostics) {
         guard flags != self.flags else { return }
         self.flags = flags
         handler?.changed(.flags(flags), at: loop.now)
     }
 
-    /// What a system call's error says of this user's rights (connect(2)): a firewall or a security module answers so.
+    /// Returns the diagnostics for the error of a system call (connect(2)): a firewall or a security module can deny
+    /// access.
     static func flags(for error: Errno?) -> Diagnostics {
         error == .permissionDenied || error == .notPermitted ? .authorizationDenied : []
     }
@@ -105,7 +106,7 @@ package final class GPSDSource: LocationSource {
     private func close() {
         if let watch { loop.end(watch) }
         watch = nil
-        // Nothing that was to be written is lost with it.
+        // No data are lost, because none wait to be written.
         _ = try? socket?.close()
         socket = nil
         isConnected = false
@@ -130,7 +131,7 @@ package final class GPSDSource: LocationSource {
     private func ready(_ readiness: EventLoop.Readiness) {
         guard let socket, let watch else { return }
         guard !isConnected else {
-            // It would be reported in each turn of the pause.
+            // The loop would report it in each turn of the pause.
             let isOver = session.isPaused && !readiness.isDisjoint(with: [.hangUp, .error])
             return isOver ? fail("it closed the connection") : read()
         }
@@ -149,9 +150,9 @@ package final class GPSDSource: LocationSource {
         perform(session.connected(at: loop.now))
     }
 
-    /// Reads and uses bytes until none is left, or up to a pause, in which the loop does not wait for the socket.
+    /// Reads and processes bytes until none is left, or up to a pause, in which the loop does not wait for the socket.
     private func read() {
-        // One moment for all, so that the pause comes however long the use of a record takes.
+        // The same time for all bytes, so that the pause does not depend on how long processing takes.
         let now = loop.now
         while let socket {
             use(at: now)
@@ -176,7 +177,7 @@ package final class GPSDSource: LocationSource {
     }
 
     private func use(at now: Instant) {
-        // Taken out meanwhile: an action can close the connection.
+        // Moved out while it is used, because an action can close the connection.
         var bytes = unused
         unused = []
         let actions = session.received(&bytes, at: now)
@@ -186,7 +187,7 @@ package final class GPSDSource: LocationSource {
 
     private func send(_ octets: [UInt8]) {
         guard let socket else { return }
-        // A few octets on a connection that is new or idle: there is room for them, or it is dead.
+        // There is room for these few bytes, because the connection is new or idle; otherwise it is dead.
         let sent = unsafe octets.withUnsafeBytes { bytes in
             unsafe sendQuietly(socket.rawValue, bytes.baseAddress, bytes.count)
         }
@@ -194,7 +195,7 @@ package final class GPSDSource: LocationSource {
     }
 }
 
-/// send(2) without the signal of a connection that is gone.
+/// send(2) without a signal if the connection has ended.
 @unsafe private func sendQuietly(_ descriptor: Int32, _ start: UnsafeRawPointer?, _ count: Int) -> Int {
     unsafe send(descriptor, start, count, Int32(MSG_NOSIGNAL))
 }

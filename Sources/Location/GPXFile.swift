@@ -5,68 +5,69 @@ import SystemPackage
 
 /// A point of a GPX file.
 public struct GPXPoint: Sendable, Hashable {
-    /// What a position is good to in metres (68 %) where nothing says more.
+    /// The accuracy in metres (68 %) of a point without further data.
     ///
-    /// The Global Positioning System Standard Positioning Service Performance Standard (5th edition, 2020, §3.8) holds
-    /// horizontal errors to 8 m at 95 %, which for circularly distributed ones is 4.9 m at 68 %. Files that say `hdop` get it
-    /// times that.
+    /// The Global Positioning System Standard Positioning Service Performance Standard (5th edition, 2020, §3.8) limits
+    /// horizontal errors to 8 m at 95 %, which is 4.9 m at 68 % for a circular distribution. In files with `hdop`, it
+    /// is multiplied by this value.
     public static let accuracyUnlessSaid = 5.0
 
-    /// Where.
+    /// The position.
     public var coordinate: Coordinate
-    /// When, on the timeline of replays (nanoseconds since 1970); absent where the file does not say.
+    /// The time on the timeline of replays (nanoseconds since 1970); `nil` if the file has none.
     public var time: Instant?
-    /// Whether the file has a time for it that cannot be used: it does not exist, or is not within 1970…2100.
+    /// Whether the file has an invalid time for it: it does not exist, or is not within 1970…2100.
     public var isTimeInvalid = false
-    /// Metres above mean sea level (`ele`); absent where the file does not say.
+    /// The altitude in metres above mean sea level (`ele`); `nil` if the file has none.
     public var altitude: Double?
-    /// Metres, 68 %.
+    /// The accuracy in metres, 68 %.
     public var horizontalAccuracy = Self.accuracyUnlessSaid
-    /// Where it begins in the file, from 1.
+    /// The line of the file in which it starts, from 1.
     public var line = 0
 
-    /// A point of a track; one without a time is played where the plan has it.
+    /// Creates a point. The time of a point without one is determined by ``GPXPlan``.
     public init(_ coordinate: Coordinate, time: Instant? = nil) {
         self.coordinate = coordinate
         self.time = time
     }
 }
 
-/// What stands in a GPX file (versions 1.0 and 1.1, topografix.com), as far as it is whole.
+/// The valid content of a GPX file (versions 1.0 and 1.1, topografix.com).
 public struct GPXFile: Sendable, Hashable {
-    /// Something that was wrong with the file, where it was.
+    /// An error in the file, with its place.
     public struct Damage: Sendable, Hashable, CustomStringConvertible {
-        /// From 1; 0 where it concerns the whole file.
+        /// The line, from 1; 0 if it concerns the whole file.
         public var line: Int
-        /// From 1; 0 where it concerns the whole file.
+        /// The column, from 1; 0 if it concerns the whole file.
         public var column: Int
-        /// What.
+        /// The error as a text.
         public var message: String
 
-        /// `12:5: what`.
+        /// The error with its place: `12:5: message`.
         public var description: String { line > 0 ? "\(line):\(column): \(message)" : message }
     }
 
-    /// The most damages that are listed; the rest is counted.
+    /// The maximum number of errors in ``damages``. Further ones are counted.
     public static let damagesMax = 100
-    /// The most points that are read; what follows is damage. Some 200 days of one a second.
+    /// The maximum number of points, more than 200 days with one point per second. Further points are an error.
     public static let pointsMax = 20_000_000
 
-    /// The tracks' segments, in order: what stands in one was recorded without a break.
+    /// The segments of the tracks, in order. A segment was recorded without a break.
     public internal(set) var segments: [[GPXPoint]] = []
     /// The routes, in order.
     public internal(set) var routes: [[GPXPoint]] = []
     /// The waypoints.
     public internal(set) var waypoints: [GPXPoint] = []
-    /// What was wrong, the first ``damagesMax``.
+    /// The first ``damagesMax`` errors.
     public internal(set) var damages: [Damage] = []
-    /// How much was wrong in all.
+    /// The number of all errors.
     public internal(set) var damagesTotal = 0
 
-    /// A file without tracks or damages.
+    /// Creates a file without content.
     public init() {}
 
-    /// What there is to play: the tracks; where there is none the routes; else the waypoints, as Xcode's simulator does.
+    /// The lines to play: the tracks; if there are none, the routes; if there are none, the waypoints, as in Xcode's
+    /// simulator.
     public var lines: [[GPXPoint]] {
         let tracks = segments.filter { !$0.isEmpty }
         if !tracks.isEmpty { return tracks }
@@ -82,14 +83,14 @@ public struct GPXFile: Sendable, Hashable {
 
     // MARK: Reading
 
-    // So many octets are read at once.
+    // The number of bytes that are read at once.
     private static let window = 1 << 20
 
-    /// Reads a file where it is a GPX file, which its first octets tell.
+    /// Reads a file if its first bytes look like GPX.
     ///
-    /// - Returns: what stands in it, and how many octets it has; `nil` where it is something else or can't be read.
+    /// - Returns: the content and the size in bytes; `nil` if it is not GPX or cannot be read.
     package static func read(at path: String) -> (file: GPXFile, size: Int)? {
-        // What can be read once only is a capture.
+        // Data that can be read only once are a capture.
         guard path != "-", isRegularFile(path) else { return nil }
         // The caller reads it as another format, or reports why it can't be read.
         return try? read(path, startsWell: isGPX)
@@ -123,11 +124,12 @@ public struct GPXFile: Sendable, Hashable {
         return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
     }
 
-    /// Whether octets begin like XML: a tag, a declaration or a comment; an arrow of hcidump's has a blank behind it.
+    /// Returns whether bytes start like XML: with a tag, a declaration or a comment. The arrow of hcidump is followed
+    /// by a space.
     package static func isGPX(_ bytes: [UInt8]) -> Bool {
         var rest = bytes[...]
         if rest.starts(with: [0xEF, 0xBB, 0xBF]) { rest = rest.dropFirst(3) }
-        // UTF-16 with its mark.
+        // UTF-16 with a byte order mark.
         if rest.starts(with: [0xFE, 0xFF, 0x00, 0x3C]) || rest.starts(with: [0xFF, 0xFE, 0x3C, 0x00]) { return true }
         rest = rest.drop { $0 == 0x20 || $0 == 0x09 || $0 == 0x0A || $0 == 0x0D }
         guard rest.first == UInt8(ascii: "<"), let next = rest.dropFirst().first else { return false }

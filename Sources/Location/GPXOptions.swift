@@ -1,10 +1,10 @@
-/// How a GPX file is played.
+/// The options for playing a GPX file.
 public struct GPXOptions: Sendable, Hashable {
-    /// How many times as fast, above 0.
+    /// The factor of the speed, above 0; 1 by default.
     public var speed = 1.0
-    /// Whether it begins again at its end.
+    /// Whether the file starts again after its end.
     public var loops = false
 
-    /// As fast as it was, and once.
+    /// Creates the default options: the original speed, once.
     public init() {}
 }

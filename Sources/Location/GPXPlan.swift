@@ -1,42 +1,49 @@
 public import BaseTypes
 public import BeaconMonitoring
 
-/// A GPX file as it is played: stretches without a break, each point with its time.
+/// The times at which the points of a GPX file are played, in parts without a break.
+///
+///     let file = GPXReader.read(bytes)
+///     let plan = try GPXPlan(file, pace: 1.5)
+///     var player = GPXPlayer(plan)
+///     while let item = player.next() {
+///         if case .fix(let fix) = item { places.append(fix.coordinate) }
+///     }
 public struct GPXPlan: Sendable, Hashable {
-    /// A point and when it is reached.
+    /// A point and the time at which it is reached.
     public struct Stop: Sendable, Hashable {
-        /// When, on the plan's timeline: since 1970 where the file has times, else since its beginning.
+        /// The time on the timeline of the plan: since 1970 if the file has times, otherwise since its start.
         public var time: Instant
-        /// Where.
+        /// The position.
         public var coordinate: Coordinate
-        /// Metres, 68 %.
+        /// The accuracy in metres, 68 %.
         public var horizontalAccuracy: Double
-        /// Metres; absent where the file does not say.
+        /// The altitude in metres; `nil` if the file has none.
         public var altitude: Double?
     }
 
-    /// Over more than that between two points nothing is known: it is a break.
+    /// A longer time between two points is a break.
     public static let gapMax: Duration = .seconds(86_400)
 
-    /// The stretches, in order of time; none is empty.
+    /// The parts in order of time. None is empty.
     public private(set) var stretches: [[Stop]] = []
-    /// Whether the times are the file's own.
+    /// Whether the times are those of the file; false if they are computed from the pace.
     public let hasTimes: Bool
-    /// What could not be played, each with its line.
+    /// Messages about what is skipped. A message about several points has the line of the first one, or 0.
     public private(set) var damages: [GPXFile.Damage] = []
 
-    /// Why a file can't be played.
+    /// The reasons why a file cannot be played.
     public enum Problem: Error, Hashable, CustomStringConvertible {
-        /// It has no points.
+        /// The file has no points.
         case empty
-        /// It has no times, and no pace was given.
+        /// The file has no times, and no pace was given.
         case paceMissing
-        /// So many points have a time, none of the times can be used, and no pace was given.
+        /// That many points have a time, none of the times is valid, and no pace was given.
         case timesInvalid(Int)
-        /// A pace that is not above 0 and finite.
+        /// The pace is not above 0 and finite.
         case paceInvalid(Double)
 
-        /// What, and what to do.
+        /// A text for operators: what is wrong, and what to do.
         public var description: String {
             switch self {
             case .empty: "the file has no track, route or waypoint"
@@ -48,15 +55,15 @@ public struct GPXPlan: Sendable, Hashable {
         }
     }
 
-    /// Makes a plan of a file.
+    /// Creates the plan of a file.
     ///
-    /// Where any point that is played has a time, those without one are left out, and so are those whose time is not after
-    /// the one before: time does not go back.
+    /// If any point that is played (``GPXFile/lines``) has a valid time, points without one are skipped. So are points
+    /// whose time is not after that of the point before, because time must not go back.
     /// - Parameters:
-    ///   - file: what was read of it.
-    ///   - pace: metres a second, for a file without times.
-    ///   - start: when a file without times begins.
-    /// - Throws: ``Problem`` if there is nothing to play, a pace is missing, or none of the file's times can be used.
+    ///   - file: the file.
+    ///   - pace: the speed in metres per second, for a file without times.
+    ///   - start: the start of a file without times.
+    /// - Throws: ``Problem`` if there is nothing to play, a pace is missing, or none of the file's times is valid.
     public init(_ file: GPXFile, pace: Double? = nil, start: Instant = .earliest) throws(Problem) {
         let lines = file.lines
         guard !lines.isEmpty else { throw .empty }
@@ -113,7 +120,7 @@ public struct GPXPlan: Sendable, Hashable {
             let points = late == 2 ? "1 more point that is" : "\(late - 1) more points that are"
             note("\(points) not later than the one before \(late == 2 ? "is" : "are") skipped", 0)
         }
-        // Several tracks may stand in any order; where two are of one time only the first can be played.
+        // Tracks can be in any order. If two overlap in time, only the first one is played there.
         var overlapping = 0
         for stretch in timed.enumerated().sorted(by: {
             ($0.element[0].time, $0.offset) < ($1.element[0].time, $1.offset)
@@ -153,7 +160,7 @@ public struct GPXPlan: Sendable, Hashable {
                 stretch.append(Self.stop(point, at: time))
             }
             if !stretch.isEmpty { stretches.append(stretch) }
-            // A break of a second, in which the place changes.
+            // A break of one second, in which the position changes.
             time = time + .seconds(1)
         }
     }

@@ -3,11 +3,11 @@ import BeaconMonitoring
 import Synchronization
 import SystemPackage
 
-/// One playing of a GPX file, on whatever clock there is.
+/// One run of a GPX file, on any clock. With the option `loops`, it has no end.
 final class GPXPlayback: LocationPlayback {
-    // A track of a day, one point a second, is some ten megabytes; what is larger is no track.
+    // The maximum size of a file, 1 GiB. A track of a day with one point per second has about ten megabytes.
     private static let sizeMax = 1 << 30
-    // Handed over in one go, after the process stood still.
+    // The maximum number of items at once, after the process was stopped.
     private static let itemsMax = 100_000
 
     private struct State {
@@ -28,7 +28,7 @@ final class GPXPlayback: LocationPlayback {
 
     func run(on clock: any MonitorClock, to monitor: BeaconMonitor?, _ feed: LocationFeed) async throws {
         let plan = try plan(feed)
-        // Whatever the file was refused for before.
+        // Clears the diagnostics of an earlier attempt to read the file.
         feed.set([])
         state.withLock {
             var timeline = GPXTimeline(plan, options, begun: clock.now)
@@ -43,7 +43,7 @@ final class GPXPlayback: LocationPlayback {
     }
 
     func drain(on clock: any MonitorClock, to monitor: isolated BeaconMonitor, _ feed: LocationFeed) async {
-        // Taken and told in one go, from within the monitor: nothing can come between.
+        // Taken and delivered in one call on the monitor, so that nothing can happen in between.
         LocationNews.tell(takeDue(at: clock.now), at: clock.now, to: monitor, feed)
     }
 

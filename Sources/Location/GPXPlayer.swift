@@ -1,19 +1,19 @@
 public import BaseTypes
 public import BeaconMonitoring
 
-/// Plays a plan: fix after fix, at each point and once a second between two, along the shortest line between them as
-/// Xcode's simulator does.
+/// Plays a plan: a fix at each point, and one per second between two points, on the shortest line between them, as in
+/// Xcode's simulator.
 ///
-/// A value: it gives what comes next and knows no clock. Fixes are dated on the plan's timeline.
+/// A value without a clock: it returns the next item. The times of fixes are on the timeline of the plan.
 public struct GPXPlayer: Sendable {
-    /// What comes next.
+    /// The next element of a plan.
     public enum Item: Sendable, Hashable {
-        /// The source is here.
+        /// The source is at this position.
         case fix(LocationFix)
-        /// A stretch ended at that time: there is no fix until the next one.
+        /// A part ended at that time. There is no fix until the next one.
         case pause(at: Instant)
 
-        /// When it is.
+        /// The time of the item.
         public var time: Instant {
             switch self {
             case .fix(let fix): fix.time
@@ -22,30 +22,30 @@ public struct GPXPlayer: Sendable {
         }
     }
 
-    /// Between two points there is a fix each second.
+    /// The interval of fixes between two points.
     public static let step: Duration = .seconds(1)
 
-    /// What is played.
+    /// The plan that is played.
     public let plan: GPXPlan
-    /// Whether it begins again a second after its end.
+    /// Whether the plan starts again one second after its end.
     public let loops: Bool
 
     private var stretch = 0
-    /// The point that was reached, −1 before the first; and how many steps were taken since.
+    /// The index of the last reached point, −1 before the first; and the number of steps since then.
     private var place = -1
     private var steps: Int64 = 0
     private var leg: (length: Double, azimuth: Double) = (0, 0)
     private var pauses = false
-    /// How long all rounds before this one took.
+    /// The duration of all earlier rounds.
     private var shift: Duration = .zero
 
-    /// A player at the beginning.
+    /// Creates a player at the start of a plan.
     public init(_ plan: GPXPlan, loops: Bool = false) {
         self.plan = plan
         self.loops = loops
     }
 
-    /// The next thing; `nil` at the end, which one that loops never reaches.
+    /// Returns the next item; `nil` at the end, which a plan that loops does not reach.
     public mutating func next() -> Item? {
         guard stretch < plan.stretches.count else {
             guard loops, plan.end + shift + .seconds(1) < .latest else { return nil }
@@ -92,7 +92,7 @@ public struct GPXPlayer: Sendable {
 
     private func fix(_ coordinate: Coordinate, at time: Instant, of stops: [GPXPlan.Stop]) -> Item? {
         let (from, to) = (stops[place], stops[min(place + 1, stops.count - 1)])
-        // Between two points no better than the worse of them.
+        // Between two points, the accuracy is the worse one of both.
         let accuracy = time == from.time ? from.horizontalAccuracy : max(from.horizontalAccuracy, to.horizontalAccuracy)
         guard var fix = try? LocationFix(time: time + shift, coordinate: coordinate, horizontalAccuracy: accuracy)
         else {

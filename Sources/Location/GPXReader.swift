@@ -2,24 +2,28 @@ import BeaconMonitoring
 import CExpat
 import Glibc
 
-/// Reads GPX, piece by piece: what is whole is kept, the rest is reported with its line and column.
+/// Reads GPX in pieces. Valid content is kept, and errors are reported with line and column.
 ///
-/// The XML is expat's matter. A document type declaration ends the reading: GPX has none, and entities that stand for
-/// others are how a small file becomes a large one. Elements are known by their local names, whatever the prefix; what
-/// stands under `extensions` is passed over.
+/// expat parses the XML. A document type declaration ends the reading, because GPX has none, and nested entities could
+/// expand a small file to a large one. Elements are identified by their local names, whatever the prefix. The content
+/// of `extensions` is skipped.
+///
+///     let reader = GPXReader()
+///     for piece in pieces { reader.read(piece) }
+///     let file = reader.finish()
 @safe public final class GPXReader {
-    /// Deeper nesting ends the reading; GPX's own is six levels.
+    /// The maximum depth of elements. Deeper nesting ends the reading; GPX itself needs six levels.
     public static let depthMax = 64
-    /// The longest text of an element that matters (a time, a number); what follows is dropped.
+    /// The maximum length in bytes of a time or a number. The rest of a longer text is dropped.
     public static let textMax = 128
 
     private enum Kind { case segment, route, waypoint }
 
-    // Freed with the reader, and handed to nobody else.
+    // Released by `deinit`, and not shared.
     private let parser: XML_Parser?
     private var file = GPXFile()
     private var depth = 0
-    /// The depth of the element whose inside is passed over; 0: none.
+    /// The depth of the element whose content is skipped; 0 if none is.
     private var passedOver = 0
     private var hasRoot = false
     private var isEnded = false
@@ -30,7 +34,7 @@ import Glibc
     private var text: [UInt8] = []
     private var takesText = false
 
-    /// A reader that has read nothing.
+    /// Creates a reader without input.
     public init() {
         unsafe parser = XML_ParserCreate(nil)
         guard let parser = unsafe parser else {
@@ -69,9 +73,9 @@ import Glibc
         return reader.finish()
     }
 
-    /// Reads a piece.
+    /// Reads the next bytes.
     public func read(_ bytes: [UInt8]) {
-        // expat counts octets in an int.
+        // expat counts bytes with an `int`.
         var rest = bytes[...]
         while !rest.isEmpty, !isEnded {
             feed(Array(rest.prefix(1 << 20)), isLast: false)
@@ -79,7 +83,9 @@ import Glibc
         }
     }
 
-    /// Says that the file ends here.
+    /// Ends the file.
+    ///
+    /// - Returns: the content of the file.
     public func finish() -> GPXFile {
         if !isEnded { feed([], isLast: true) }
         if !hasRoot, file.damages.isEmpty { file.note("no gpx element: not a GPX file", line: 0, column: 0) }
@@ -172,7 +178,7 @@ import Glibc
         var latitude: Double?
         var longitude: Double?
         var index = 0
-        // Names and values by turns, and a null at the end (expat.h).
+        // Names and values alternate, and a null pointer is at the end (expat.h).
         while let attributes = unsafe attributes, let name = unsafe attributes[index],
             let value = unsafe attributes[index + 1]
         {
@@ -246,7 +252,7 @@ import Glibc
         Array(text.drop { $0 <= 0x20 }.reversed().drop { $0 <= 0x20 }.reversed())
     }
 
-    /// A decimal number (xsd:decimal; an exponent is let pass), finite.
+    /// Returns a finite decimal number (xsd:decimal, and also with an exponent).
     private static func number(_ text: [UInt8]) -> Double? {
         let digits = trimmed(text)
         guard !digits.isEmpty,

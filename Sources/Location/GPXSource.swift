@@ -2,11 +2,11 @@ import BaseTypes
 import BeaconMonitoring
 package import EventLoops
 
-/// Where this gateway would be, as a GPX file says: played from the start on, on the thread of a loop.
+/// Fixes from a GPX file, played from the start on the thread of an event loop.
 ///
-/// The file's own dates are not used, only how far they are apart: it begins when it is started.
+/// Only the differences of the file's times are used. The file starts when the source is started.
 package final class GPXSource: LocationSource {
-    /// `gpx`.
+    /// The name in lines, `gpx`.
     package let name = "gpx"
 
     private let loop: EventLoop
@@ -17,10 +17,10 @@ package final class GPXSource: LocationSource {
     private var handler: (any LocationHandler)?
     private var timer: EventLoop.Timer?
 
-    // Handed over in one go, after the process stood still.
+    // The maximum number of items at once, after the process was stopped.
     private static let itemsMax = 100_000
 
-    /// Makes one that has not begun.
+    /// Creates a source without starting it.
     package init(_ plan: GPXPlan, options: GPXOptions = GPXOptions(), on loop: EventLoop) {
         self.plan = plan
         self.options = options
@@ -28,7 +28,7 @@ package final class GPXSource: LocationSource {
         timeline = GPXTimeline(plan, options, begun: .earliest)
     }
 
-    /// Begins with the plan's first point.
+    /// Starts with the first point of the plan.
     package func start(_ handler: any LocationHandler) {
         self.handler = handler
         let begun = loop.now
@@ -38,10 +38,10 @@ package final class GPXSource: LocationSource {
         advance(to: begun, atMost: EventLoop.recordsPerTurn)
     }
 
-    /// Hands over what is due by now.
+    /// Delivers everything that is due.
     package func drain() { if handler != nil { advance(to: loop.now, atMost: Self.itemsMax) } }
 
-    /// Ends it.
+    /// Stops playing.
     package func stop() {
         handler = nil
         if let timer { loop.end(timer) }

@@ -1,8 +1,8 @@
 import BaseTypes
 
-/// A time as GPX writes it (xsd:dateTime, ISO 8601): `2026-11-21T07:46:27.5Z`; without a zone it is UTC.
+/// A time in GPX (xsd:dateTime, ISO 8601): `2026-11-21T07:46:27.5Z`. Without a zone, it is UTC.
 enum GPXTime {
-    /// The instant that `text` names; `nil` if it is not a time within 1970…2100.
+    /// Returns the instant of a text; `nil` if it is not a time within 1970…2100.
     static func parse(_ text: [UInt8]) -> Instant? {
         var text = text[...]
         while let first = text.first, first <= 0x20 { text.removeFirst() }
@@ -58,7 +58,7 @@ enum GPXTime {
         return number
     }
 
-    /// The zone's seconds east of Greenwich.
+    /// Returns the offset of the zone in seconds east of Greenwich.
     private static func zone(_ text: inout ArraySlice<UInt8>) -> Int64? {
         if text.isEmpty || take(&text, "Z") || take(&text, "z") { return 0 }
         let isWest = take(&text, "-")

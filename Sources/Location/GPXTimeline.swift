@@ -1,7 +1,7 @@
 import BaseTypes
 import BeaconMonitoring
 
-/// A plan's times as they are played: from a beginning on, as fast as was asked for.
+/// Converts the times of a plan to the times at which it is played, with the start and the speed of the options.
 struct GPXTimeline: Sendable {
     var player: GPXPlayer
     private let options: GPXOptions
@@ -13,10 +13,10 @@ struct GPXTimeline: Sendable {
         self.begun = begun
     }
 
-    /// When something comes.
+    /// Returns the time at which an item is played.
     func time(of item: GPXPlayer.Item) -> Instant { live(item.time) }
 
-    /// A fix as it is played.
+    /// Returns a fix with the time at which it is played, and its speed multiplied by the factor of the options.
     func played(_ fix: LocationFix) -> LocationFix {
         var fix = fix
         fix.time = live(fix.time)
@@ -26,7 +26,7 @@ struct GPXTimeline: Sendable {
 
     private func live(_ time: Instant) -> Instant {
         let start = player.plan.start
-        // Exact where nothing has to be scaled.
+        // Exact if no scaling is needed.
         if options.speed == 1 { return begun + (time - start) }
         let seconds = Double((time - start).nanoseconds) / 1e9 / options.speed
         return begun + GPXPlan.duration(seconds)

@@ -1,20 +1,21 @@
 extension LocationUpdate {
-    /// What updates are for: it decides when this gateway counts as stationary.
+    /// The purpose of updates, which decides when this gateway counts as stationary.
     ///
-    /// Source: Apple, `CLLocationUpdate.LiveConfiguration`; its thresholds are not published, these are ours.
+    /// Source: Apple, `CLLocationUpdate.LiveConfiguration`. Apple does not publish the thresholds; these are this
+    /// project's.
     public enum LiveConfiguration: Sendable, Hashable, CaseIterable {
-        /// No purpose in particular.
+        /// No particular purpose.
         case `default`
-        /// A vehicle on roads: a red light is not the end of a drive.
+        /// A vehicle on roads: a stop at a red light must not count as stationary.
         case automotiveNavigation
-        /// A boat, a train: slower to turn, and often slow.
+        /// A boat or a train, which is often slow.
         case otherNavigation
-        /// Somebody on foot or a bicycle.
+        /// A person on foot or on a bicycle.
         case fitness
-        /// In the air: nothing stands still there.
+        /// An aircraft, which does not stop.
         case airborne
 
-        /// How long it must have stayed within ``stationaryRadius`` to be stationary.
+        /// The time within ``stationaryRadius`` after which the gateway is stationary.
         public var stationaryAfter: Duration {
             switch self {
             case .default: .seconds(60)
@@ -25,7 +26,7 @@ extension LocationUpdate {
             }
         }
 
-        /// In metres: more than a receiver at rest wanders.
+        /// The radius in metres. It must be larger than the noise of a receiver at rest.
         public var stationaryRadius: Double {
             switch self {
             case .default, .otherNavigation: 20

@@ -1,22 +1,25 @@
 public import BaseTypes
 public import BeaconMonitoring
 
-/// Turns fixes into updates: a value; fixes and time go in, updates come out.
+/// Converts fixes to updates: a value whose inputs are fixes and time.
+///
+///     var updates = LiveUpdateFilter(.fitness, at: fix.time)
+///     for update in updates.located(fix) { print(update.location as Any, update.stationary) }
 public struct LiveUpdateFilter: Sendable {
     private let configuration: LocationUpdate.LiveConfiguration
     private let filter: LocationFilter
-    /// The last fix, or the beginning; absent before anything told the time.
+    /// The time of the last fix, or of the start; `nil` before the first input.
     private var lastFix: Instant?
     private var isUnavailable = false
     private var isStationary = false
-    /// Where it has been staying, and since when.
+    /// The position at which it has stayed, and since when.
     private var anchor: (fix: LocationFix, since: Instant)?
     private var handedOver: LocationFix?
-    /// When something as exact as is asked for came last, or the beginning.
+    /// The time of the last fix with the desired accuracy, or of the start.
     private var lastExact: Instant?
     private var diagnostics: Diagnostics = []
 
-    /// A filter that has seen nothing; without a time it begins with what it sees first.
+    /// Creates a filter. Without a time, it starts with its first input.
     public init(
         _ configuration: LocationUpdate.LiveConfiguration = .default, filter: LocationFilter = LocationFilter(),
         at now: Instant? = nil
@@ -27,10 +30,10 @@ public struct LiveUpdateFilter: Sendable {
         lastExact = now
     }
 
-    /// When it next wants ``advance(to:)``.
+    /// The next time at which ``advance(to:)`` must be called; `nil` if there is none.
     public var nextDeadline: Instant? { isUnavailable ? nil : lastFix.map { $0 + filter.unavailableAfter } }
 
-    /// Handles what is due: no fix for long enough is none.
+    /// Handles a time. After a long time without a fix, the location is unavailable.
     public mutating func advance(to now: Instant) -> [LocationUpdate] {
         guard let lastFix else {
             lastFix = now
@@ -45,7 +48,7 @@ public struct LiveUpdateFilter: Sendable {
         return [update]
     }
 
-    /// Takes the flags that the world outside raises; a change of them is an update.
+    /// Sets the diagnostics. A change is an update.
     public mutating func set(_ diagnostics: Diagnostics) -> [LocationUpdate] {
         guard diagnostics != self.diagnostics else { return [] }
         self.diagnostics = diagnostics
@@ -55,7 +58,7 @@ public struct LiveUpdateFilter: Sendable {
         return [update]
     }
 
-    /// Takes a fix; what was due before it is handled first.
+    /// Handles a fix. Everything that is due before it is handled first.
     public mutating func located(_ fix: LocationFix) -> [LocationUpdate] {
         let due = advance(to: fix.time)
         lastFix = max(lastFix ?? fix.time, fix.time)
@@ -75,7 +78,7 @@ public struct LiveUpdateFilter: Sendable {
         }
         let isLimited = isLimited(fix)
         if !isLimited || filter.desiredAccuracy.isReduced { lastExact = fix.time }
-        // Something better came lately, and may come again.
+        // A better fix was recent, and may follow.
         guard
             !isLimited || filter.desiredAccuracy.isReduced || returns || handedOver == nil
                 || fix.time - (lastExact ?? fix.time) >= filter.accuracyPatience
@@ -97,7 +100,7 @@ public struct LiveUpdateFilter: Sendable {
         return filter.desiredAccuracy.metres.map { fix.horizontalAccuracy > $0 } ?? false
     }
 
-    /// Whether it is away from where it stayed by more than the fix can err.
+    /// Returns whether the gateway has moved from where it stayed, by more than the error of the fix.
     private func hasMoved(_ fix: LocationFix) -> Bool {
         guard let anchor else { return false }
         let distance = anchor.fix.coordinate.distance(to: fix.coordinate)

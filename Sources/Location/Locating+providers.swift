@@ -2,52 +2,52 @@ public import BeaconMonitoring
 import Synchronization
 
 extension Locating {
-    /// Knows it from gpsd.
+    /// Gets the position from gpsd.
     ///
     /// - Parameters:
-    ///   - host: where gpsd runs.
-    ///   - port: 1 … 65535.
-    ///   - feed: what is told as well, for `LocationUpdate.liveUpdates(_:filter:from:)`.
-    /// - Returns: what a monitor takes as `locating:`.
+    ///   - host: the host of gpsd.
+    ///   - port: its port, 1 … 65535.
+    ///   - feed: a feed that also receives the fixes, for `LocationUpdate.liveUpdates(_:filter:from:)`.
+    /// - Returns: the argument `locating:` of a monitor.
     public static func gpsd(
         host: String = "localhost", port: UInt16 = 2947, feed: LocationFeed = .shared
     ) -> Locating { provider(.gpsd(host: host, port: port), feed: feed) }
 
-    /// Plays a recorded track in place of a receiver.
+    /// Plays a recorded track instead of a receiver.
     ///
     /// - Parameters:
-    ///   - file: a GPX file, 1.0 or 1.1.
-    ///   - options: how it is played.
-    ///   - pace: metres a second, for a file without times.
-    ///   - feed: what is told as well, for `LocationUpdate.liveUpdates(_:filter:from:)`.
-    /// - Returns: what a monitor takes as `locating:`.
+    ///   - file: a GPX file, version 1.0 or 1.1.
+    ///   - options: the speed and the repetition.
+    ///   - pace: the speed in metres per second, for a file without times.
+    ///   - feed: a feed that also receives the fixes, for `LocationUpdate.liveUpdates(_:filter:from:)`.
+    /// - Returns: the argument `locating:` of a monitor.
     public static func gpx(
         _ file: String, options: GPXOptions = GPXOptions(), pace: Double? = nil,
         feed: LocationFeed = .shared
     ) -> Locating { provider(.gpx(file, options: options, pace: pace), feed: feed) }
 
-    /// Has it told by a script.
+    /// Gets the position from a script.
     ///
     /// - Parameters:
-    ///   - script: what tells it.
-    ///   - feed: what is told as well, for `LocationUpdate.liveUpdates(_:filter:from:)`.
-    /// - Returns: what a monitor takes as `locating:`.
+    ///   - script: the script.
+    ///   - feed: a feed that also receives the fixes, for `LocationUpdate.liveUpdates(_:filter:from:)`.
+    /// - Returns: the argument `locating:` of a monitor.
     public static func scripted(_ script: ScriptedFixes, feed: LocationFeed = .shared) -> Locating {
         provider(.scripted(script), feed: feed)
     }
 
-    /// Knows it from a provider.
+    /// Gets the position from a provider.
     ///
     /// - Parameters:
-    ///   - provider: where fixes come from.
-    ///   - feed: what is told as well, for `LocationUpdate.liveUpdates(_:filter:from:)`.
-    /// - Returns: what a monitor takes as `locating:`.
+    ///   - provider: the source of the fixes.
+    ///   - feed: a feed that also receives the fixes, for `LocationUpdate.liveUpdates(_:filter:from:)`.
+    /// - Returns: the argument `locating:` of a monitor.
     public static func provider(_ provider: LocationProvider, feed: LocationFeed = .shared) -> Locating {
         Locating(ProvidedSource(provider, feed))
     }
 }
 
-/// A provider as a monitor's location source, which tells a feed as well.
+/// A provider as the location source of a monitor and of a feed.
 private final class ProvidedSource: LocatingSource {
     let name: String
     private let provider: LocationProvider

@@ -2,23 +2,28 @@ public import BaseTypes
 public import BeaconMonitoring
 import Synchronization
 
-/// Where subscribers get updates from, and whoever has fixes puts them: safe from any thread.
+/// Delivers fixes from sources to subscribers of updates. It can be used from any thread.
 ///
-/// It owns no thread and no clock: who puts fixes, a monitor or ``run(_:clock:)``, tells it the time.
+/// It has no thread and no clock: a monitor or ``run(_:clock:)`` passes it fixes and the time.
+///
+///     let feed = LocationFeed()
+///     var updates = LocationUpdate.liveUpdates(from: feed).makeAsyncIterator()
+///     feed.located(fix)
+///     #expect(await updates.next()?.location == fix)
 public final class LocationFeed: Sendable {
-    /// The process's own, which ``LocationUpdate/liveUpdates(_:filter:from:)`` reads unless told otherwise.
+    /// The feed of the process, which ``LocationUpdate/liveUpdates(_:filter:from:)`` uses by default.
     public static let shared = LocationFeed()
 
-    /// So many updates wait for a subscriber; of more the oldest are dropped and counted.
+    /// The maximum number of updates that wait for a subscriber. If there are more, the oldest are dropped and counted.
     public static let updatesMax = 1024
 
     private struct State {
         var subscribers: [Int: Subscriber] = [:]
-        /// What each subscriber holds by itself.
+        /// The service session of each subscriber.
         var sessions: [Int: ImplicitSession] = [:]
         var next = 0
         var now: Instant?
-        /// What sources raise, and what is wrong with the sessions.
+        /// The diagnostics of the sources, and those of the sessions.
         var raised: Diagnostics = []
         var diagnostics: Diagnostics = []
         var dropped = 0
@@ -28,10 +33,10 @@ public final class LocationFeed: Sendable {
     private let service: ServiceRegistry
     private let observer = Mutex<Int?>(nil)
 
-    /// A feed without subscribers.
+    /// Creates a feed without subscribers.
     ///
-    /// - Parameter service: where each subscriber holds a service session, which asks nothing of the scanners; where
-    ///   explicit ones are demanded and none is held, updates say so.
+    /// - Parameter service: the registry in which each subscriber holds a service session. The session needs no
+    ///   scanners. If explicit sessions are required and none is held, updates have the diagnostics for that.
     public init(service: ServiceRegistry = .shared) {
         self.service = service
         let id = service.observeDiagnostics { [weak self] in self?.refreshFlags() }
@@ -42,13 +47,13 @@ public final class LocationFeed: Sendable {
         if let id = observer.withLock({ $0 }) { service.endObserving(id) }
     }
 
-    /// Updates that were dropped because their subscribers did not take them.
+    /// The number of updates that were dropped because their subscribers did not take them.
     public var droppedUpdates: Int { state.withLock { $0.dropped } }
 
-    /// How many there are at present.
+    /// The current number of subscribers.
     public var subscriberCount: Int { state.withLock { $0.subscribers.count } }
 
-    /// A source gave a fix.
+    /// Takes a fix of a source.
     public func located(_ fix: LocationFix) {
         change { subscriber in
             subscriber.located(fix)
@@ -57,7 +62,7 @@ public final class LocationFeed: Sendable {
         }
     }
 
-    /// Time goes on.
+    /// Takes the current time.
     public func advance(to now: Instant) {
         change { subscriber in
             subscriber.advance(to: now)
@@ -66,15 +71,15 @@ public final class LocationFeed: Sendable {
         }
     }
 
-    /// Says which flags the world outside raises: who refuses, and whether anybody does.
+    /// Sets the diagnostics of the sources, for example that access is denied.
     public func set(_ diagnostics: Diagnostics) {
         state.withLock { $0.raised = diagnostics }
         refreshFlags()
     }
 
-    /// Tells subscribers of the flags, where those have changed.
+    /// Delivers the diagnostics to subscribers if they have changed.
     private func refreshFlags() {
-        // Of the scanners' flags none is about places.
+        // None of the scanners' flags concerns locations.
         let sessions = service.diagnostics.intersection([.serviceSessionRequired, .insufficientlyInUse])
         state.withLock { state in
             let flags = state.raised.union(sessions)
@@ -88,7 +93,7 @@ public final class LocationFeed: Sendable {
         }
     }
 
-    /// When something is next due in it: see ``advance(to:)``.
+    /// The next time at which ``advance(to:)`` must be called; `nil` if there is none.
     public var nextDeadline: Instant? {
         state.withLock { state in state.subscribers.values.compactMap { $0.nextDeadline }.min() }
     }
@@ -105,7 +110,7 @@ public final class LocationFeed: Sendable {
     }
 
     func subscribe(_ make: (Instant?, Diagnostics) -> Subscriber) -> Int {
-        // Before the lock: its beginning may change the flags.
+        // Created before the lock is taken, because that can change the diagnostics.
         let session = ImplicitSession(service, demand: nil)
         refreshFlags()
         return state.withLock { state in
@@ -121,11 +126,11 @@ public final class LocationFeed: Sendable {
             state.subscribers[id] = nil
             return state.sessions.removeValue(forKey: id)
         }
-        // Behind the lock: its end may change the flags.
+        // Ended after the lock is released, because that can change the diagnostics.
         session?.end()
     }
 
-    /// What a subscriber makes of fixes, and where it puts that.
+    /// The filter of a subscriber, and the stream for its output.
     enum Subscriber: Sendable {
         case live(LiveUpdateFilter, AsyncStream<LocationUpdate>.Continuation)
         case significant(SignificantChangeFilter, AsyncStream<LocationFix>.Continuation)
@@ -135,7 +140,9 @@ public final class LocationFeed: Sendable {
             if case .live(let filter, _) = self { filter.nextDeadline } else { nil }
         }
 
-        /// - Returns: how many updates were dropped for it, as all of these do.
+        /// Handles a fix.
+        ///
+        /// - Returns: the number of updates that were dropped for the subscriber, as for the other functions.
         mutating func located(_ fix: LocationFix) -> Int {
             switch self {
             case .live(var filter, let continuation):

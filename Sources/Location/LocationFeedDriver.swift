@@ -2,17 +2,13 @@ package import BaseTypes
 package import BeaconMonitoring
 package import EventLoops
 
-/// Hands what sources tell on to a feed, and tells it the time: on the thread of their loop.
-///
-///     let driver = LocationFeedDriver(feed: .shared, on: loop)
-///     source.start(driver)
-///     try loop.run()
+/// Passes the output of sources and the time to a feed, on the thread of their loop.
 package final class LocationFeedDriver: LocationHandler {
     private let feed: LocationFeed
     private let loop: EventLoop
     private var timer: EventLoop.Timer?
 
-    /// Makes one; subscribers that come later are seen to within a second.
+    /// Creates a driver. A later subscriber is served within one second.
     package init(feed: LocationFeed = .shared, on loop: EventLoop) {
         self.feed = feed
         self.loop = loop
@@ -22,10 +18,10 @@ package final class LocationFeedDriver: LocationHandler {
 
     deinit { if let timer { loop.end(timer) } }
 
-    /// A source gave a fix.
+    /// Passes a fix to the feed.
     package func located(_ fix: LocationFix) { feed.located(fix) }
 
-    /// Something became of a source; that there is no fix, the feed's own patience tells.
+    /// Passes a change to the feed. The feed detects itself that there is no fix.
     package func changed(_ change: LocationSourceChange, at time: Instant) {
         if case .flags(let flags) = change { feed.set(flags) }
         feed.advance(to: time)
@@ -33,7 +29,7 @@ package final class LocationFeedDriver: LocationHandler {
 
     private func advance(to now: Instant) {
         feed.advance(to: now)
-        // Subscribers come from other threads and wake nobody.
+        // Subscribers are created on other threads and do not wake the loop.
         if let timer { loop.set(timer, at: now + .seconds(1)) }
     }
 }

@@ -2,19 +2,20 @@ import BaseTypes
 import BeaconMonitoring
 import Synchronization
 
-/// What waits on its way from where it became known to a monitor and a feed.
+/// A queue of location news for a monitor and a feed.
 ///
-/// Bounded: of more than ``newsMax`` the oldest goes, counted. A receiver gives one fix a second.
+/// Bounded: if there are more than ``newsMax`` elements, the oldest is dropped and counted. A receiver delivers one fix
+/// per second.
 final class LocationMailbox: Sendable {
     static let newsMax = 1024
 
     private struct State {
         var news: [LocationNews] = []
         var dropped = 0
-        /// Those who wait, by their numbers: of what comes one of them gets each.
+        /// The waiting tasks by their numbers. Each element is delivered to one of them.
         var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
         var given = 0
-        /// Nothing comes any more.
+        /// Whether no more elements follow.
         var isEnded = false
     }
 
@@ -22,7 +23,7 @@ final class LocationMailbox: Sendable {
 
     var dropped: Int { state.withLock { $0.dropped } }
 
-    /// How many wait for what comes.
+    /// The number of waiting tasks.
     var waiterCount: Int { state.withLock { $0.waiters.count } }
 
     func put(_ news: LocationNews) {
@@ -37,7 +38,7 @@ final class LocationMailbox: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Tells what waits, from within the monitor: taken and told in one go, so that a drain knows when nothing waits.
+    /// Delivers all elements in one call on the monitor, so that a drain is complete when the queue is empty.
     func hand(at now: Instant, to monitor: isolated BeaconMonitor, _ feed: LocationFeed) {
         LocationNews.tell(takeAll(), at: now, to: monitor, feed)
     }
@@ -55,7 +56,7 @@ final class LocationMailbox: Sendable {
         return Array(state.waiters.values)
     }
 
-    /// Tells what comes, until nothing more does or the task is cancelled.
+    /// Delivers elements until the end of the queue or a cancellation.
     func deliver(on clock: any MonitorClock, to monitor: BeaconMonitor?, _ feed: LocationFeed) async {
         let id = state.withLock { state in
             state.given += 1
@@ -70,12 +71,12 @@ final class LocationMailbox: Sendable {
                 }
             }
         } onCancel: {
-            // Another may wait for the same.
+            // Another task can wait for the same element.
             state.withLock { $0.waiters.removeValue(forKey: id) }?.resume()
         }
     }
 
-    /// Nothing comes any more.
+    /// Ends the queue.
     func end() {
         let waiters = state.withLock { state in
             state.isEnded = true
@@ -84,9 +85,9 @@ final class LocationMailbox: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Returns when something waits, or the task is cancelled.
+    /// Waits for an element.
     ///
-    /// - Returns: whether it does; where not, nothing more comes.
+    /// - Returns: `false` if no more elements follow, or the task was cancelled.
     private func waits(_ id: Int) async -> Bool {
         while true {
             let isOver = state.withLock { state -> Bool? in

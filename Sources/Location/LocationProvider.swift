@@ -2,33 +2,33 @@ import BaseTypes
 public import BeaconMonitoring
 import SystemPackage
 
-/// Where fixes come from: gpsd, a GPX file, a script.
+/// A provider of fixes: gpsd, a GPX file, or a script.
 ///
 ///     let monitor = try BeaconMonitor("ferry", scanning: .automatic, locating: .gpsd())
 ///
-/// Where there is no monitor, ``LocationFeed/run(_:clock:)`` takes one as well.
+/// Without a monitor, ``LocationFeed/run(_:clock:)`` uses it.
 public struct LocationProvider: Sendable {
     /// The name of the provider in log lines and errors: `gpsd`.
     public let name: String
-    /// Makes what is to be had from it, from the beginning.
+    /// Creates a run of the provider.
     let make: @Sendable () -> any LocationPlayback
 
-    /// What gpsd says, over its JSON socket; it is connected to again whenever that ends.
+    /// Fixes from the JSON socket of gpsd. It reconnects whenever the connection ends.
     ///
     /// - Parameters:
-    ///   - host: where it runs; a name is looked up whenever it is connected to.
-    ///   - port: 1 … 65535.
+    ///   - host: the host of gpsd. A name is looked up for each connection.
+    ///   - port: its port, 1 … 65535.
     /// - Returns: a provider that has not connected yet.
     public static func gpsd(host: String = "localhost", port: UInt16 = 2947) -> LocationProvider {
         LocationProvider(name: "gpsd") { GPSDPlayback(host: host, port: port) }
     }
 
-    /// A recorded track in place of a receiver, played from when it is run.
+    /// Plays a recorded track instead of a receiver, starting when it is run.
     ///
     /// - Parameters:
-    ///   - file: a GPX file, 1.0 or 1.1.
-    ///   - options: how it is played.
-    ///   - pace: metres a second, for a file without times.
+    ///   - file: a GPX file, version 1.0 or 1.1.
+    ///   - options: the speed and the repetition.
+    ///   - pace: the speed in metres per second, for a file without times.
     /// - Returns: a provider that has not read the file yet.
     public static func gpx(
         _ file: String, options: GPXOptions = GPXOptions(), pace: Double? = nil
@@ -36,41 +36,41 @@ public struct LocationProvider: Sendable {
         LocationProvider(name: "gpx") { GPXPlayback(file: file, options: options, pace: pace) }
     }
 
-    /// What a script gives, whenever it gives it: for tests, and for whoever has fixes from elsewhere.
+    /// Fixes from a script, for tests and for programs with a source of their own.
     public static func scripted(_ script: ScriptedFixes) -> LocationProvider {
         LocationProvider(name: script.name) { ScriptedPlayback(script: script) }
     }
 }
 
-/// Why there can be no fixes.
+/// The error of a provider that cannot deliver fixes.
 public struct LocationError: Error, Hashable, CustomStringConvertible {
-    /// What, where and what to do.
+    /// A text for operators: what failed, where, and what to do.
     public let description: String
 }
 
 /// One run of a provider.
 protocol LocationPlayback: Sendable {
-    /// Plays until the task is cancelled, or there is no more.
+    /// Delivers fixes until the task is cancelled or the provider ends.
     ///
     /// - Parameters:
     ///   - clock: the timeline.
-    ///   - monitor: the monitor that is told, where there is one; each time in one go, from within it.
-    ///   - feed: what is told beside it.
-    /// - Throws: ``LocationError`` where there can be no fixes; `CancellationError`, and what the clock throws.
+    ///   - monitor: the monitor that receives the fixes, or `nil`. Each delivery is one call on the monitor.
+    ///   - feed: the feed that also receives them.
+    /// - Throws: ``LocationError`` if there can be no fixes; `CancellationError`; the errors of the clock.
     func run(on clock: any MonitorClock, to monitor: BeaconMonitor?, _ feed: LocationFeed) async throws
 
-    /// Hands over what has been received.
+    /// Delivers everything that has been received.
     func drain(on clock: any MonitorClock, to monitor: isolated BeaconMonitor, _ feed: LocationFeed) async
 }
 
-/// What becomes known.
+/// An output of a provider.
 enum LocationNews: Sendable, Hashable {
     case fix(LocationFix)
     case lost(since: Instant, reason: String)
-    /// The flags that the provider raises from now on.
+    /// The diagnostics of the provider from now on.
     case flags(Diagnostics)
 
-    /// Tells a feed, and a monitor from within it.
+    /// Passes news to a feed and to a monitor.
     static func tell(
         _ all: [LocationNews], at now: Instant, to monitor: isolated BeaconMonitor, _ feed: LocationFeed
     ) {
@@ -84,12 +84,12 @@ enum LocationNews: Sendable, Hashable {
         }
     }
 
-    /// Tells a feed.
+    /// Passes news to a feed.
     static func tell(_ all: [LocationNews], at now: Instant, _ feed: LocationFeed) {
         for news in all {
             switch news {
             case .fix(let fix): feed.located(fix)
-            // That there is no fix, its own patience tells.
+            // The feed detects itself that there is no fix.
             case .lost: feed.advance(to: now)
             case .flags(let flags): feed.set(flags)
             }
@@ -98,25 +98,25 @@ enum LocationNews: Sendable, Hashable {
 }
 
 extension LocationFeed {
-    /// Feeds this from a provider, until the task is cancelled or, with a track, it has ended: live updates without a
-    /// monitor.
+    /// Runs a provider for this feed, for live updates without a monitor. It ends when the task is cancelled or a track
+    /// ends.
     ///
     /// - Parameters:
-    ///   - provider: where fixes come from.
-    ///   - clock: the timeline that they are stamped by; for gpsd it has to be the machine's.
-    /// - Throws: ``LocationError`` where there can be no fixes, `CancellationError`, and what the clock throws.
+    ///   - provider: the provider.
+    ///   - clock: the timeline of the fixes. For gpsd, it must be the clock of the machine.
+    /// - Throws: ``LocationError`` if there can be no fixes; `CancellationError`; the errors of the clock.
     public func run(_ provider: LocationProvider, clock: any MonitorClock) async throws {
         let playback = provider.make()
         try await running(on: clock) { try await playback.run(on: clock, to: nil, self) }
     }
 
-    /// Tells the feed the time beside `body`, and ends that with it.
+    /// Passes the time to the feed while `body` runs.
     func running(on clock: any MonitorClock, _ body: @escaping @Sendable () async throws -> Void) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 while true {
                     self.advance(to: clock.now)
-                    // Subscribers come from other tasks and wake nobody.
+                    // Subscribers are created by other tasks and do not wake this one.
                     try await clock.sleep(until: clock.now + .seconds(1))
                 }
             }

@@ -1,38 +1,38 @@
 package import BaseTypes
 package import BeaconMonitoring
 
-/// One way to know where this gateway is: gpsd, a GPX file.
+/// A source of the position of this gateway: gpsd or a GPX file.
 ///
-/// A source lives on one thread, its loop's where it has one, and hands everything over from there.
+/// A source works on one thread, that of its loop if it has one, and calls its handler there.
 package protocol LocationSource: AnyObject {
-    /// What lines call it, as an adapter (rule G3): `gpsd`, `gpx`.
+    /// The name in lines, as that of an adapter (rule G3): `gpsd`, `gpx`.
     var name: String { get }
 
-    /// Begins to tell `handler` where this gateway is. It comes back by itself after everything that happens to it.
+    /// Starts to deliver fixes to `handler`. The source must recover automatically from all failures.
     func start(_ handler: any LocationHandler)
 
-    /// Hands over everything that has been received up to the call (rule T5), without waiting.
+    /// Delivers everything that was received before the call (rule T5), without waiting.
     func drain()
 
-    /// Ends it. Nothing is handed over afterwards.
+    /// Stops the source. It must not call its handler afterwards.
     func stop()
 }
 
-/// Who takes what a location source tells.
+/// Receives the output of a location source.
 package protocol LocationHandler: AnyObject {
-    /// The source gave a fix, never dated later than the call.
+    /// Called for each fix. Its time is never later than the call.
     func located(_ fix: LocationFix)
 
-    /// Something became of the source.
+    /// Called for each change of the source.
     func changed(_ change: LocationSourceChange, at time: Instant)
 }
 
-/// What became of a location source.
+/// A change of a location source.
 package enum LocationSourceChange: Sendable, Hashable {
-    /// It gives no fix since `since`, and why; its next fix ends that.
+    /// There is no fix since `since`, for the given reason. The next fix ends this.
     case unavailable(since: Instant, reason: String)
-    /// Which flags it raises from now on: who refuses this user, and whether that is known yet.
+    /// The diagnostics of the source from now on, for example that access is denied.
     case flags(Diagnostics)
-    /// Something that operators want to know, and that changes nothing.
+    /// Information for operators without an effect.
     case remark(String)
 }

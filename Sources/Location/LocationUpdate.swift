@@ -1,42 +1,47 @@
 public import BeaconMonitoring
 
-/// What became of this gateway's place.
+/// An update of the position of this gateway, or of its availability.
+///
+///     for await update in LocationUpdate.liveUpdates(.otherNavigation) {
+///         if let fix = update.location { print(fix.coordinate) }
+///         if update.stationary { break }
+///     }
 ///
 /// Source: Apple, `CLLocationUpdate`.
 public struct LocationUpdate: Sendable, Hashable {
-    /// Where it is; absent where that is not known.
+    /// The position; `nil` if it is unknown, and in an update that only reports a change of ``diagnostics``.
     public var location: LocationFix?
-    /// It stands still: no more updates come until it moves, whose first says that it does not.
+    /// Whether the gateway is stationary. No more updates follow until it moves; the first of those has `false`.
     public var stationary = false
-    /// There is no fix.
+    /// Whether there is no fix.
     public var locationUnavailable = false
-    /// The location is less exact than it was asked for, or made coarse on purpose.
+    /// Whether the location is less accurate than desired, or its accuracy was reduced on purpose.
     public var accuracyLimited = false
-    /// The flags of a monitor that concern who may know it: see the properties of their names.
+    /// The diagnostics that concern access to the position; each has a property below.
     public var diagnostics: Diagnostics = []
 
-    /// gpsd, or the kernel, refuses this user (EACCES, EPERM).
+    /// gpsd or the kernel denies this user access (EACCES, EPERM).
     public var authorizationDenied: Bool { diagnostics.contains(.authorizationDenied) }
-    /// Locations are switched off for the machine.
+    /// Locations are disabled for the machine.
     public var authorizationDeniedGlobally: Bool { diagnostics.contains(.authorizationDeniedGlobally) }
-    /// Whether this user may is not known yet.
+    /// It is not known yet whether this user has access.
     public var authorizationRequestInProgress: Bool { diagnostics.contains(.authorizationRequestInProgress) }
-    /// Nothing that this user does will help.
+    /// This user cannot get access.
     public var authorizationRestricted: Bool { diagnostics.contains(.authorizationRestricted) }
-    /// Explicit service sessions are demanded and none is held.
+    /// Explicit service sessions are required and none is held.
     public var insufficientlyInUse: Bool { diagnostics.contains(.insufficientlyInUse) }
-    /// Explicit service sessions are demanded.
+    /// Explicit service sessions are required and none is held.
     public var serviceSessionRequired: Bool { diagnostics.contains(.serviceSessionRequired) }
 
-    /// An update with a fix, or without one; all else is false until it is set.
+    /// Creates an update. All flags are `false`.
     public init(location: LocationFix? = nil) { self.location = location }
 
-    /// The updates of a feed from now on, for any number of subscribers; they end when the task does.
+    /// Returns the updates of a feed from now on, for any number of subscribers. They end with the task.
     ///
     /// - Parameters:
-    ///   - configuration: what they are for.
-    ///   - filter: which of them are wanted.
-    ///   - feed: where they come from.
+    ///   - configuration: the purpose of the updates.
+    ///   - filter: the required distance and accuracy.
+    ///   - feed: the feed that delivers them.
     /// - Returns: the sequence of updates.
     public static func liveUpdates(
         _ configuration: LiveConfiguration = .default, filter: LocationFilter = LocationFilter(),
@@ -44,17 +49,19 @@ public struct LocationUpdate: Sendable, Hashable {
     ) -> Updates { Updates(feed: feed, configuration: configuration, filter: filter) }
 }
 
-/// Which updates are wanted: what Core Location's own lack.
+/// Selects updates. Core Location's updates have no such filter.
 public struct LocationFilter: Sendable, Hashable {
-    /// The metres that it must have gone since the last location that was handed over; 0: any.
+    /// The minimum distance in metres from the last delivered location; 0 by default, which delivers all.
     public var distanceFilter = 0.0
-    /// How exact locations have to be.
+    /// The desired accuracy.
     public var desiredAccuracy = DesiredAccuracy.best
-    /// For so long what is less exact is held back, as long as there was something better.
+    /// The time after the last fix with the desired accuracy for which less accurate fixes are held back; 10 s by
+    /// default.
     public var accuracyPatience: Duration = .seconds(10)
-    /// So long there must have been no fix before `locationUnavailable`: a tunnel's length, not a bridge's.
+    /// The time without a fix before `locationUnavailable`; 10 s by default, so that a bridge over the road has no
+    /// effect.
     public var unavailableAfter: Duration = .seconds(10)
 
-    /// All of them.
+    /// Creates a filter that selects all updates.
     public init() {}
 }

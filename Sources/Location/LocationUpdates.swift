@@ -2,17 +2,17 @@ import BaseTypes
 public import BeaconMonitoring
 
 extension LocationUpdate {
-    /// Live updates of a feed: each iteration is a subscription of its own, from when it begins.
+    /// The live updates of a feed. Each iteration is a subscription that starts with its iterator.
     public struct Updates: AsyncSequence, Sendable {
         let feed: LocationFeed
         let configuration: LiveConfiguration
         let filter: LocationFilter
 
-        /// Subscribes.
+        /// Creates a subscription.
         public func makeAsyncIterator() -> AsyncStream<LocationUpdate>.Iterator {
             feed.stream { now, diagnostics, continuation in
                 var state = LiveUpdateFilter(configuration, filter: filter, at: now)
-                // What stands in the way is told at once.
+                // Diagnostics are reported immediately.
                 for update in state.set(diagnostics) { continuation.yield(update) }
                 return .live(state, continuation)
             }.makeAsyncIterator()
@@ -21,13 +21,14 @@ extension LocationUpdate {
 }
 
 extension LocationFeed {
-    /// The places where this gateway is 500 m or more from the one before, at most one in five minutes
-    /// (Apple: `startMonitoringSignificantLocationChanges`).
+    /// The positions that are at least 500 m from the last one, at most one in five minutes (Apple:
+    /// `startMonitoringSignificantLocationChanges`).
     public var significantChanges: AsyncStream<LocationFix> {
         stream { _, _, continuation in .significant(SignificantChangeFilter(), continuation) }
     }
 
-    /// Where it stays: at the arrival, and again at the departure (Apple: `startMonitoringVisits`).
+    /// The visits of this gateway at places: at the arrival, and again at the departure (Apple:
+    /// `startMonitoringVisits`).
     public var visits: AsyncStream<LocationVisit> {
         stream { _, _, continuation in .visits(VisitDetector(), continuation) }
     }

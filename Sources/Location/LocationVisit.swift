@@ -1,42 +1,48 @@
 public import BaseTypes
 public import BeaconMonitoring
 
-/// A stay of this gateway's at one place.
+/// A visit of this gateway at one place.
 ///
-/// Source: Apple, `CLVisit`: told of at the arrival with the departure open, and again when that is known.
+/// It is delivered at the arrival with an open departure, and again when the departure is known. Source: Apple,
+/// `CLVisit`.
 public struct LocationVisit: Sendable, Hashable {
-    /// Where: the middle of what was heard there.
+    /// The position of the most accurate of the first fixes at the place.
     public var coordinate: Coordinate
-    /// Metres, 68 %.
+    /// The accuracy in metres, 68 %.
     public var horizontalAccuracy: Double
-    /// The first fix there.
+    /// The time of the first fix at the place.
     public var arrival: Instant
-    /// The last fix there; absent while it stays.
+    /// The time of the last fix at the place; `nil` while the visit is open.
     public var departure: Instant?
 }
 
-/// Finds stays in fixes: a value.
+/// Detects visits in fixes: a value.
+///
+///     var detector = VisitDetector()
+///     for fix in fixes {
+///         for visit in detector.located(fix) { print(visit.coordinate, visit.departure as Any) }
+///     }
 public struct VisitDetector: Sendable {
-    /// How long it has to stay. Apple names no number; five minutes is what a red light never lasts.
+    /// The minimum length of a visit. Apple documents no value; five minutes are longer than a stop at a red light.
     public static let stayMin: Duration = .seconds(300)
-    /// Within so many metres of where it came to rest.
+    /// The radius in metres around the first position.
     public static let radius = 100.0
 
     private var first: LocationFix?
     private var last: LocationFix?
     private var visit: LocationVisit?
 
-    /// A detector that has seen nothing.
+    /// Creates a detector without input.
     public init() {}
 
-    /// The stays that a fix tells of: one that ended, then one that is one now.
+    /// Returns the visits that a fix completes or starts.
     public mutating func located(_ fix: LocationFix) -> [LocationVisit] {
         guard let first, let last else {
             begin(fix)
             return []
         }
         let distance = first.coordinate.distance(to: fix.coordinate)
-        // Only what is away for certain has left; what is too coarse to tell neither stays nor leaves.
+        // A gateway has left only if the fix proves it. A fix that is too inaccurate has no effect.
         if distance - fix.horizontalAccuracy > Self.radius {
             var ended = visit
             ended?.departure = last.time
@@ -60,7 +66,7 @@ public struct VisitDetector: Sendable {
         visit = nil
     }
 
-    /// The more exact place, of the same arrival.
+    /// Returns the more accurate position with the time of the arrival.
     private func better(_ fix: LocationFix, than first: LocationFix) -> LocationFix {
         var better = fix
         better.time = first.time

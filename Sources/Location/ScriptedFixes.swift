@@ -2,40 +2,40 @@ public import BaseTypes
 public import BeaconMonitoring
 import Synchronization
 
-/// Fixes that somebody gives by hand, from any thread: a test, or a program that has them from elsewhere.
+/// Fixes that a test or a program provides, from any thread.
 ///
 ///     let script = ScriptedFixes()
-///     let monitor = try BeaconMonitor("ferry", clock: clock, locating: .scripted(script))
+///     let monitor = try BeaconMonitor("boat", clock: clock, locating: .scripted(script))
 ///     script.give(fix)
 ///
-/// What is given while nobody plays it waits, 1,024 of it; of more the oldest is dropped and counted. Where several play it,
-/// one of them gets each.
+/// While no monitor or feed runs the script, at most 1,024 elements wait. If there are more, the oldest is dropped and
+/// counted. If several run it, each element is delivered to one of them.
 public final class ScriptedFixes: Sendable {
     /// The name of the provider in log lines and errors.
     public let name: String
     let mailbox = LocationMailbox()
 
-    /// A script that has given nothing.
+    /// Creates a script without fixes.
     public init(name: String = "scripted") { self.name = name }
 
-    /// Gives a fix.
+    /// Adds a fix.
     public func give(_ fix: LocationFix) { mailbox.put(.fix(fix)) }
 
-    /// Gives no fix from now on.
+    /// Reports that there is no fix from now on.
     ///
     /// - Parameters:
-    ///   - since: when the last one was.
-    ///   - reason: why, in words for operators.
+    ///   - since: the time of the last fix.
+    ///   - reason: the reason, for operators.
     public func lose(since: Instant, reason: String) { mailbox.put(.lost(since: since, reason: reason)) }
 
-    /// Says which flags are raised from now on: who refuses, and whether anybody does.
+    /// Sets the diagnostics from now on, for example that access is denied.
     public func raise(_ flags: Diagnostics) { mailbox.put(.flags(flags)) }
 
-    /// How much was dropped because nobody took it.
+    /// The number of elements that were dropped because nothing took them.
     public var dropped: Int { mailbox.dropped }
 }
 
-/// One playing of a script.
+/// One run of a script.
 final class ScriptedPlayback: LocationPlayback {
     private let script: ScriptedFixes
 

@@ -1,26 +1,29 @@
 import BaseTypes
 public import BeaconMonitoring
 
-/// Passes on what is far from the last that it passed on, and not too often: a value.
+/// Selects fixes that are far from the last selected one, and limits their rate: a value.
+///
+///     var filter = SignificantChangeFilter()
+///     if let change = filter.located(fix) { print(change.coordinate) }
 ///
 /// Source: Apple, “Getting the user's location”: 500 metres or more, and no more than once every five minutes.
 public struct SignificantChangeFilter: Sendable {
-    /// The metres that it must have gone.
+    /// The minimum distance in metres.
     public static let distance = 500.0
-    /// The least time between two.
+    /// The minimum time between two selected fixes.
     public static let interval: Duration = .seconds(300)
 
     private var last: LocationFix?
 
-    /// A filter whose first fix passes.
+    /// Creates a filter that selects its first fix.
     public init() {}
 
-    /// The fix, where it is one to be told of.
+    /// Returns the fix if it is selected, otherwise `nil`.
     public mutating func located(_ fix: LocationFix) -> LocationFix? {
         if let last {
             guard fix.time - last.time >= Self.interval else { return nil }
             let distance = last.coordinate.distance(to: fix.coordinate)
-            // A fix that may be wrong by more than that proves no change.
+            // A fix whose error can be larger than the distance does not prove a change.
             guard distance >= Self.distance, distance > fix.horizontalAccuracy else { return nil }
         }
         last = fix

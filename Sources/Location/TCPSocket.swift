@@ -1,23 +1,23 @@
 import Glibc
 import SystemPackage
 
-/// A connection that is begun and not waited for.
+/// Starts TCP connections without waiting for them.
 enum TCPSocket {
     struct Problem: Error {
         let text: String
-        /// What the kernel said, where it was the kernel.
+        /// The error of the kernel, if there was one.
         var error: Errno?
     }
 
-    /// Begins to connect; whether it went well, the descriptor tells once it can be written to.
+    /// Starts to connect. The result is known when the descriptor can be written to.
     ///
-    /// A name is looked up while everything waits; an address and `localhost` are not.
+    /// The lookup of a name blocks; an address and `localhost` do not need one.
     static func connect(host: String, port: UInt16) -> Result<FileDescriptor, Problem> {
         var hints = unsafe addrinfo()
         unsafe hints.ai_family = AF_UNSPEC
         unsafe hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         var found: UnsafeMutablePointer<addrinfo>?
-        // gpsd listens on both, or on IPv4 alone.
+        // gpsd listens on both protocols or on IPv4 only.
         let name = host == "localhost" ? "127.0.0.1" : host
         let code = unsafe getaddrinfo(name, String(port), &hints, &found)
         guard code == 0 else {
@@ -38,7 +38,7 @@ enum TCPSocket {
         return .success(FileDescriptor(rawValue: descriptor))
     }
 
-    /// What became of a connection that was begun; `nil` where it is there.
+    /// Returns the error of a connection that was started; `nil` if it was made.
     static func problem(of descriptor: FileDescriptor) -> Errno? {
         var problem: Int32 = 0
         var length = socklen_t(MemoryLayout<Int32>.size)
@@ -49,7 +49,7 @@ enum TCPSocket {
     }
 }
 
-/// connect(2), whose name the type above has too.
+/// connect(2), because the type above has a function with the same name.
 @unsafe private func beginConnecting(_ descriptor: Int32, _ address: UnsafePointer<sockaddr>?, _ length: socklen_t)
     -> Int32
 {

@@ -1,19 +1,20 @@
 import BaseTypes
 import BluetoothLE
 
-/// A piece of a recording, as a monitor takes it: what was heard, and what is told between.
+/// A part of a capture: its reports, and the changes of adapters between them.
 struct CaptureChunk: Sendable {
-    /// What is told between reports.
+    /// The changes between reports.
     enum News: Sendable {
-        /// The recording has a new adapter, or its name another controller; the first record of it is at `time`.
+        /// The capture has a new adapter, or another controller has the name. Its first record is at `time`.
         case met(ReplayAdapter, at: Instant)
-        /// It says that an adapter listens, or does not; where that was learnt of late, `since` when.
+        /// An adapter starts or stops scanning. If the capture recorded this later than it happened, `since` is the
+        /// time at which it happened.
         case listening(Bool, index: Int, at: Instant, since: Instant?)
     }
 
-    /// The reports, with the indices of their adapters.
+    /// The reports, with the indices of their adapters in the capture.
     var entries: ContiguousArray<FrameBatch.Entry> = []
-    /// What is told between them, each before the report at its index.
+    /// The changes, each with the index of the report that follows it.
     var news: [(index: Int, news: News)] = []
     /// The latest time of its records.
     var end: Instant

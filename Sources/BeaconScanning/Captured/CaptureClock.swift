@@ -2,9 +2,9 @@ import BaseTypes
 import BeaconMonitoring
 import Synchronization
 
-/// A recording's own time: it goes on as records are handed over, and nobody waits for it.
+/// The clock of a capture: it advances when records have been delivered, and nothing waits for real time.
 ///
-/// Its dates are the recording's, so the wall clock is the timeline itself.
+/// Its dates are those of the capture, so the wall clock is the timeline.
 final class CaptureClock: MonitorClock {
     private let time: Mutex<Instant>
 
@@ -13,11 +13,11 @@ final class CaptureClock: MonitorClock {
     var now: Instant { time.withLock { $0 } }
     var offset: ClockOffset { .zero }
 
-    /// Records up to `instant` have been handed over.
+    /// Advances the clock. All records up to `instant` must have been delivered.
     func advance(to instant: Instant) { time.withLock { $0 = max($0, instant) } }
 
-    /// Returns where the time has come already; else whoever hands over records does what is due, and this waits for being
-    /// cancelled.
+    /// Returns if the time has been reached. Otherwise it waits for cancellation, because the source handles deadlines
+    /// itself.
     func sleep(until instant: Instant) async throws {
         if now >= instant { return }
         let (stream, continuation) = AsyncStream.makeStream(of: Never.self)

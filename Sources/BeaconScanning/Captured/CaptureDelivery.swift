@@ -2,14 +2,14 @@ import BaseTypes
 import BeaconMonitoring
 import BluetoothLE
 
-/// Hands a recording's pieces to a monitor, as a replay hands them to its engine (rules L4, L7).
+/// Passes the parts of a capture to a monitor in the same way as a replay passes them to its engine (rules L4, L7).
 struct CaptureDelivery: Sendable {
-    /// The adapters at the indices that the recording has.
+    /// The IDs of the adapters, at their indices in the capture.
     private var ids: [AdapterID?] = []
     private var controllers = ReplayControllers(sources: 1)
     private var frames = FrameBatch()
 
-    /// Hands over a piece, in order.
+    /// Passes a part to the monitor, in order.
     mutating func deliver(_ chunk: CaptureChunk, to monitor: isolated BeaconMonitor) {
         var index = 0
         for (end, news) in chunk.news {
@@ -32,7 +32,7 @@ struct CaptureDelivery: Sendable {
         _ adapter: ReplayAdapter, at time: Instant, in engine: inout MonitorEngine, into actions: inout ActionBuffer
     ) {
         while ids.count <= adapter.index { ids.append(nil) }
-        // One adapter more than the engine tells apart: its reports go no further.
+        // If the engine has too many adapters, the reports of this one are dropped.
         guard let id = try? controllers.meet(adapter, source: 0, at: time, in: &engine, into: &actions) else { return }
         ids[adapter.index] = id
     }

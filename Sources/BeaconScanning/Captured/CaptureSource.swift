@@ -1,18 +1,18 @@
 import BaseTypes
 import BeaconMonitoring
 
-/// A recording as a monitor's source: what a replay of it says, by the recording's own time.
+/// A capture as the source of a monitor, with the times of the capture.
 final class CaptureSource: SightingSource {
-    /// So many events wait for the slowest subscriber; then it is waited for.
+    /// The number of events that may wait for the slowest subscriber before the source pauses.
     private static let eventsWaitingMax = 4096
 
     var clock: any MonitorClock { time }
     private let path: String
     private let time: CaptureClock
-    /// Why its beginning can't be read, which running it says.
+    /// The error if the start of the capture cannot be read; ``run(into:)`` throws it.
     private let failure: HearingError?
 
-    /// A recording from its beginning: that is when the monitor's time begins.
+    /// Creates a source. The time of the monitor starts with the capture.
     init(_ path: String) {
         self.path = path
         do throws(HearingError) {
@@ -24,9 +24,9 @@ final class CaptureSource: SightingSource {
         }
     }
 
-    /// Hands over the recording, as fast as its events are handled.
+    /// Delivers the capture as fast as its events are handled.
     ///
-    /// - Throws: ``HearingError`` where it can't be read, `CancellationError`.
+    /// - Throws: ``HearingError`` if it cannot be read; `CancellationError`.
     func run(into monitor: BeaconMonitor) async throws {
         if let failure { throw failure }
         var reports = try CapturedReports(path)
@@ -40,6 +40,6 @@ final class CaptureSource: SightingSource {
         }
     }
 
-    /// Returns at once: time goes on only when all up to it has been handed over.
+    /// Returns immediately: the clock advances only after all earlier records have been delivered.
     func drain() async {}
 }

@@ -2,9 +2,9 @@ import BaseTypes
 import BluetoothLE
 import Captures
 
-/// Reads a recording piece by piece (rules L4, L7).
+/// Reads a capture in parts (rules L4, L7).
 struct CapturedReports: ~Copyable {
-    /// So many records are a piece: enough that handing them over costs little, and few enough that subscribers keep up.
+    /// The number of records in a part: enough that delivering it is cheap, and few enough that subscribers keep up.
     private static let recordsMax = 512
 
     private var reader: CaptureReader
@@ -16,9 +16,9 @@ struct CapturedReports: ~Copyable {
     private var hasEnded = false
     private var hasRecords = false
 
-    /// Opens a recording.
+    /// Opens a capture.
     ///
-    /// - Throws: ``HearingError`` where it can't be read, or has no times.
+    /// - Throws: ``HearingError`` if it cannot be read or has no times.
     init(_ path: String) throws(HearingError) { reader = try Self.open(path) }
 
     private static func open(_ path: String) throws(HearingError) -> CaptureReader {
@@ -39,9 +39,9 @@ struct CapturedReports: ~Copyable {
         }
     }
 
-    /// The time of a recording's first record; the earliest where it has none.
+    /// Returns the time of the first record of a capture; the earliest time if it has none.
     ///
-    /// - Throws: ``HearingError`` where it can't be read.
+    /// - Throws: ``HearingError`` if it cannot be read.
     static func beginning(of path: String) throws(HearingError) -> Instant {
         var reports = try CapturedReports(path)
         while let record = try reports.record() {
@@ -50,9 +50,9 @@ struct CapturedReports: ~Copyable {
         return .earliest
     }
 
-    /// The next piece; `nil` at the end.
+    /// Returns the next part; `nil` at the end.
     ///
-    /// - Throws: ``HearingError`` where the recording can't be read on.
+    /// - Throws: ``HearingError`` if the rest of the capture cannot be read.
     mutating func next() throws(HearingError) -> CaptureChunk? {
         guard !hasEnded else { return nil }
         for _ in 0..<Self.recordsMax {
@@ -67,7 +67,8 @@ struct CapturedReports: ~Copyable {
         return CaptureChunk(entries: reports.take(), news: news, end: latest)
     }
 
-    /// The next record; an error at the end of a capture that has nothing but damage, which would pass for silence.
+    /// Returns the next record. At the end of a capture that has only damaged records, it throws, because that must not
+    /// look like a capture without advertisements.
     private mutating func record() throws(HearingError) -> CaptureRecord? {
         do throws(CaptureError) {
             if let record = try reader.next() {
@@ -88,7 +89,7 @@ struct CapturedReports: ~Copyable {
         reports.advance(to: time)
         if let index = record.adapter, !met.contains(index) {
             meet(index, record, at: time)
-            // It is not known yet which adapter this is.
+            // The adapter of this record is not known yet.
             guard met.contains(index) else { return }
         }
         if record.endsWait, let index = record.adapter, index < reader.adapters.count,
@@ -103,7 +104,7 @@ struct CapturedReports: ~Copyable {
         }
     }
 
-    // A function of its parts, so that the decoder can change while the bytes are borrowed.
+    // A static function of the parts, so that the decoder can change while the bytes are borrowed.
     private static func decode(
         _ record: CaptureRecord, of reader: borrowing CaptureReader, with decoder: inout ReportDecoder,
         to reports: inout HeardReports
@@ -125,7 +126,7 @@ struct CapturedReports: ~Copyable {
     private mutating func meet(_ index: Int, _ record: CaptureRecord, at time: Instant) {
         let (names, addresses) = (reader.adapters, reader.adapterAddresses)
         let name = index < names.count ? names[index] : "hci0"
-        // Its address is told before anything is heard of it.
+        // The capture reports its address before its first advertisement.
         if record.awaitsAddress, met.knowsAddresses(besides: name) { return met.postpone(record, of: name) }
         met.meet(index, names, addresses)
         let address = index < addresses.count ? addresses[index] : nil

@@ -6,44 +6,44 @@ import EventLoops
 import Synchronization
 import SystemPackage
 
-/// What goes from the thread that hears to the monitor, and what the monitor wants of that thread.
+/// The queue from the scanning thread to the monitor, and the requests of the monitor to that thread.
 ///
-/// Bounds: ``entriesMax`` iBeacons and reports wait, and ``newsMax`` changes. Of more reports none are taken until the
-/// monitor has fetched those, and that is told as messages that were lost on their way (rule T5); of more changes the
-/// hearing ends. The thread does not wait for room: the kernel's buffer would overflow instead, and not every backend
-/// reports that.
+/// Bounds: ``entriesMax`` reports and ``newsMax`` changes. If there are more reports, they are dropped until the
+/// monitor has taken the waiting ones, and reported as lost messages (rule T5). If there are more changes, scanning
+/// ends. The thread does not wait for room: the kernel's buffer would overflow instead, and not every backend reports
+/// that.
 final class HandOver: Sendable {
-    /// At 2,000 reports a second the program may do something else for eight seconds.
+    /// At 2,000 reports per second, the program may be busy for eight seconds.
     static let entriesMax = 16_384
-    /// Nothing changes so often but in a program that fetches nothing.
+    /// Only a program that takes nothing can reach this number.
     static let newsMax = 4096
 
-    /// What is told between reports.
+    /// The changes between reports.
     enum News: Sendable {
-        /// Something became of an adapter, or stands in the way.
+        /// A change of an adapter, or an obstacle.
         case change(ScanChange, at: Instant)
-        /// Whether the wall clock has been set.
+        /// Whether the wall clock is synchronized.
         case clock(isSynchronized: Bool)
-        /// All that was received when somebody asked for it has been handed over.
+        /// All reports that were received before a request for them have been delivered.
         case drained(upTo: Int)
     }
 
-    /// What is fetched in one go, in order.
+    /// The elements that are taken at once, in order.
     struct Batch: Sendable {
-        /// What was heard, in the order of time.
+        /// The reports, in the order of time.
         var entries: ContiguousArray<FrameBatch.Entry> = []
-        /// What is told between them, each before the report at its place.
+        /// The changes, each with the index of the report that follows it.
         var news: [(place: Int, news: News)] = []
 
         var isEmpty: Bool { entries.isEmpty && news.isEmpty }
     }
 
-    /// What the thread is asked for.
+    /// The requests to the thread.
     struct Wishes: Sendable {
         var isStopped: Bool
-        /// The last of those who wait for what was received up to now.
+        /// The number of the last task that waits for the reports received so far.
         var drains: Int?
-        /// What is asked of the scanners; absent: nothing.
+        /// The demand for the scanners; `nil` if they are not needed.
         var demand: ServiceDemand?
     }
 
@@ -60,17 +60,19 @@ final class HandOver: Sendable {
     let wake: WakeUp
     private let state: Mutex<State>
 
-    /// - Throws: `Errno` of eventfd(2): too many descriptors are open.
+    /// Creates an empty queue.
+    ///
+    /// - Throws: `Errno` of eventfd(2) if too many descriptors are open.
     init(demand: ServiceDemand?) throws(Errno) {
         wake = try WakeUp()
         state = Mutex(State(wishes: Wishes(isStopped: false, drains: nil, demand: demand)))
     }
 
-    // MARK: For the thread that hears
+    // MARK: For the scanning thread
 
     /// Adds reports.
     ///
-    /// - Returns: whether there was room; where not, none was added.
+    /// - Returns: `false` if there was no room; none was added then.
     func add(_ entries: ContiguousArray<FrameBatch.Entry>) -> Bool {
         let (isTaken, fetcher) = state.withLock { state -> (Bool, CheckedContinuation<Void, Never>?) in
             guard state.batch.entries.count + entries.count <= Self.entriesMax else { return (false, nil) }
@@ -81,7 +83,7 @@ final class HandOver: Sendable {
         return isTaken
     }
 
-    /// Adds news.
+    /// Adds a change.
     ///
     /// - Returns: whether there was room.
     func add(_ news: News) -> Bool {
@@ -94,10 +96,10 @@ final class HandOver: Sendable {
         return isTaken
     }
 
-    /// What is asked of the scanners at present; absent: nothing.
+    /// The current demand for the scanners; `nil` if they are not needed.
     var demand: ServiceDemand? { state.withLock { $0.wishes.demand } }
 
-    /// What the thread is asked for at present. It answers by news who waits for a drain: that is asked for once.
+    /// Returns the current requests. A request for a drain is returned once; the thread answers it with a change.
     func takeWishes() -> Wishes {
         state.withLock { state in
             defer { state.wishes.drains = nil }
@@ -105,7 +107,7 @@ final class HandOver: Sendable {
         }
     }
 
-    /// Nothing comes any more.
+    /// Ends the queue after its waiting elements.
     func end(_ result: Result<Void, any Error>) {
         let fetcher = state.withLock { state in
             state.end = state.end ?? result
@@ -116,7 +118,7 @@ final class HandOver: Sendable {
 
     // MARK: For the monitor's source
 
-    /// What was heard since the last call; `nil` once nothing comes any more.
+    /// Returns the elements since the last call, and waits if there are none; `nil` after the end.
     func fetch() async -> Batch? {
         while true {
             let (batch, isEnded) = state.withLock { state in
@@ -136,23 +138,23 @@ final class HandOver: Sendable {
         }
     }
 
-    /// What hearing ended with.
+    /// Throws the error with which scanning ended, if there was one.
     func outcome() throws { try state.withLock { $0.end }?.get() }
 
-    /// Asks the thread to end.
+    /// Requests the end of the thread.
     func stop() {
         state.withLock { $0.wishes.isStopped = true }
         wake.signal()
     }
 
-    /// Asks for other scanning.
+    /// Requests other scanning.
     func want(_ demand: ServiceDemand?) {
         state.withLock { $0.wishes.demand = demand }
         wake.signal()
     }
 
-    /// Returns when everything that was received up to the call has been handed over; at once where nothing comes any more,
-    /// and when the task is cancelled.
+    /// Returns when all reports that were received before the call have been delivered; immediately after the end of
+    /// the queue, and when the task is cancelled.
     func drain() async {
         let id = state.withLock { state in
             state.drainsGiven += 1
@@ -173,7 +175,7 @@ final class HandOver: Sendable {
         }
     }
 
-    /// Answers those who waited for what has been handed over now; all of them, where no more comes.
+    /// Resumes the tasks that wait for reports that have now been delivered; all of them if no more reports follow.
     func drained(upTo id: Int = .max) {
         let answered = state.withLock { state in
             let answered = state.drains.filter { $0.key <= id }

@@ -6,8 +6,8 @@ import EventLoops
 import OperatorLogging
 import SystemPackage
 
-/// What hears live, on a thread of its own: one loop, as a gateway has, whose turns end with what they brought being handed
-/// over.
+/// Scans on a thread of its own, with one event loop like the gateway. At the end of each turn, it delivers the reports
+/// of the turn.
 final class Hearing: ScanHandler {
     private let loop: EventLoop
     private let options: LiveOptions
@@ -22,10 +22,10 @@ final class Hearing: ScanHandler {
     private var clockAlarm: WallClockAlarm?
     private var clockReading: (isSynchronized: Bool, at: Instant)?
 
-    // How long the wall clock may have been set, without a step, before that is known.
+    // The minimum interval between checks whether the wall clock was synchronized without a step.
     private static let clockInterval: Duration = .seconds(60)
 
-    /// Hears until it is asked to stop, or can't; to be called on a thread of its own.
+    /// Scans until it is stopped or fails. It must be called on a thread of its own.
     static func run(_ options: LiveOptions, _ handOver: HandOver) {
         do throws(HearingError) {
             try Hearing(options, handOver).run()
@@ -63,7 +63,7 @@ final class Hearing: ScanHandler {
         defer { close() }
         readClock()
         try listen()
-        // What was wished for while it began.
+        // Requests that were made during the start.
         attend()
         do throws(Errno) {
             try loop.run()
@@ -73,7 +73,7 @@ final class Hearing: ScanHandler {
         if let failure { throw failure }
     }
 
-    /// What was received until now counts.
+    /// Ends scanning and delivers the reports that were received so far.
     private func close() {
         supervisor?.drain()
         finishTurn()
@@ -95,7 +95,7 @@ final class Hearing: ScanHandler {
         }
     }
 
-    // MARK: What the monitor wants
+    // MARK: Requests of the monitor
 
     private func attend() {
         handOver.wake.clear()
@@ -108,7 +108,7 @@ final class Hearing: ScanHandler {
         tell(.drained(upTo: id))
     }
 
-    /// Other sessions are held: the scanners do what those ask for, and nothing where there are none.
+    /// Changes the scanners to a new demand. Without a demand, they stop.
     private func scan(for wanted: ServiceDemand?) {
         let now = loop.now
         supervisor?.drain()
@@ -127,7 +127,7 @@ final class Hearing: ScanHandler {
         }
     }
 
-    // MARK: What is heard
+    // MARK: Reports
 
     func heard(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {
         decoder.hand(report, data, adapter, time, to: &reports)

@@ -4,17 +4,17 @@ package import BeaconMonitoring
 package import BluetoothLE
 import OperatorLogging
 
-/// Which adapters of an engine the kernel's numbers stand for at present: what scanners tell goes in by them (rules L4, L7).
+/// Maps the kernel's numbers of adapters to the adapters of an engine, and passes their changes to it (rules L4, L7).
 package struct LiveAdapters: Sendable {
-    /// The adapters that the engine knows, at the places of their numbers.
+    /// The IDs of the engine, at the numbers of the adapters.
     package private(set) var ids: [AdapterID?] = []
-    /// The controllers' addresses, by the numbers that they have now (rule L7).
+    /// The addresses of the controllers, by their current numbers (rule L7).
     private var addresses: [Int: DeviceAddress] = [:]
 
-    /// None that the engine knows.
+    /// Creates an empty map.
     package init() {}
 
-    /// The ID of an adapter, made known where it is new; `nil` where it is one more than the engine takes.
+    /// Returns the ID of an adapter, and adds it to the engine if it is new; `nil` if the engine has too many adapters.
     @inline(__always)
     package mutating func id(
         of number: Int, at time: Instant, in engine: inout MonitorEngine, into actions: inout ActionBuffer
@@ -27,7 +27,7 @@ package struct LiveAdapters: Sendable {
     private mutating func learn(
         _ number: Int, at time: Instant, in engine: inout MonitorEngine, into actions: inout ActionBuffer
     ) -> AdapterID? {
-        // The kernel's are of 16 bits.
+        // The kernel's numbers have 16 bits.
         guard UInt16(exactly: number) != nil,
             let id = try? engine.adapter(
                 named: ScanSupervisor.Options.adapterName(of: number), address: addresses[number], at: time,
@@ -42,16 +42,16 @@ package struct LiveAdapters: Sendable {
         if ids.indices.contains(number) { ids[number] = nil }
     }
 
-    /// Another engine goes on: it knows none of them yet.
+    /// Removes all IDs, because another engine is used from now on.
     package mutating func forgetAll() { ids = [] }
 
-    /// Something became of an adapter; what stands in the way, and the end of all ways, are for somebody else.
+    /// Passes a change of an adapter to the engine. Obstacles and the end of all backends are not handled here.
     package mutating func changed(
         _ change: ScanChange, at time: Instant, in engine: inout MonitorEngine, into actions: inout ActionBuffer
     ) {
         switch change {
         case .appeared(let number, _, let address):
-            // Known from here on: it should listen, and while it does not, events say so.
+            // The adapter is known from now on. It should scan, and events have a diagnostic while it does not.
             appeared(number, address, at: time, in: &engine, into: &actions)
         case .disappeared(let number): disappeared(number, in: &engine)
         case .listening(let number, let reason):
@@ -59,8 +59,8 @@ package struct LiveAdapters: Sendable {
         case .stopped(let number, let since, let reason):
             stopped(number, since: since, reason: reason, at: time, in: &engine, into: &actions)
         case .lost(let number, let count, let since):
-            // Its next report proves that it listens again (rule T5). Reports of others that are later than the loss may have
-            // been handled already; they do not make this one late.
+            // The next report of the adapter proves that it scans again (rule T5). Reports of other adapters can be
+            // later than the loss and already handled; the loss must not count as late because of that.
             let messages = PlainText.count(count, "message was lost", "messages were lost")
             let reason = count > 0 ? messages : "messages were lost"
             stopped(number, since: since, reason: reason, at: max(time, engine.now), in: &engine, into: &actions)
@@ -68,7 +68,8 @@ package struct LiveAdapters: Sendable {
         }
     }
 
-    /// A controller is there under that number: it may be another than the last one, or one that had another number.
+    /// Handles a controller that has this number from now on. It can be another one than before, or have had another
+    /// number.
     package mutating func appeared(
         _ number: Int, _ address: DeviceAddress?, at time: Instant, in engine: inout MonitorEngine,
         into actions: inout ActionBuffer
@@ -85,24 +86,24 @@ package struct LiveAdapters: Sendable {
         engine.listening(change, at: time, into: &actions)
     }
 
-    /// No controller has that number any more.
+    /// Handles that no controller has this number any more.
     private mutating func disappeared(_ number: Int, in engine: inout MonitorEngine) {
         engine.adapterLeft(named: ScanSupervisor.Options.adapterName(of: number))
         forget(number)
         addresses[number] = nil
     }
 
-    /// An adapter began to listen.
+    /// Handles that an adapter started to scan.
     package mutating func started(
         _ number: Int, reason: String, at time: Instant, in engine: inout MonitorEngine,
         into actions: inout ActionBuffer
     ) {
-        // It goes by its name again: where its address is another's too, that shows here.
+        // Its name belongs to it again. If it shares its address with another controller, that is detected here.
         forget(number)
         change(.started, number, reason, at: time, in: &engine, into: &actions)
     }
 
-    /// An adapter stopped at `since`.
+    /// Handles that an adapter stopped at `since`.
     package mutating func stopped(
         _ number: Int, since: Instant, reason: String, at time: Instant, in engine: inout MonitorEngine,
         into actions: inout ActionBuffer
@@ -111,7 +112,7 @@ package struct LiveAdapters: Sendable {
         engine.adapterLeft(named: ScanSupervisor.Options.adapterName(of: number))
     }
 
-    /// An adapter was taken out of the configuration.
+    /// Handles that an adapter was removed from the configuration.
     package mutating func removed(
         _ number: Int, reason: String, at time: Instant, in engine: inout MonitorEngine,
         into actions: inout ActionBuffer

@@ -4,31 +4,31 @@ import EventLoops
 import OperatorLogging
 import SystemPackage
 
-/// How a monitor hears live.
+/// The options for scanning with the adapters of the machine.
 struct LiveOptions: Sendable {
     typealias MakeScanner =
         @Sendable (ScannerBackend, EventLoop, ServiceDemand) throws(ScannerError) -> any AdvertisingScanner
 
-    /// The ways that may be used, the best first.
+    /// The backends that may be used, the best first.
     var backends: [ScannerBackend]
-    /// The adapters to use, by the kernel's names or by addresses; empty: all.
+    /// The adapters to use, by the kernel's names or by addresses; empty means all.
     var adapters: [String] = []
-    /// Rule L5's; absent: off.
+    /// The limit of rule L5; `nil` disables it.
     var deafAfter: Duration? = EngineSettings.live.deafAfter
-    /// A beacon that must always be heard.
+    /// A beacon that must always be received.
     var canary: Canary?
-    /// How long a report may lie in the kernel's buffer where nothing is due before.
+    /// The longest time for which a report may wait in the kernel's buffer if nothing is due before.
     var latency = ScanSupervisor.Options().latency
-    /// A file of this monitor's own that says after a crash what is to be undone.
+    /// A file, used only by this monitor, with the changes to undo after a crash.
     var recordFile: FilePath?
-    /// Takes lines for the operator.
+    /// Receives lines for the operator.
     var log: @Sendable (MessageKind, String) -> Void = { _, _ in }
-    /// Makes a test's scanners in place of the machine's.
+    /// Creates the scanners of a test instead of the machine's.
     var makeScanner: MakeScanner?
 
     init(_ backends: [ScannerBackend]) { self.backends = backends }
 
-    /// What sees to it that something is heard, not started.
+    /// Creates the supervisor of the scanners without starting it.
     func supervisor(on loop: EventLoop, for demand: ServiceDemand) -> ScanSupervisor {
         var options = ScanSupervisor.Options()
         options.backends = backends
@@ -44,11 +44,11 @@ struct LiveOptions: Sendable {
             }, log: log)
     }
 
-    /// The adapters to use: those that sessions ask for, of those that the program hears with.
+    /// Returns the adapters to use: those that the sessions request, among those of the program.
     private func selection(for demand: ServiceDemand) -> AdapterSelection {
         guard case .only(let wanted) = demand.adapters else { return AdapterSelection(adapters) }
         let both = adapters.filter(wanted.contains)
-        // What a session asks for beside what there is to hear with, nobody can give.
+        // If no requested adapter is among those of the program, the program's adapters are used.
         return AdapterSelection(adapters.isEmpty ? Array(wanted) : both.isEmpty ? adapters : both)
     }
 

@@ -5,8 +5,8 @@ import EventLoops
 import Synchronization
 import SystemPackage
 
-/// The machine's Bluetooth adapters as a monitor's source: a gateway's supervisor on a thread of its own, whose turns are
-/// handed over in one go.
+/// The Bluetooth adapters of the machine as the source of a monitor: the gateway's supervisor on a thread of its own,
+/// which delivers the reports of each turn at once.
 final class LiveSource: SightingSource {
     let clock: any MonitorClock = SystemMonitorClock()
     private let options: LiveOptions
@@ -14,9 +14,9 @@ final class LiveSource: SightingSource {
 
     init(_ options: LiveOptions) { self.options = options }
 
-    /// Hears until the task is cancelled.
+    /// Scans until the task is cancelled.
     ///
-    /// - Throws: ``HearingError`` where no way of hearing is open to this user on this machine, `CancellationError`.
+    /// - Throws: ``HearingError`` if no backend can be used by this user on this machine; `CancellationError`.
     func run(into monitor: BeaconMonitor) async throws {
         let registry = monitor.service
         var options = options
@@ -41,7 +41,7 @@ final class LiveSource: SightingSource {
             handOver.stop()
         }
         current.withLock { $0 = nil }
-        // It has said that nothing comes any more.
+        // The thread has reported its end.
         thread.join()
         handOver.drained()
         try handOver.outcome()
@@ -51,14 +51,14 @@ final class LiveSource: SightingSource {
     func drain() async { await current.withLock { $0 }?.drain() }
 }
 
-/// What is kept from one delivery to the next.
+/// The state between deliveries.
 private struct Delivery: Sendable {
     private var adapters = LiveAdapters()
     private var frames = FrameBatch()
     private var obstacles: Diagnostics = []
     private var clock: Diagnostics = []
 
-    /// Hands a batch to a monitor, in order, in as few inputs as it takes.
+    /// Passes a batch to a monitor, in order, with as few inputs as possible.
     mutating func deliver(_ batch: HandOver.Batch, to monitor: isolated BeaconMonitor, _ handOver: HandOver) {
         var place = 0
         for (end, news) in batch.news {

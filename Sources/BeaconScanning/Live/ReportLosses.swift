@@ -2,24 +2,24 @@ import AdapterScanning
 import BaseTypes
 import BluetoothLE
 
-/// The adapters whose reports find no room on their way to the monitor (rule T5).
+/// The adapters whose reports found no room on their way to the monitor (rule T5).
 struct ReportLosses {
     private struct Adapter {
         let number: Int
-        /// Its last report that was handed over.
+        /// The time of its last delivered report.
         var last: Instant
         var isLosing = false
     }
 
-    // As many as a supervisor follows.
+    // At most as many as the supervisor has.
     private var adapters: [Adapter] = []
     /// The number of reports that were lost since the start.
     private(set) var total = 0
 
-    /// Whether an adapter has lost reports since its last one that was handed over.
+    /// Whether an adapter has lost reports since its last delivered one.
     var areUnderWay: Bool { adapters.contains(where: \.isLosing) }
 
-    /// Notes that reports were handed over.
+    /// Records delivered reports.
     mutating func handed(_ entries: ContiguousArray<FrameBatch.Entry>) {
         for entry in entries where entry.kind.isHeard {
             let place = place(of: entry)
@@ -28,7 +28,7 @@ struct ReportLosses {
         }
     }
 
-    /// Notes that an adapter was reported to listen, or not to listen any more: the next report that it loses is a new loss.
+    /// Records that an adapter was reported to scan, or not to scan. The next report that it loses is a new loss.
     mutating func changed(_ number: Int, at time: Instant) {
         for place in adapters.indices where adapters[place].number == number {
             adapters[place].isLosing = false
@@ -38,8 +38,8 @@ struct ReportLosses {
 
     /// Counts reports that found no room.
     ///
-    /// - Returns: the losses that start with them, each with the time of the adapter's last report before it. The time is
-    ///   essential: up to now, the monitor would take the lost reports for absent beacons.
+    /// - Returns: the losses that start with them, each with the time of the adapter's last report before it. That time
+    ///   is necessary: otherwise the monitor would treat lost reports as absent beacons.
     mutating func lost(_ entries: ContiguousArray<FrameBatch.Entry>) -> [(change: ScanChange, time: Instant)] {
         var losses: [(change: ScanChange, time: Instant)] = []
         for entry in entries where entry.kind.isHeard {
@@ -48,13 +48,13 @@ struct ReportLosses {
             guard !adapters[place].isLosing else { continue }
             adapters[place].isLosing = true
             let last = adapters[place].last
-            // How many it will be is not known yet.
+            // The final number is not known yet.
             losses.append((.lost(adapter: adapters[place].number, count: 0, since: last), last))
         }
         return losses
     }
 
-    // An adapter of which nothing was handed over has lost everything since its first report.
+    // An adapter without delivered reports has lost all reports since its first.
     private mutating func place(of entry: FrameBatch.Entry) -> Int {
         let number = Int(entry.adapter)
         if let place = adapters.firstIndex(where: { $0.number == number }) { return place }
