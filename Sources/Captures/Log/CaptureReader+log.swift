@@ -28,7 +28,7 @@ extension CaptureReader {
         }
     }
 
-    /// Scans the object at the head; its end, or `nil` where it is damaged and was passed over.
+    /// Scans the object at the head. Returns its end; `nil` if it is damaged and was skipped.
     private mutating func objectAtHead() throws(CaptureError) -> Int? {
         while true {
             switch log.scanner.scan(window, head..<tail) {
@@ -59,7 +59,7 @@ extension CaptureReader {
         }
     }
 
-    /// How many lines end in a part of the window that was not decoded in place.
+    /// Returns the number of line ends in a part of the window that was not decoded in place.
     private func lines(in range: Range<Int>) -> Int { window[range].count { $0 == 0x0A } }
 
     @inline(__always) private mutating func skipBlanks() throws(CaptureError) -> Bool {
@@ -73,9 +73,9 @@ extension CaptureReader {
         }
     }
 
-    /// Goes on from `place`, where something is wrong, to the next brace that begins a line or follows an object.
+    /// Continues after an error at `place`: at the next brace that starts a line or follows an object.
     private mutating func resynchronise(from place: Int) throws(CaptureError) {
-        // What stands before it, blanks aside.
+        // The last byte before `place` that is not a blank.
         var before = UInt8(ascii: " ")
         var index = place - 1
         while index >= head, before == UInt8(ascii: " ") || before == 0x09 {
@@ -100,7 +100,7 @@ extension CaptureReader {
         }
     }
 
-    /// The record of the object between `start` and the head.
+    /// Returns the record of the object between `start` and the head.
     private mutating func record(from start: Int, _ firstLine: Int) throws(LogProblem) -> CaptureRecord {
         if !log.hasContent { try log.checkTimeOnly(window) }
         let time = try time(firstLine)
@@ -141,7 +141,7 @@ extension CaptureReader {
         return CaptureRecord(time: time, adapter: adapter, content: .report(report), payload: payload)
     }
 
-    /// The end of a string's text, its escapes replaced in place.
+    /// Returns the end of a string's text and replaces its escapes in place.
     @inline(__always) mutating func text(_ value: LogValue) -> Int {
         guard value.value.hasEscapes else { return value.end }
         var bytes = window.mutableSpan
@@ -194,11 +194,11 @@ extension CaptureReader {
         return try address(value, end, .address, try addressKind())
     }
 
-    /// The controller's address; `nil` where it is zero, which is none (rule L7).
+    /// Returns the address of the controller; `nil` if it is zero, which means none (rule L7).
     private mutating func controllerAddress() throws(LogProblem) -> DeviceAddress? {
         guard let value = log.value(.adapterAddress, window) else { return nil }
         let end = try string(value, .adapterAddress)
-        // Most records have the address of the record before.
+        // Most records have the same address as the record before.
         let isLong = end - value.start == 17
         if isLong, let last = log.lastAdapterAddress, last.start == load(value.start, as: UInt64.self),
             last.middle == load(value.start + 8, as: UInt64.self), last.end == window[value.start + 16]
@@ -216,7 +216,7 @@ extension CaptureReader {
     private mutating func address(
         _ value: LogValue, _ end: Int, _ field: LogField, _ kind: DeviceAddress.Kind
     ) throws(LogProblem) -> DeviceAddress {
-        // Six pairs of digits, with one separator between each two or none at all.
+        // Six pairs of digits, with the same separator between all pairs or with none.
         let length = end - value.start
         let step = length == 17 ? 3 : 2
         guard length == 17 || length == 12 else { throw LogProblem(field, "is not a device address") }
@@ -244,7 +244,7 @@ extension CaptureReader {
             .addressType, "must be public, random, publicIdentity, randomIdentity or unresolved")
     }
 
-    /// The AD structures of `data`, of the object from `start` on.
+    /// Returns the AD structures of `data`. The object starts at `start`.
     @inline(__always) private mutating func bytes(
         _ value: LogValue, _ line: Int, _ start: Int
     ) throws(LogProblem) -> Range<Int> {
@@ -265,7 +265,7 @@ extension CaptureReader {
             reason: "\(key) is \(content); use --fields \(right.name)=\(key)")
     }
 
-    /// The bytes of a string of hexadecimal digits, written in their place.
+    /// Returns the bytes of a string of hexadecimal digits, which replace the digits.
     private mutating func decoded(_ value: LogValue, _ field: LogField) throws(LogProblem) -> Range<Int> {
         let end = try string(value, field)
         guard (end - value.start) % 2 == 0 else {
@@ -278,8 +278,8 @@ extension CaptureReader {
 
     private static var notHexadecimal: String { "has a character that is not a hexadecimal digit" }
 
-    /// The AD structures that manufacturer data make, put where its text was: one of a string, one for each company of an
-    /// object such as `{"76": "0215…"}`. They are of the object from `start` on.
+    /// Returns the AD structures for manufacturer data, which replace the text: one for a string, and one for each
+    /// company of an object such as `{"76": "0215…"}`. The object of the record starts at `start`.
     private mutating func manufacturerData(
         _ value: LogValue, _ line: Int, _ start: Int
     ) throws(LogProblem) -> Range<Int> {
@@ -300,7 +300,7 @@ extension CaptureReader {
         log.scanner.forEachMember(of: value.place, in: window.span) { key, value in
             companies.append((ManufacturerData.company(key), value))
         }
-        // Each structure is shorter than the text that it is made of, so it never reaches the next text.
+        // Each structure is shorter than its text, so it never reaches the next text.
         var end = value.start
         for (company, data) in companies {
             guard let company else {
@@ -351,7 +351,7 @@ enum LogWords {
 
 // The times of an advertisement log's objects.
 extension CaptureReader {
-    /// The time of the object at `line`.
+    /// Returns the time of the object at `line`.
     @inline(__always) mutating func time(_ line: Int) throws(LogProblem) -> Instant? {
         guard let value = log.value(.time, window) else {
             guard timesAreKnown && hasTimes else { return nil }
@@ -361,7 +361,7 @@ extension CaptureReader {
         return try time(of: value, .time, line: line, notAfter: nil)
     }
 
-    /// The time from which on the adapter was not listening, for an object with the time `notAfter`.
+    /// Returns the time since which the adapter had not scanned, for an object with the time `notAfter`.
     mutating func since(_ value: LogValue, notAfter: Instant?) throws(LogProblem) -> Instant {
         try time(of: value, .since, line: nil, notAfter: notAfter)
     }
@@ -409,7 +409,7 @@ extension CaptureReader {
         return instant
     }
 
-    /// The instant of the local time in `start..<end`; both in seconds since 1970.
+    /// Returns the instant of the local time in `start..<end`; both in seconds since 1970.
     private mutating func placed(
         _ local: Int, _ start: Int, _ end: Int, _ field: LogField, _ notAfter: Instant?
     ) throws(LogProblem) -> Int {
@@ -427,6 +427,6 @@ extension CaptureReader {
         return instant
     }
 
-    /// The text between two places for a message, on one line: at most 40 bytes.
+    /// Returns the text between two places for a message, on one line: at most 40 bytes.
     private func quoted(_ start: Int, _ end: Int) -> String { LogProblem.quoted(window[start..<end], bytesMax: 40) }
 }

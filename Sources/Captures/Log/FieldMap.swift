@@ -3,31 +3,35 @@ enum LogField: Int, CaseIterable {
     case time, adapter, adapterAddress, address, addressType, rssi, data, manufacturerData, uuid, major, minor,
         measuredPower, listening, since
 
-    /// The fields of which an object needs one.
+    /// The fields of which an object must have at least one, unless it has only the time of an adapter.
     static let content: [LogField] = [.data, .manufacturerData, .uuid, .listening]
 
-    /// Its name in our own log; `time` has a second one.
+    /// The name in the advertisement log of this project; `time` has a second one.
     var name: String { "\(self)" }
     var defaultNames: [String] { self == .time ? ["time", "t"] : [name] }
 }
 
-/// How other people's advertisement logs name the fields: `adapter=scannerID,measuredPower=calibratedPower|power`.
+/// The names of the fields in an advertisement log of another program:
+/// `adapter=scannerID,measuredPower=calibratedPower|power`.
 ///
-/// Of several names the first that is there and not 0 counts. A field that is mapped is looked for under those names
-/// alone. A name that any field is mapped to is not read as `data`, `manufacturerData`, `uuid` or `listening`, unless that
-/// field is mapped to it too.
+/// If a field has several names, the first one counts that is present and not 0. A field that is mapped has only those
+/// names. A name to which any field is mapped is not read as `data`, `manufacturerData`, `uuid` or `listening`, unless
+/// that field is also mapped to it.
+///
+///     let fields = try FieldMap("adapter=scannerID,measuredPower=calibratedPower|power")
+///     var reader = try CaptureReader(.path(path), options: CaptureOptions(fields: fields))
 public struct FieldMap: Sendable, Hashable {
-    /// The most names that are told apart.
+    /// The maximum number of different names.
     static let namesMax = 64
-    /// The longest name, in UTF-8 bytes.
+    /// The maximum length of a name in UTF-8 bytes.
     static let nameBytesMax = 64
 
     private(set) var names: [[String]] = LogField.allCases.map(\.defaultNames)
 
-    /// The names that the advertisement log has itself.
+    /// Creates the map with the names of the advertisement log itself.
     public init() {}
 
-    /// What `text` says, in the syntax of `--fields`.
+    /// Creates the map of a text in the syntax of `--fields`.
     ///
     /// - Throws: ``CaptureError/fieldsInvalid(_:)``.
     public init(_ text: String) throws(CaptureError) {
@@ -59,16 +63,16 @@ public struct FieldMap: Sendable, Hashable {
     }
 }
 
-/// Finds out which value a key of an object names. A slot is a key that matters.
+/// Finds the field of a key. A slot is the number of a key that is used.
 struct LogKeys {
-    // The keys' bytes behind one another, and where each slot's begin and end.
+    // The bytes of all keys, and the range of each slot in them.
     private var bytes: [UInt8] = []
     private var bounds: [Range<Int>] = []
     private var heads: [UInt64] = []
-    // The first slot whose key has a length, and the next of the same length; -1 where there is none.
+    // The first slot whose key has a length, and the next slot with the same length; -1 if there is none.
     private var firstOfLength = [Int](repeating: -1, count: FieldMap.nameBytesMax + 1)
     private var nextOfLength: [Int] = []
-    // The slots of a field, the preferred first: a range of `order`.
+    // The slots of each field, the preferred one first: a range of `order`.
     private(set) var order: [Int] = []
     private(set) var slots: [Range<Int>] = []
 
@@ -92,10 +96,10 @@ struct LogKeys {
         }
     }
 
-    /// The key of a slot.
+    /// Returns the key of a slot.
     func name(of slot: Int) -> String { String(decoding: bytes[bounds[slot]], as: UTF8.self) }
 
-    /// The slot of the key that stands in `range` of `text`; `nil` for one that does not matter.
+    /// Returns the slot of the key in `range` of `text`; `nil` if it is not used.
     @inline(__always) func slot(of text: Span<UInt8>, _ range: Range<Int>) -> Int? {
         guard range.count < firstOfLength.count else { return nil }
         var slot = firstOfLength[range.count]
@@ -114,7 +118,7 @@ struct LogKeys {
         return true
     }
 
-    /// The first eight bytes of a key as one word, zeros behind a shorter one.
+    /// Returns the first eight bytes of a key as one word. A shorter key is filled with zeros.
     @inline(__always) private static func head(_ text: Span<UInt8>, _ range: Range<Int>) -> UInt64 {
         let count = min(range.count, 8)
         guard range.lowerBound + 8 <= text.count else {

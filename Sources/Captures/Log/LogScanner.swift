@@ -3,11 +3,11 @@ import JSON
 /// A value of an object.
 struct LogValue {
     let value: JSONText.Value
-    /// Its place among the values of the object.
+    /// The index among the values of the object.
     let place: Int
 
     var kind: JSONText.Kind { value.kind }
-    // Patterns, because `==` of another module's enumeration is a call.
+    // Patterns, because `==` of an enumeration in another module is a function call.
     var isString: Bool { if case .string = value.kind { true } else { false } }
     var isNumber: Bool { if case .number = value.kind { true } else { false } }
     var isNull: Bool { if case .null = value.kind { true } else { false } }
@@ -19,19 +19,20 @@ struct LogValue {
         default: nil
         }
     }
-    /// Without the quotation marks of a string.
+    /// The start, without the quotation mark of a string.
     var start: Int { Int(value.start) }
     var end: Int { Int(value.end) }
 }
 
-/// Finds the values of the fields in one JSON object after another, without a copy.
+/// Finds the values of the fields in one JSON object after another, without copying them.
 ///
-/// If a key occurs twice, its last value counts. A record is at most 1 MiB, so there are at most 1,048,576 values of 16 bytes.
+/// If a key occurs twice, its last value counts. A record is at most 1 MiB, so there are at most 1,048,576 values of 16
+/// bytes.
 struct LogScanner {
     let keys: LogKeys
-    /// The place of each slot's value, in the last object.
+    /// The index of each slot's value in the last object.
     private var places = [Int32](repeating: 0, count: FieldMap.namesMax)
-    /// Which of the slots have a value in the last object, `null` aside: bit n for slot n.
+    /// The slots with a value in the last object other than `null`: bit n for slot n.
     private(set) var present: UInt64 = 0
     /// The number of line ends in the last object.
     private(set) var lines = 0
@@ -39,16 +40,16 @@ struct LogScanner {
 
     init(_ fields: FieldMap) { keys = LogKeys(fields) }
 
-    /// Whether the last object has a value of the slot that is not `null`.
+    /// Returns whether the last object has a value of the slot other than `null`.
     func isPresent(_ slot: Int) -> Bool { present >> UInt64(slot) & 1 != 0 }
 
-    /// The value of a slot that is present.
+    /// Returns the value of a slot that is present.
     func value(of slot: Int) -> LogValue {
         let place = Int(places[slot])
         return LogValue(value: values[place], place: place)
     }
 
-    /// Scans the object that starts, with its brace, at the start of `range` in `bytes`.
+    /// Scans the object whose opening brace is at the start of `range` in `bytes`.
     mutating func scan(_ bytes: [UInt8], _ range: Range<Int>) -> JSONScanner.Outcome {
         let text = bytes.span.extracting(0..<range.upperBound)
         present = 0
@@ -107,7 +108,7 @@ struct LogScanner {
         return bytes
     }
 
-    /// Calls `body` with each key, without quotation marks and escapes, and each value of an object in the last object.
+    /// Calls `body` for each member of an object in the last object, with the key without quotation marks and escapes.
     func forEachMember(
         of object: Int, in text: Span<UInt8>, _ body: (_ key: [UInt8], _ value: LogValue) -> Void
     ) {

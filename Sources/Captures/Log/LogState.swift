@@ -1,19 +1,19 @@
 import BluetoothLE
 import JSON
 
-/// Why an object of an advertisement log is not a record.
+/// The reason why an object of an advertisement log is not a record.
 struct LogProblem: Error {
     let description: String
 
     init(_ description: String) { self.description = description }
     init(_ field: LogField, _ words: String) { description = "\(field.name) \(words)" }
 
-    /// Text of a log for a message: no more than `bytesMax` bytes, and `_` for control characters, which could look like
-    /// another message.
+    /// Returns a text of a log for a message: at most `bytesMax` bytes, with `_` for control characters, which could
+    /// look like another message.
     static func quoted(_ bytes: ArraySlice<UInt8>, bytesMax: Int) -> String {
         var first = bytes.prefix(bytesMax)
         if first.count < bytes.count {
-            // Not to cut inside a character: the bytes that follow its first one have the form 10xxxxxx.
+            // Does not cut inside a character: all bytes of a character after the first have the form 10xxxxxx.
             while !first.isEmpty, bytes[first.endIndex] & 0xC0 == 0x80 { first.removeLast() }
         }
         let text = String(decoding: first.map { $0 < 0x20 || $0 == 0x7F ? UInt8(ascii: "_") : $0 }, as: UTF8.self)
@@ -23,13 +23,14 @@ struct LogProblem: Error {
 
 struct LogState {
     var scanner: LogScanner
-    /// The slots of the fields that make an object a record.
+    /// The slots of the fields that make an object a record. Without them, it can only be a time
+    /// (``checkTimeOnly(_:)``).
     private let contentSlots: UInt64
     /// The keys of those fields, for messages.
     private let contentKeys: String
-    /// The keys that a record without these fields can have.
+    /// The keys that a record without these fields may have.
     private let keysOfTimes: Set<String>
-    /// The last address of an adapter, and the 17 bytes that spell it.
+    /// The last address of an adapter with the 17 bytes of its text.
     var lastAdapterAddress: (start: UInt64, middle: UInt64, end: UInt8, address: DeviceAddress)?
 
     init(fields: FieldMap) {
@@ -42,10 +43,11 @@ struct LogState {
         keysOfTimes = Set([LogField.time, .adapter, .adapterAddress].flatMap { fields.names[$0.rawValue] })
     }
 
-    /// Whether the last object has a report, a beacon, or whether its adapter listens.
+    /// Whether the last object has an advertisement, a beacon, or a change of scanning.
     var hasContent: Bool { scanner.present & contentSlots != 0 }
 
-    /// The value of a field: of several names the first that is there and not 0, else the first that is there.
+    /// Returns the value of a field. If it has several names, the first one counts that is present and not 0, otherwise
+    /// the first one that is present.
     @inline(__always) func value(_ field: LogField, _ window: [UInt8]) -> LogValue? {
         let slots = scanner.keys.slots[field.rawValue]
         var zero: LogValue?
@@ -61,8 +63,8 @@ struct LogState {
         return zero
     }
 
-    /// Checks that the last object of `window` has no more than the time of an adapter, as
-    /// ``CaptureWriter/write(timeOnly:time:)`` writes it. An object with other keys belongs to another kind of log.
+    /// Checks that the last object of `window` has only the time of an adapter, as written by
+    /// ``CaptureWriter/write(timeOnly:time:)``. An object with other keys belongs to another kind of log.
     func checkTimeOnly(_ window: [UInt8]) throws(LogProblem) {
         let keysMax = 16
         var keys: [String] = []
@@ -83,7 +85,7 @@ struct LogState {
             """)
     }
 
-    /// The key from which the value of a field was taken in the last object.
+    /// Returns the key from which the value of a field was read in the last object.
     func key(of field: LogField) -> String? {
         scanner.keys.order[scanner.keys.slots[field.rawValue]].first(where: scanner.isPresent).map(scanner.keys.name)
     }

@@ -1,10 +1,11 @@
 import BaseTypes
 
-/// What the texts in an advertisement log mean: hexadecimal digits, escapes, times.
+/// Decodes the texts in an advertisement log: hexadecimal digits, numbers, times.
 enum LogText {
-    /// What a hexadecimal digit stands for; 0xFF for anything else.
+    /// Returns the value of a hexadecimal digit; 0xFF for other bytes.
     @inline(__always) static func nibble(_ byte: UInt8) -> UInt8 {
-        // Without a branch: digits and letters come as they please, and a wrong guess costs more than all of this.
+        // Without a branch: digits and letters alternate at random, and a wrong branch prediction costs more than this
+        // code.
         let digit = byte &- 0x30
         let letter = (byte | 0x20) &- 0x61
         let isDigit: UInt8 = digit < 10 ? 0xFF : 0
@@ -12,9 +13,11 @@ enum LogText {
         return digit & isDigit | (letter &+ 10) & isLetter | ~(isDigit | isLetter)
     }
 
-    /// Puts the octets that the digits in `start..<end` of `bytes` spell where the digits begin; whether all are digits.
+    /// Decodes the hexadecimal digits in `start..<end` of `bytes`. The result replaces them from `start` on.
     ///
-    /// There is an even number of them, and the caller has checked that they stand there.
+    /// Their number must be even.
+    ///
+    /// - Returns: whether all bytes are hexadecimal digits.
     static func decodeHexadecimal(_ bytes: inout [UInt8], _ start: Int, _ end: Int) -> Bool {
         guard start >= 0, start <= end, end <= bytes.count, (end - start) % 2 == 0 else { return false }
         return unsafe bytes.withUnsafeMutableBufferPointer { buffer in
@@ -22,7 +25,7 @@ enum LogText {
             var invalid: UInt8 = 0
             var octet = 0
             let count = (end &- start) / 2
-            // Eight digits make four octets in one go. What is written stands before what is still to be read.
+            // Eight digits give four bytes at once. Writing never reaches digits that have not been read.
             while octet &+ 4 <= count {
                 let digits = unsafe UInt64(
                     littleEndian: raw.loadUnaligned(fromByteOffset: start &+ 2 &* octet, as: UInt64.self))
@@ -41,33 +44,35 @@ enum LogText {
         }
     }
 
-    /// The four octets that eight hexadecimal digits spell, the first digit in the lowest byte; `nil` where one is none.
+    /// Returns the four bytes of eight hexadecimal digits; the first digit is in the lowest byte of the word. `nil` if
+    /// a byte is not a digit.
     @inline(__always) private static func octets(of digits: UInt64) -> UInt32? {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let high = ones &* 0x80
-        // Bytes below 0x80 never carry into the next one: a byte's high bit says that it is at least the bound.
+        // Bytes below 0x80 never carry into the next byte, so the high bit of a byte shows that it is at least the
+        // bound.
         guard digits & high == 0 else { return nil }
         let isDigit = (digits &+ ones &* (0x80 - 0x30)) & ~(digits &+ ones &* (0x80 - 0x3A)) & high
         let lower = digits | ones &* 0x20
         let isLetter = (lower &+ ones &* (0x80 - 0x61)) & ~(lower &+ ones &* (0x80 - 0x67)) & high
         guard isDigit | isLetter == high else { return nil }
         let nibbles = (digits & (ones &* 0x0F)) &+ (isLetter >> 7) &* 9
-        // The first of two nibbles is the high one; then every second byte.
+        // The first digit of a pair is the high one. Then every second byte is used.
         var octets = (nibbles << 4 | nibbles >> 8) & 0x00FF_00FF_00FF_00FF
         octets = (octets | octets >> 8) & 0x0000_FFFF_0000_FFFF
         return UInt32(truncatingIfNeeded: octets | octets >> 16)
     }
 
-    /// A time as a text has it.
+    /// A time as written in a text.
     struct Time {
-        /// Whole seconds since 1970, on the clock of a zone that is not known if ``isLocal``.
+        /// Whole seconds since 1970; if ``isLocal``, on the clock of an unknown zone.
         var seconds: Int
-        /// The rest, less than a second; finer digits are cut off.
+        /// The fraction of the second. Digits beyond nanoseconds are cut off.
         var nanoseconds: Int
         var isLocal: Bool
     }
 
-    /// The time in RFC 3339 text, whose offset may be missing; `nil` if it is none.
+    /// Returns the time of a text in the form of RFC 3339, whose offset may be missing; `nil` for other text.
     static func time(_ text: Span<UInt8>, _ start: Int, _ end: Int) -> Time? {
         guard end - start >= 19,
             let year = number(text, start, 4), text[start + 4] == UInt8(ascii: "-"),
@@ -99,7 +104,8 @@ enum LogText {
         return Time(seconds: local - offset, nanoseconds: nanoseconds, isLocal: false)
     }
 
-    /// Seconds of the day in `hh:mm:ss`; `nil` if there is no such time, or its seconds are more than `secondMax`.
+    /// Returns the second of the day for `hh:mm:ss`; `nil` if there is no such time, or its seconds are more than
+    /// `secondMax`.
     static func clock(_ text: Span<UInt8>, _ start: Int, secondMax: Int = 59) -> Int? {
         guard let hour = number(text, start, 2), text[start + 2] == UInt8(ascii: ":"),
             let minute = number(text, start + 3, 2), text[start + 5] == UInt8(ascii: ":"),
@@ -118,7 +124,7 @@ enum LogText {
         return text[start] == UInt8(ascii: "-") ? -seconds : seconds
     }
 
-    /// The whole number that at most five digits spell, with or without a minus; `nil` if the text is anything else.
+    /// Returns the integer of at most five digits with an optional minus; `nil` for other text.
     @inline(__always) static func smallInteger(_ text: Span<UInt8>, _ start: Int, _ end: Int) -> Int? {
         let isNegative = start < end && text[start] == UInt8(ascii: "-")
         var place = isNegative ? start + 1 : start
@@ -133,7 +139,8 @@ enum LogText {
         return isNegative ? -number : number
     }
 
-    /// The number that exactly `count` decimal digits spell. The caller has checked that so many bytes stand there.
+    /// Returns the value of exactly `count` decimal digits; `nil` if one is not a digit. The caller must have checked
+    /// that these bytes exist.
     @inline(__always) static func number(_ text: Span<UInt8>, _ start: Int, _ count: Int) -> Int? {
         var value = 0
         for index in start..<start + count {
@@ -145,17 +152,17 @@ enum LogText {
     }
 }
 
-/// A JSON number, exactly: mantissa · 10^exponent.
+/// A JSON number without loss of precision: mantissa · 10^exponent.
 struct DecimalNumber {
     var isNegative = false
     var mantissa: UInt128 = 0
     var exponent = 0
-    /// The mantissa's significant digits.
+    /// The number of significant digits of the mantissa.
     private var digits = 0
-    /// Digits past the 36th were dropped, and one of them was not 0.
+    /// Whether digits after the 36th were dropped and one of them was not 0.
     private var isCut = false
 
-    /// The number that stands in `start..<end` of `text`; `nil` where it is none (RFC 8259 §6).
+    /// Creates the number in `start..<end` of `text`; `nil` if the text is not a JSON number (RFC 8259 §6).
     init?(_ text: Span<UInt8>, _ start: Int, _ end: Int) {
         var place = start
         if place < end, text[place] == UInt8(ascii: "-") {
@@ -187,7 +194,7 @@ struct DecimalNumber {
             let power = place
             var value = 0
             while place < end, text[place] &- 0x30 < 10 {
-                // Further than that everything is 0 or out of range.
+                // Beyond this exponent, every number is 0 or out of range.
                 value = min(value * 10 + Int(text[place] &- 0x30), 10_000_000)
                 place += 1
             }
@@ -208,10 +215,11 @@ struct DecimalNumber {
         if isFraction { exponent -= 1 }
     }
 
-    /// Whether no digit but 0 was read, whatever the exponent.
+    /// Whether all digits are 0, whatever the exponent.
     var isZero: Bool { mantissa == 0 }
 
-    /// The number times 10^`power`, what is below 1 cut off; moved to ±10^37 where it lies outside of that.
+    /// Returns the number times 10^`power` as an integer. Fractions are cut off, and values beyond ±10^37 are moved to
+    /// it.
     func scaled(by power: Int) -> Int128 {
         var shift = exponent + power
         var value = mantissa
@@ -231,13 +239,13 @@ struct DecimalNumber {
         return isNegative ? -Int128(value) : Int128(value)
     }
 
-    /// The number where it is whole and within `range`.
+    /// Returns the number if it is an integer within `range`.
     func integer(in range: ClosedRange<Int>) -> Int? {
         guard !isCut else { return nil }
         let whole = scaled(by: 0)
         guard whole >= Int128(range.lowerBound), whole <= Int128(range.upperBound) else { return nil }
         if exponent < 0 {
-            // Whole only where nothing stands behind the point.
+            // It is an integer only if all digits after the decimal point are 0.
             var rest = mantissa
             for _ in 0..<min(-exponent, 40) where rest != 0 {
                 if rest % 10 != 0 { return nil }
@@ -248,16 +256,17 @@ struct DecimalNumber {
         return Int(whole)
     }
 
-    /// The unit of a time, in which its magnitude lies.
+    /// The unit of a time, which is derived from its magnitude.
     enum TimeUnit: Int {
-        // The raw value is the power of ten that makes nanoseconds of it.
+        // The raw value is the power of ten for the conversion to nanoseconds.
         case seconds = 9
         case milliseconds = 6
         case microseconds = 3
         case nanoseconds = 0
     }
 
-    /// The unit if the number is a time: seconds, from 10^11 milliseconds, from 10^14 microseconds, from 10^17 nanoseconds.
+    /// The unit of the number as a time: seconds, from 10^11 milliseconds, from 10^14 microseconds, from 10^17
+    /// nanoseconds.
     var timeUnit: TimeUnit {
         if isZero { return .seconds }
         switch digits + exponent {
@@ -268,6 +277,6 @@ struct DecimalNumber {
         }
     }
 
-    /// The number as a time, in nanoseconds; finer digits are cut off.
+    /// The number as a time in nanoseconds. Digits beyond nanoseconds are cut off.
     var nanoseconds: Int128 { scaled(by: timeUnit.rawValue) }
 }

@@ -1,10 +1,10 @@
 import SystemPackage
 
-/// The bytes of a capture in order, inflated where they are compressed.
+/// The bytes of a capture in order, decompressed if necessary.
 ///
-/// Memory is constant whatever the file holds: one input buffer, and what zlib (32 KiB) or zstd (at most 128 MiB)
-/// need to look back on. A bomb costs time only. Files are read, not mapped with mmap(2): if a mapped file is truncated
-/// while it is read, SIGBUS ends the process. A short read is damage with an offset.
+/// Memory does not depend on the file: one input buffer, and the windows of zlib (32 KiB) or zstd (at most 128 MiB). A
+/// decompression bomb only costs time. Files are read, not mapped with mmap(2): if a mapped file is truncated while it
+/// is read, SIGBUS ends the process. A short read is damage with an offset.
 final class ByteSource {
     private enum Origin {
         case descriptor(FileDescriptor, isOurs: Bool)
@@ -14,15 +14,15 @@ final class ByteSource {
     private static let inputSize = 64 * 1024
 
     let name: String
-    /// The length of the file in bytes; absent where it has none (a pipe).
+    /// The length of the file in bytes; `nil` if it is unknown (a pipe).
     let size: Int?
-    /// How much of the file was read.
+    /// The number of bytes of the file that have been read.
     private(set) var position = 0
-    /// Why inflating ended before the end of the file.
+    /// The reason if decompression ended before the end of the file.
     private(set) var problem: String?
     private let origin: Origin
     private var inflater: (any Inflater)?
-    // What was read and not handed on yet: the first bytes while they are looked at, then compressed ones.
+    // The bytes that were read and not delivered yet: the first bytes during detection, later compressed bytes.
     private var input: [UInt8] = []
     private var inputStart = 0
     private var inputEnd = 0
@@ -49,22 +49,22 @@ final class ByteSource {
     }
 
     deinit {
-        // Nothing was written: an error of close has nobody to tell.
+        // Nothing was written, so an error of close(2) needs no action.
         if case .descriptor(let descriptor, true) = origin { try? descriptor.close() }
     }
 
     private static func length(of descriptor: FileDescriptor) -> Int? {
-        // Pipes can't seek and devices have no length: such inputs have no known size, which is no error.
+        // Pipes cannot seek and devices have no length: the size of such inputs is unknown, which is not an error.
         guard let end = try? descriptor.seek(offset: 0, from: .end),
             (try? descriptor.seek(offset: 0, from: .start)) != nil
         else { return nil }
         return end > 0 && end < Int.max ? Int(end) : nil
     }
 
-    /// Looks at the first bytes and sets up inflating where they are gzip's or zstd's.
+    /// Reads the first bytes and sets up decompression if they are those of gzip or zstd.
     func recogniseCompression() throws(CaptureError) {
         input = [UInt8](repeating: 0, count: Self.inputSize)
-        // A pipe may hand over a few bytes at a time.
+        // A pipe can deliver a few bytes at a time.
         while inputEnd < 4 {
             let count = try readRaw(at: inputEnd)
             if count == 0 { break }
@@ -108,7 +108,7 @@ final class ByteSource {
         }
     }
 
-    /// Fills the beginning of `target`, which is not empty; 0 at the end.
+    /// Fills the start of `target`, which must not be empty, and returns the number of bytes; 0 at the end.
     func read(into target: UnsafeMutableRawBufferPointer) throws(CaptureError) -> Int {
         if let inflater { return unsafe try inflate(inflater, into: target) }
         if inputStart < inputEnd {
@@ -118,7 +118,7 @@ final class ByteSource {
                 unsafe target.copyMemory(from: source)
             }
             inputStart += count
-            // Plain bytes go straight to the window from here on.
+            // From here on, uncompressed bytes are read directly into the window.
             if inputStart == inputEnd { input = [] }
             return count
         }
@@ -152,19 +152,19 @@ final class ByteSource {
     }
 }
 
-/// What one step of inflating did.
+/// The result of one step of decompression.
 struct InflaterStep {
     var consumed = 0
     var produced = 0
-    /// Why nothing more will come.
+    /// The reason if no more bytes will follow.
     var problem: String?
 }
 
-/// Inflates a stream piece by piece.
+/// Decompresses a stream in pieces.
 protocol Inflater: AnyObject {
-    /// Inflates from `input` into `output`. With `isAtEnd`, nothing follows `input`.
+    /// Decompresses from `input` into `output`. If `isAtEnd`, nothing follows `input`.
     ///
-    /// A step without a problem consumes or produces something, but at the end.
+    /// A step without a problem consumes or produces something, except at the end.
     func inflate(
         _ input: UnsafeRawBufferPointer, isAtEnd: Bool, into output: UnsafeMutableRawBufferPointer
     ) -> InflaterStep

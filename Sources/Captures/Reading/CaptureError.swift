@@ -1,41 +1,42 @@
 public import SystemPackage
 
-/// Why a capture can't be read, written or converted at all. What is wrong with single records is ``CaptureDamage``.
+/// An error that prevents reading, writing or converting a capture. Errors of single records are ``CaptureDamage``.
 public enum CaptureError: Error, Hashable {
-    /// The file at `path` can't be opened.
+    /// The file at `path` cannot be opened.
     case openFailed(path: String, Errno)
-    /// Reading `path` stopped at `offset` of the file.
+    /// Reading `path` failed at byte `offset` of the file.
     case readFailed(path: String, offset: Int, Errno)
-    /// Nothing is in `path`.
+    /// The file at `path` is empty.
     case empty(path: String)
-    /// `path` begins with `beginning`, which no format that is read does.
+    /// The file at `path` starts with `beginning`, which is not a supported format.
     case unrecognised(path: String, beginning: String)
-    /// A btsnoop file of a datalink that is not read.
+    /// The btsnoop file at `path` has a datalink that is not supported.
     case datalinkUnsupported(path: String, UInt32)
-    /// A pcap or pcapng file of a link type that is not read.
+    /// The pcap or pcapng file at `path` has a link type that is not supported.
     case linkTypeUnsupported(path: String, UInt32)
-    /// The header of `path` is no header: what is wrong with it.
+    /// The header of `path` is invalid, with the reason.
     case headerInvalid(path: String, String)
-    /// Nothing of a compressed file can be inflated: why.
+    /// Nothing of the compressed file at `path` can be decompressed, with the reason. A later error is a
+    /// ``CaptureDamage``.
     case inflationFailed(path: String, String)
-    /// The file at `path` can't be made.
+    /// The file at `path` cannot be created.
     case createFailed(path: String, Errno)
-    /// Writing `path` stopped.
+    /// Writing to `path` failed.
     case writeFailed(path: String, Errno)
-    /// The capture at `path` has no times, and what was asked for needs them.
+    /// The capture at `path` has no times, but the operation needs them.
     case timesAbsent(path: String)
-    /// What `--fields` says can't be followed: why.
+    /// The text of `--fields` is invalid, with the reason.
     case fieldsInvalid(String)
 }
 
 extension CaptureError: CustomStringConvertible {
-    /// What is wrong, where, and what to do.
+    /// A text for operators: what failed, where, and what to do.
     public var description: String {
         switch self {
         case .openFailed(let path, let error): "\(path) can't be opened: \(error)"
         case .readFailed(let path, let offset, let error): "\(path) can't be read from byte \(offset) on: \(error)"
         case .empty(let path): "\(path) is empty"
-        // PK\u{3}\u{4} (APPNOTE.TXT §4.3.7). Android hands its log out in one.
+        // PK\u{3}\u{4} (APPNOTE.TXT §4.3.7). Android provides its log in a zip archive.
         case .unrecognised(let path, let beginning) where beginning.hasPrefix("50 4B 03 04"):
             """
             \(path) is a zip archive, which is not supported; for an Android bug report: unzip -p FILE '*/btsnoop_hci.log' | \
@@ -64,15 +65,16 @@ extension CaptureError: CustomStringConvertible {
     }
 }
 
-/// Something in a capture that is cut off or corrupt: it was passed over, and what is whole was used.
+/// A truncated or corrupt part of a capture. It was skipped, and the complete records were used. In a binary format,
+/// nothing after a broken record can be read.
 public struct CaptureDamage: Sendable, Hashable {
-    /// Where it begins: bytes from the beginning of the capture, inflated where it is compressed.
+    /// The offset of its start in bytes, in the decompressed capture.
     public let offset: Int
-    /// The number of the record that it would have been, the first being 1.
+    /// The number that the record would have had; the first record is 1.
     public let record: Int
-    /// The number of its line, from 1; absent in a binary format, and for a fault of the compression.
+    /// The number of the line, from 1; `nil` in a binary format, and for errors of the compression.
     public let line: Int?
-    /// What is wrong, in words.
+    /// The reason as a text.
     public let reason: String
 }
 
@@ -83,15 +85,15 @@ extension CaptureDamage: CustomStringConvertible {
     }
 }
 
-/// The damage that was met in a capture: the first of it in words, all of it in number.
+/// The damage in a capture: the first places with their reasons, and the number of all.
 public struct CaptureDamages: Sendable, Hashable {
-    /// How many places are described; those beyond are counted.
+    /// The maximum number of places with reasons. Further ones are only counted.
     public static let keptMax = 16
-    /// The first ones, at most ``keptMax``.
+    /// The first places, at most ``keptMax``.
     public private(set) var first: [CaptureDamage] = []
-    /// How many places were damaged in all.
+    /// The number of all damaged places.
     public private(set) var total = 0
-    /// Whether nothing was wrong.
+    /// Whether there was no damage.
     public var isEmpty: Bool { total == 0 }
 
     mutating func note(offset: Int, record: Int, line: Int? = nil, _ reason: @autoclosure () -> String) {

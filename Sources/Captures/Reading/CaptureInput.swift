@@ -1,14 +1,14 @@
-/// Where a capture comes from.
+/// The origin of a capture.
 public enum CaptureInput: Sendable {
     /// The file at a path; `-` is standard input.
     case path(String)
-    /// Bytes in memory, with the name that errors call them by.
+    /// Bytes in memory, with a name for errors.
     case bytes([UInt8], name: String)
 
     /// Standard input.
     public static var standardInput: CaptureInput { .path("-") }
 
-    /// What errors call it.
+    /// The name in errors.
     public var name: String {
         switch self {
         case .path(let path): path == "-" ? "standard input" : path
@@ -17,18 +17,18 @@ public enum CaptureInput: Sendable {
     }
 }
 
-/// How a capture is read.
+/// The options for reading a capture.
 public struct CaptureOptions: Sendable {
-    /// How other people's advertisement logs name the fields.
+    /// The names of the fields in an advertisement log of another program.
     public var fields: FieldMap
-    /// The zone of times that name none: those of `hcidump -t`, and in the advertisement log those without an offset.
-    /// If it is absent, the former are read as UTC and the latter are refused.
+    /// The zone of times without one: those of `hcidump -t`, and those without an offset in the advertisement log. If
+    /// it is `nil`, the former are read as UTC and the latter are errors.
     public var zone: CaptureZone?
-    /// The bytes that are held at once, at least 1. One record that is longer makes the window grow, at most to
-    /// ``CaptureReader/recordBytesMax``.
+    /// The size of the window in bytes, at least 1; 64 KiB by default. A longer record makes the window grow, at most
+    /// to ``CaptureReader/recordBytesMax``.
     public var windowSize: Int
 
-    /// Creates options for a capture; the defaults are the log's own names, no zone, and a window of 64 KiB.
+    /// Creates options. By default: the names of the advertisement log itself, no zone, and a window of 64 KiB.
     public init(fields: FieldMap = FieldMap(), zone: CaptureZone? = nil, windowSize: Int = 64 * 1024) {
         self.fields = fields
         self.zone = zone
@@ -36,7 +36,7 @@ public struct CaptureOptions: Sendable {
     }
 }
 
-/// What a capture turned out to be.
+/// The format of a capture.
 public enum CaptureFormat: Sendable, Hashable {
     /// btsnoop, with its datalink: 1001 (H1), 1002 (H4) or 2001 (Linux monitor).
     case btsnoop(datalink: UInt32)
@@ -51,7 +51,7 @@ public enum CaptureFormat: Sendable, Hashable {
 }
 
 extension CaptureFormat: CustomStringConvertible {
-    /// Its name, as the manual has it.
+    /// The name of the format, as in the manual.
     public var description: String {
         switch self {
         case .btsnoop(let datalink): "btsnoop \(datalink)"

@@ -1,13 +1,13 @@
 import BaseTypes
 import BluetoothLE
 
-// btsnoop: RFC 1761's file format with Bluetooth datalinks. A 16-byte file header; then records of a 24-byte header
-// (original length, included length, flags, drops, all u32, and time, i64; big endian) and the included bytes.
-// The Linux monitor's flags are (adapter index << 16) | opcode; BlueZ's src/shared/btsnoop.h has the opcodes.
+// btsnoop: the file format of RFC 1761 with Bluetooth datalinks. A 16-byte file header, then records: a 24-byte header
+// (original length, included length, flags, drops, all u32, and time, i64; big endian) and the included bytes. The
+// Linux monitor's flags are (adapter index << 16) | opcode; the opcodes are in BlueZ's src/shared/btsnoop.h.
 enum Btsnoop {
     static let magic: [UInt8] = Array("btsnoop\0".utf8)
     static let headerSize = 24
-    /// 1970-01-01 on the clock of btsnoop: microseconds since the year 0.
+    /// 1970-01-01 in the time of btsnoop: microseconds since the year 0.
     static let epoch: Int64 = 0x00DC_DDB3_0F2F_8000
 
     /// The opcodes of the Linux monitor.
@@ -45,7 +45,8 @@ extension CaptureReader {
         head += 16
     }
 
-    /// Steps over the next record that has a time within 1970…2100; `nil` if no whole record follows.
+    /// Reads the next record with a time within 1970…2100, and skips others as damage. Returns its parts; `nil` if no
+    /// complete record follows.
     @inline(__always) private mutating func btsnoopRecord() throws(CaptureError) -> (
         flags: UInt32, time: Instant, payload: Range<Int>
     )? {
@@ -85,7 +86,8 @@ extension CaptureReader {
             opcode: UInt16(truncatingIfNeeded: flags), index: UInt16(truncatingIfNeeded: flags >> 16), time, payload)
     }
 
-    /// A record of the Linux monitor's stream, in btsnoop 2001 and behind the pseudo-header of link type 254.
+    /// Returns a record of the Linux monitor's stream, which is used in btsnoop 2001 and after the pseudo-header of
+    /// link type 254.
     @inline(__always) mutating func monitorRecord(
         opcode: UInt16, index: UInt16, _ time: Instant?, _ payload: Range<Int>, adapter named: Int? = nil
     ) -> CaptureRecord {
@@ -110,7 +112,8 @@ extension CaptureReader {
     ) -> CaptureRecord {
         var named = named
         var endsWait = false
-        // New Index: type (1), bus (1), address (6), name (8, zeros behind it). Index Info: address (6), maker (2).
+        // New Index: type (1), bus (1), address (6), name (8, filled with zeros). Index Info: address (6), manufacturer
+        // (2).
         if opcode == Btsnoop.Opcode.newIndex, payload.count >= 8 {
             named = newController(index, payload, named)
         } else if opcode == Btsnoop.Opcode.indexInfo, payload.count >= 6, let place = named ?? monitorAdapter(index) {
@@ -130,10 +133,11 @@ extension CaptureReader {
             case Btsnoop.Opcode.isoSent: .hci(.iso, isReceived: false)
             case Btsnoop.Opcode.isoReceived: .hci(.iso, isReceived: true)
             case Btsnoop.Opcode.openIndex: .listening(true)
-            // The kernel's has no payload; ours tells where it was learnt of late (``CaptureWriter``).
+            // The kernel's record has no payload. This project's has the earlier time at which scanning stopped
+            // (``CaptureWriter``).
             case Btsnoop.Opcode.closeIndex where payload.count == 8: stopped(payload)
             case Btsnoop.Opcode.closeIndex, Btsnoop.Opcode.deleteIndex: .listening(false)
-            // A note that says nothing is our own writer's.
+            // An empty note is from this project's writer.
             case Btsnoop.Opcode.systemNote where payload.count == 1 && window[payload.lowerBound] == 0: .timeOnly
             default: .monitor(opcode: opcode)
             }
@@ -144,7 +148,7 @@ extension CaptureReader {
         return record
     }
 
-    /// The content of a Close Index with the time at which scanning had stopped.
+    /// Returns the content of a Close Index with the time at which scanning had stopped.
     private mutating func stopped(_ payload: Range<Int>) -> CaptureRecord.Content {
         let since = Int128(Int64(bigEndian: load(payload.lowerBound, as: Int64.self)))
         guard let time = Self.instant(since) else {
@@ -154,7 +158,7 @@ extension CaptureReader {
         return .stopped(since: time)
     }
 
-    /// A controller that the kernel has newly: whose address it tells, or will tell when it knows it.
+    /// Handles a new controller. The record has its address, or a later record will have it.
     private mutating func newController(_ index: UInt16, _ payload: Range<Int>, _ named: Int?) -> Int? {
         let address = controllerAddress(payload.lowerBound + 2)
         var place = named
@@ -177,14 +181,15 @@ extension CaptureReader {
         return place
     }
 
-    /// The address at `offset`, least significant octet first; `nil` where it is zero, which is none.
+    /// Returns the address at `offset`, least significant byte first; `nil` if it is zero, which means none.
     private mutating func controllerAddress(_ offset: Int) -> DeviceAddress? {
         var value: UInt64 = 0
         for octet in (0..<6).reversed() { value = value << 8 | UInt64(window[offset + octet]) }
         return value == 0 ? nil : DeviceAddress(value, kind: .unspecified)
     }
 
-    // A report ends the waiting: who is heard has no address to be told any more.
+    // A report ends the wait for an address: the kernel reports the address before the first report, so none will
+    // follow.
     @inline(never) private mutating func look(at record: inout CaptureRecord) {
         guard let place = record.adapter, adapterTable.awaitingAddress.contains(place) else { return }
         let start = record.payload.lowerBound
@@ -208,7 +213,7 @@ extension CaptureReader {
             time: time, adapter: adapter, content: .hci(kind, isReceived: isReceived), payload: payload)
     }
 
-    /// An HCI packet behind its H4 octet. One of an unknown kind shows only that time went on.
+    /// Returns the record of an HCI packet after its H4 byte. A packet of an unknown kind only shows that time passed.
     @inline(__always) mutating func h4Record(
         _ time: Instant?, _ adapter: Int?, _ payload: Range<Int>, isReceived: Bool?
     ) -> CaptureRecord {
@@ -220,7 +225,7 @@ extension CaptureReader {
             payload: payload.lowerBound + 1..<payload.upperBound)
     }
 
-    /// The place of `hci0`, what an adapter is called in a capture that names none (rule L4).
+    /// Returns the index of `hci0`, the name of an adapter in a capture without names (rule L4).
     @inline(__always) mutating func defaultAdapter() -> Int? {
         if let place = adapterTable.defaultPlace { return place }
         adapterTable.defaultPlace = adapterTable.place(named: "hci0")

@@ -2,18 +2,19 @@ package import BaseTypes
 package import BluetoothLE
 
 extension CaptureReader {
-    /// Reads the records that follow, as many as are HCI events of a Linux monitor's btsnoop that were read already, of
-    /// adapters in `known` and not earlier than `latest`, and that the batch takes.
+    /// Adds the following records to a batch, as long as they are HCI events of a Linux monitor's btsnoop that are
+    /// already in the window, belong to adapters in `known`, are not earlier than `latest`, and are accepted by the
+    /// batch: it has room, and the event does not need ``ReportDecoder``.
     ///
-    /// A shortcut past ``next()``, which gives everything else: most of a long capture is such events, and a record that
-    /// can hold anything costs more to pass on than an event to decode.
+    /// A fast path before ``next()``, which returns all other records. Most of a long capture consists of such events,
+    /// and a general record costs more to pass on than an event costs to decode.
     ///
     /// - Parameters:
-    ///   - batch: where the events' reports are added.
-    ///   - most: how many it takes at most.
-    ///   - known: whether each adapter's records are wanted, by its place.
-    ///   - latest: the latest time so far, and then.
-    /// - Returns: how many were read.
+    ///   - batch: receives the reports of the events.
+    ///   - most: the maximum number of events.
+    ///   - known: for each adapter, whether its records are wanted.
+    ///   - latest: the latest time so far; updated.
+    /// - Returns: the number of events that were read.
     @inline(never)
     package mutating func readEvents(
         into batch: inout FrameBatch, most: Int, known: [Bool], latest: inout Instant
@@ -25,7 +26,7 @@ extension CaptureReader {
         return count
     }
 
-    // A function of its parts, so that they can change while the window is borrowed.
+    // A static function of the parts, so that they can change while the window is borrowed.
     private static func readEvents(
         of window: borrowing [UInt8], from head: inout Int, to tail: Int, _ adapters: inout AdapterTable,
         into batch: inout FrameBatch, most: Int, known: [Bool], latest: inout Instant
@@ -38,7 +39,7 @@ extension CaptureReader {
         var counts = batch.counts
         var entries = batch.entries.mutableSpan
         while count < most, tail &- place >= Btsnoop.headerSize {
-            // The window holds what lies between head and tail, so these loads are within it.
+            // The window contains everything between head and tail, so these loads are inside it.
             let flags = unsafe UInt32(
                 bigEndian: bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: place &+ 8, as: UInt32.self))
             guard UInt16(truncatingIfNeeded: flags) == Btsnoop.Opcode.event else { break }

@@ -1,13 +1,14 @@
 import BaseTypes
 
-/// What the text of `hcidump --raw` said so far.
+/// The state of reading the text of `hcidump --raw`.
 ///
-/// A packet's first line is `> 04 3E …` (received) or `< 01 …`, with `-t` behind its time; further lines are indented.
-/// The heading names the device. People write comments into it, with `//` or `#`. Source: BlueZ's tools/hcidump.c and lib of 5.x, `raw_dump` and `p_indent`.
+/// The first line of a packet is `> 04 3E …` (received) or `< 01 …`; with `-t`, its time is at the start. Further lines
+/// are indented. The heading names the device. The text can have comments, with `//` or `#`. Source: BlueZ's
+/// tools/hcidump.c and lib of 5.x, `raw_dump` and `p_indent`.
 struct HcidumpState {
-    /// The place of the adapter that the heading names.
+    /// The index of the adapter that the heading names.
     var adapter: Int?
-    /// The line at the head is what is left of one that is too long, or of a packet that is damaged.
+    /// Whether the line at the head is the rest of a line that is too long, or of a damaged packet.
     var isSkipping = false
 }
 
@@ -35,7 +36,7 @@ extension CaptureReader {
                 skipLine(end)
             case .blank: skipLine(end)
             case .further, .other:
-                // The further lines of a damaged packet go with it.
+                // The further lines of a damaged packet are skipped with it.
                 if !hcidump.isSkipping {
                     damages.note(
                         offset: base + head, record: recordCount + 1, line: line,
@@ -52,9 +53,9 @@ extension CaptureReader {
         head = min(head + end + 1, tail)
     }
 
-    /// Where the line ends that begins `offset` behind the head, from the head on; `nil` where nothing follows.
+    /// Returns the end of the line that starts `offset` after the head, relative to the head; `nil` if nothing follows.
     ///
-    /// A line that is too long for the window ends where the window does.
+    /// A line that is too long for the window ends at the end of the window.
     private mutating func lineEnd(from offset: Int) throws(CaptureError) -> Int? {
         var scanned = offset
         while true {
@@ -65,7 +66,7 @@ extension CaptureReader {
         }
     }
 
-    /// The place of the next end of a line, from the head on; that of the tail if there is none.
+    /// Returns the place of the next line end, relative to the head; that of the tail if there is none.
     private func newline(from start: Int) -> Int {
         let text = window.span.extracting(head..<tail)
         var place = start
@@ -73,7 +74,7 @@ extension CaptureReader {
         return place
     }
 
-    /// `device: hci0 snap_len: 1500 filter: 0xffffffff` names the adapter.
+    /// Reads the adapter from a heading such as `device: hci0 snap_len: 1500 filter: 0xffffffff`.
     private mutating func readHeading(_ start: Int, _ end: Int) {
         let word = Array("device: ".utf8)
         guard end - start > word.count, window[start..<start + word.count].elementsEqual(word) else { return }
@@ -81,18 +82,18 @@ extension CaptureReader {
         var last = first
         while last < end, !HcidumpText.isBlank(window[last]) { last += 1 }
         let device = window[first..<last]
-        // "any" is every device at once.
+        // "any" means all devices.
         guard device.count > 3, device.starts(with: Array("hci".utf8)) else { return }
         hcidump.adapter = adapterTable.place(of: window, first..<last)
     }
 
-    /// The packet whose first line ends `lineEnd` behind the head and whose bytes begin `bytes` behind it.
+    /// Returns the packet whose first line ends `lineEnd` after the head, and whose bytes start `bytes` after it.
     ///
-    /// `nil` where it is damaged; it is noted, and the head stands behind its lines.
+    /// Returns `nil` if it is damaged; the damage is recorded, and the head is after its lines.
     private mutating func packet(
         _ text: LogText.Time?, _ isReceived: Bool, _ bytes: Int, _ lineEnd: Int
     ) throws(CaptureError) -> CaptureRecord? {
-        // Its further lines, all of which must stand in the window.
+        // The further lines, which must all be in the window.
         var end = lineEnd
         var isCut = false
         let firstLine = line
@@ -124,7 +125,7 @@ extension CaptureReader {
             note(hasTimes ? "it has no time" : "it has a time, but the records before have none")
             return nil
         }
-        // At the end of the text nothing but its own length tells that a packet is whole.
+        // At the end of the text, only its length field shows whether a packet is complete.
         if isCut, count >= 3, window[start] == 0x04, Int(window[start + 2]) + 3 > count {
             note("it is truncated")
         }

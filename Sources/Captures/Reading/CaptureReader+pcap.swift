@@ -1,6 +1,6 @@
 import BaseTypes
 
-/// What a pcap file's header says.
+/// The values in the header of a pcap file.
 ///
 /// Source: draft-ietf-opsawg-pcap: a 24-byte header, then records of seconds, fraction, included and original length
 /// (u32 each, in the byte order of the header) and the included bytes.
@@ -10,7 +10,7 @@ struct PcapState {
     static let nanosecondMagic: UInt32 = 0xA1B2_3C4D
 
     var isSwapped = false
-    /// Nanoseconds in a unit of the fraction.
+    /// The number of nanoseconds in a unit of the fraction.
     var unit: Int64 = 1000
     var linkType = LinkType.h4
 }
@@ -24,7 +24,7 @@ extension CaptureReader {
             pcap.isSwapped = true
         }
         pcap.unit = magic == PcapState.nanosecondMagic ? 1 : 1000
-        // The upper half may tell of a checksum behind the packets.
+        // The upper half can describe a checksum after the packets.
         let type = number32(head + 20) & 0xFFFF
         guard let linkType = LinkType(rawValue: type) else { throw .linkTypeUnsupported(path: name, type) }
         pcap.linkType = linkType
@@ -33,13 +33,14 @@ extension CaptureReader {
         head += 24
     }
 
-    /// A number in the byte order of the file.
+    /// Returns a number in the byte order of the file.
     @inline(__always) private mutating func number32(_ offset: Int) -> UInt32 {
         let number = load(offset, as: UInt32.self).littleEndian
         return pcap.isSwapped ? number.byteSwapped : number
     }
 
-    /// Notes that the record at `offset` of the window is skipped because its fraction of a second is a second or more.
+    /// Records that the record at `offset` of the window is skipped, because its fraction of a second is a second or
+    /// more.
     @inline(never) private mutating func noteFractionOfSecond(_ fraction: UInt32, at offset: Int) {
         let (unit, limit) = pcap.unit == 1 ? ("nanoseconds", "999999999") : ("microseconds", "999999")
         damages.note(

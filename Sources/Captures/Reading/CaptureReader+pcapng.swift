@@ -1,44 +1,44 @@
 import BaseTypes
 import BluetoothLE
 
-/// What a pcapng section says of its interfaces.
+/// The interfaces of a pcapng section.
 ///
 /// Source: draft-ietf-opsawg-pcapng.
 struct PcapngState {
     static let sectionHeader: UInt32 = 0x0A0D_0D0A
     static let byteOrderMagic: UInt32 = 0x1A2B_3C4D
-    /// The interfaces of one section that are told apart; packets of further ones are damage.
+    /// The maximum number of interfaces in one section. Packets of further ones are damage.
     static let interfacesMax = 4096
-    /// What if_description says of an interface that stands for one adapter, whose name if_name is.
+    /// The value of if_description for an interface of one adapter, whose name is if_name.
     static let adapterDescription = "one adapter"
 
     struct Interface {
         var type: UInt32
         var linkType: LinkType?
         var snapLength: Int
-        /// Its name's place; absent for a monitor's, whose packets name their own adapters.
+        /// The index of its name; `nil` for a monitor interface of all adapters, whose packets name them.
         var adapter: Int?
         var isMonitor: Bool { linkType == .linuxMonitor }
-        /// Nanoseconds in a unit of its stamps; 0 where that is not whole.
+        /// The number of nanoseconds in a unit of its time stamps; 0 if that is not an integer.
         var unit: Int64 = 1000
-        /// The highest stamp that takes no more than multiplying by the unit.
+        /// The highest time stamp for which multiplying by the unit is sufficient.
         var stampMax: UInt64 = 0
-        /// The if_tsresol octet: 10^-n, or with its high bit 2^-n seconds.
+        /// The byte if_tsresol: 10^-n seconds, or 2^-n if its high bit is set.
         var resolution: UInt8 = 6
         /// if_tsoffset: seconds to add.
         var offset: Int64 = 0
-        /// That its packets are not read was said.
+        /// Whether it was reported that its packets are not supported.
         var isReported = false
     }
 
     var isSwapped = false
     var interfaces: [Interface] = []
-    /// Of a link type that is not read; the last one met.
+    /// The last link type that is not supported.
     var unsupportedType: UInt32?
     var hasSupportedInterface = false
-    /// Whether a packet was refused because of its time.
+    /// Whether a packet was rejected because of its time.
     var hasRefusedTime = false
-    /// The last packet's time, for those that have none.
+    /// The time of the last packet, for packets without one.
     var lastTime: Instant?
 }
 
@@ -72,7 +72,7 @@ extension CaptureReader {
             }
             let length = Int(number32(head + 4))
             guard length >= 12, length % 4 == 0 else { return end("a block claims \(length) bytes") }
-            // Blocks that do not matter may be of any length: they need not be held.
+            // Other blocks can have any length, because they need not fit in the window.
             let isRead = type == PcapngState.sectionHeader || 1...3 ~= type || type == 6
             if !isRead {
                 guard try skip(length) else { return nil }
@@ -103,7 +103,7 @@ extension CaptureReader {
                 guard included <= body.count - 20 else {
                     return end("a packet claims \(included) bytes; its block has \(body.count - 20)")
                 }
-                // The obsolete Packet Block has 16 bits of drops beside the interface.
+                // The obsolete Packet Block has 16 bits of drops next to the interface.
                 let id = type == 6 ? Int(number32(body.lowerBound)) : Int(number16(body.lowerBound))
                 guard id < pcapng.interfaces.count else {
                     return end("a packet of interface \(id), which is not described")
@@ -116,7 +116,7 @@ extension CaptureReader {
         }
     }
 
-    /// Reads the byte order of a section from the word after the header's length. The type of a section header is the same
+    /// Reads the byte order of a section from the word after the length. The type of a section header is the same
     /// number in both byte orders.
     ///
     /// - Returns: whether the word is the byte order magic.
@@ -126,7 +126,7 @@ extension CaptureReader {
         return magic == PcapngState.byteOrderMagic || magic.byteSwapped == PcapngState.byteOrderMagic
     }
 
-    /// Steps over a block of any length.
+    /// Skips a block of any length.
     private mutating func skip(_ length: Int) throws(CaptureError) -> Bool {
         var rest = length
         while rest > 0 {
@@ -165,7 +165,7 @@ extension CaptureReader {
         pcapng.lastTime = time
         let known = adapter(id)
         let record = record(linkType, time, adapter: known, packet)
-        // The records of one adapter's interface tell which controller it is (rule L7).
+        // The records of an interface for one adapter show which controller it is (rule L7).
         if known != nil, let adapter = record.adapter { pcapng.interfaces[id].adapter = adapter }
         return record
     }
@@ -178,7 +178,7 @@ extension CaptureReader {
 
     private mutating func simplePacket(_ body: Range<Int>) -> CaptureRecord?? {
         guard body.count >= 4, let interface = pcapng.interfaces.first else { return nil }
-        // Its length is the packet's own, what was kept of it the smaller of that and the interface's limit.
+        // It has the original length of the packet. The captured length is at most the limit of the interface.
         var included = min(Int(number32(body.lowerBound)), body.count - 4)
         if interface.snapLength > 0 { included = min(included, interface.snapLength) }
         guard let linkType = interface.linkType else { return .some(nil) }
@@ -214,7 +214,7 @@ extension CaptureReader {
         return Int128(nanoseconds) + Int128(interface.offset) * 1_000_000_000
     }
 
-    /// Takes an Interface Description Block.
+    /// Handles an Interface Description Block.
     private mutating func describe(_ body: Range<Int>) {
         guard pcapng.interfaces.count < PcapngState.interfacesMax else { return }
         let type = UInt32(number16(body.lowerBound))
@@ -249,9 +249,9 @@ extension CaptureReader {
             for _ in interface.resolution..<9 { interface.unit *= 10 }
             if interface.offset == 0 { interface.stampMax = UInt64((Self.timesEnd - 1) / interface.unit) }
         }
-        // The interface that Wireshark reads a monitor from carries every adapter.
+        // A monitor interface of Wireshark has the packets of all adapters.
         if !interface.isMonitor || isOneAdapter {
-            // A name may end with a zero.
+            // A name can end with a zero.
             if let range = name { name = range.lowerBound..<(window[range].firstIndex(of: 0) ?? range.upperBound) }
             if let name, !name.isEmpty {
                 interface.adapter = adapterTable.place(of: window, name)

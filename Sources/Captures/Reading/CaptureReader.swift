@@ -2,54 +2,62 @@ import BaseTypes
 public import BluetoothLE
 import JSON
 
-/// Reads the records of a capture in order, whatever its format, in constant memory.
+/// Reads the records of a capture in order, in any supported format and with constant memory.
 ///
-/// Formats are recognised by content, gzip and zstd inflated on the way. What is cut off or corrupt is passed over and
-/// noted in ``damages``; only what makes reading impossible throws.
+/// The format is detected by content, and gzip and zstd are decompressed. Truncated or corrupt parts are skipped and
+/// recorded in ``damages``. Only errors that make reading impossible are thrown.
+///
+///     var reader = try CaptureReader(.path(path))
+///     var decoder = ReportDecoder()
+///     while let record = try reader.next() {
+///         decoder.decode(record, in: reader.window.span, to: &handler)
+///     }
+///     decoder.flush(to: &handler)
+///     for damage in reader.damages.first { print(damage) }
 public struct CaptureReader: ~Copyable {
-    /// The longest record that is read, in bytes with its header; one that claims more is damage.
+    /// The maximum length of a record in bytes, including its header. A longer one is damage.
     public static let recordBytesMax = 1024 * 1024 + 64
 
-    /// 2101-01-01T00:00:00Z in nanoseconds since 1970. Records have times from 1970 to the year 2100.
+    /// 2101-01-01T00:00:00Z in nanoseconds since 1970. Records must have times from 1970 to the year 2100.
     @inline(__always) static var timesEnd: Int64 { 4_133_980_800_000_000_000 }
 
-    /// The bytes that the payload of the last record points into, until the next is read.
+    /// The bytes that contain the payload of the last record, until the next record is read.
     public internal(set) var window: [UInt8]
-    /// What the capture is.
+    /// The format of the capture.
     public internal(set) var format: CaptureFormat
-    /// Whether the records have times; where not, none has one.
+    /// Whether the records have times. If it is `false`, no record has one.
     public internal(set) var hasTimes: Bool
-    /// What was wrong so far.
+    /// The damage that was found so far.
     public internal(set) var damages: CaptureDamages
-    /// What of that is counted by kind.
+    /// The numbers of malformed inputs by kind.
     public internal(set) var malformations: MalformationCounts
 
-    /// The names of the adapters met so far; a record's ``CaptureRecord/adapter`` is a place in it. One of a name is another
-    /// with each address.
+    /// The names of the adapters so far. ``CaptureRecord/adapter`` is an index of this array. If several controllers
+    /// have the same name with different addresses, each has its own index.
     public var adapters: [String] { adapterTable.names }
-    /// Their controllers' addresses, at the same places; absent where the capture has not told (rule L7).
+    /// The addresses of their controllers, at the same indices; `nil` if the capture has not reported them (rule L7).
     public var adapterAddresses: [DeviceAddress?] { adapterTable.addresses }
-    /// How many bytes of the input file were read.
+    /// The number of bytes of the input file that were read.
     public var position: Int { source.position }
-    /// The length of the input file in bytes; absent where it has none, as for a pipe.
+    /// The length of the input file in bytes; `nil` if it is unknown, as for a pipe.
     public var size: Int? { source.size }
-    /// What errors call the input.
+    /// The name of the input in errors.
     public var name: String { source.name }
 
     var source: ByteSource
     var adapterTable: AdapterTable
-    // What was read and not consumed is window[head..<tail]; window[0] is byte `base` of the capture.
+    // Bytes that were read and not used yet are window[head..<tail]; window[0] is byte `base` of the capture.
     var head: Int
     var tail: Int
     var base: Int
     // The number of the line at the head, from 1, in a text format.
     var line: Int
-    // Nothing more comes: the source has ended, or what follows can't be made out.
+    // Whether no more records follow: the source has ended, or its rest cannot be decoded.
     private var sourceHasEnded: Bool
     var hasEnded: Bool
     var recordCount: Int
     var hasPending: Bool
-    // The first whole record has told whether there are times.
+    // Whether the first complete record has shown that the capture has times or not.
     var timesAreKnown: Bool
     var pending: Optional<CaptureRecord>
 
@@ -62,16 +70,16 @@ public struct CaptureReader: ~Copyable {
     /// The times without a zone that were read; see ``CaptureOptions/zone``.
     public internal(set) var localTimes: LocalTimes
     /// The first object of an advertisement log with an iBeacon under the wrong key: manufacturer data as `data`, or AD
-    /// structures as `manufacturerData`. It was read as the key says, because a transmitter can send such bytes.
+    /// structures as `manufacturerData`. It was decoded as its key requires, because a transmitter can send such bytes.
     public internal(set) var misplacedAdvertisement: Optional<CaptureDamage>
 
     enum Layout {
         case btsnoopMonitor, btsnoopH4, btsnoopH1, pcap, pcapng, hcidump, log
     }
 
-    /// Opens a capture, and reads as far as its first record.
+    /// Opens a capture and reads up to its first record.
     ///
-    /// - Throws: ``CaptureError`` where it can't be opened, is empty, or is none of what is read.
+    /// - Throws: ``CaptureError`` if it cannot be opened, is empty, or has no supported format.
     public init(_ input: CaptureInput, options: CaptureOptions = CaptureOptions()) throws(CaptureError) {
         self = try Self.opened(input, options)
     }
@@ -82,7 +90,7 @@ public struct CaptureReader: ~Copyable {
         var reader = CaptureReader(source: try ByteSource(input), options)
         try reader.source.recogniseCompression()
         try reader.recogniseFormat()
-        // Whether there are times shows at the first record.
+        // The first record shows whether there are times.
         reader.pending = try reader.read()
         reader.hasPending = true
         reader.timesAreKnown = true
@@ -95,7 +103,7 @@ public struct CaptureReader: ~Copyable {
         window = [UInt8](repeating: 0, count: max(options.windowSize, 1))
         format = .advertisementLog
         log = LogState(fields: options.fields)
-        // All is set here: the compiler takes no default values where the public initialiser assigns `self`.
+        // All properties are set here, because the public initializer assigns `self`.
         hasTimes = true
         localTimes = LocalTimes(zone: options.zone)
         misplacedAdvertisement = nil
@@ -111,9 +119,9 @@ public struct CaptureReader: ~Copyable {
         hcidump = HcidumpState()
     }
 
-    /// The next record; `nil` at the end.
+    /// Returns the next record; `nil` at the end.
     ///
-    /// - Throws: ``CaptureError/readFailed(path:offset:_:)`` where the input can't be read on.
+    /// - Throws: ``CaptureError/readFailed(path:offset:_:)`` if the input cannot be read further.
     public mutating func next() throws(CaptureError) -> CaptureRecord? {
         if hasPending {
             hasPending = false
@@ -135,8 +143,7 @@ public struct CaptureReader: ~Copyable {
         }
     }
 
-    /// Whether `count` bytes stand at the head, which are read where they do not yet; `false` where the capture ends
-    /// before.
+    /// Reads until `count` bytes are available at the head. Returns `false` if the capture ends before.
     @inline(__always) mutating func has(_ count: Int) throws(CaptureError) -> Bool {
         if tail - head >= count { return true }
         return try refill(count)
@@ -178,14 +185,15 @@ public struct CaptureReader: ~Copyable {
         return true
     }
 
-    /// Notes damage at the head and ends there: what follows a broken record of a binary format can't be made out.
+    /// Records damage at the head and ends the capture: in a binary format, nothing after a broken record can be
+    /// decoded.
     @inline(never) mutating func end(_ reason: String) -> CaptureRecord? {
         hasEnded = true
         damages.note(offset: base + head, record: recordCount + 1, reason)
         return nil
     }
 
-    /// The end of a binary format: damage where the last record is cut off, by less than `needed` bytes being there.
+    /// Ends a binary format. If fewer than `needed` bytes are left, the last record is truncated, which is damage.
     @inline(never) mutating func endOrCut(_ needed: Int) -> CaptureRecord? {
         if tail == head || source.problem != nil {
             hasEnded = true
@@ -200,20 +208,21 @@ public struct CaptureReader: ~Copyable {
         return Instant(nanoseconds: Int64(truncatingIfNeeded: nanoseconds))
     }
 
-    /// Returns the time so many seconds, and less than one in nanoseconds, after 1970; `nil` if it is outside 1970…2100.
+    /// Returns the time for seconds since 1970 and nanoseconds below one second; `nil` if it is outside 1970…2100.
     @inline(__always) static func instant(seconds: Int, nanoseconds: Int) -> Instant? {
         guard seconds >= 0, seconds < timesEnd / 1_000_000_000 else { return nil }
         return Instant(nanoseconds: Int64(seconds &* 1_000_000_000 &+ nanoseconds))
     }
 
-    /// Notes that the record at `offset` of the window is skipped because its time is outside 1970…2100.
+    /// Records that the record at `offset` of the window is skipped because its time is outside 1970…2100.
     @inline(never) mutating func noteTimeOutOfRange(_ nanoseconds: Int128, at offset: Int) {
         damages.note(
             offset: base + offset, record: recordCount,
             "its time is \(Self.date(of: nanoseconds)); must be within 1970…2100")
     }
 
-    /// Returns `2255-03-14T16:00:00Z` for a time in nanoseconds since 1970, or words if it is millions of years away.
+    /// Returns `2255-03-14T16:00:00Z` for a time in nanoseconds since 1970, or a phrase if it is millions of years
+    /// away.
     static func date(of nanoseconds: Int128) -> String {
         var (days, rest) = nanoseconds.quotientAndRemainder(dividingBy: 86_400_000_000_000)
         guard abs(days) < 1_000_000_000 else { return "millions of years away" }
@@ -225,22 +234,22 @@ public struct CaptureReader: ~Copyable {
             + "\(two(second % 60))Z"
     }
 
-    /// The place of an adapter, counted where it is one more than fits.
+    /// Returns the index of an adapter, and counts it if there are too many.
     @inline(__always) mutating func counted(_ place: Int?) -> Int? {
         if place == nil { malformations.count(.adaptersTooMany) }
         return place
     }
 
-    // The callers have made sure that the bytes stand in the window.
+    // The callers must have checked that the bytes are in the window.
     @inline(__always) mutating func load<Number: FixedWidthInteger & BitwiseCopyable>(
         _ offset: Int, as type: Number.Type
     ) -> Number {
         unsafe window.span.bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: type)
     }
 
-    // MARK: Recognition
+    // MARK: Detection
 
-    /// Finds out what the bytes are by how they begin.
+    /// Detects the format by the first bytes.
     private mutating func recogniseFormat() throws(CaptureError) {
         _ = try has(16)
         guard tail > head else {
@@ -279,7 +288,7 @@ public struct CaptureReader: ~Copyable {
         return true
     }
 
-    /// Steps over blanks and a byte order mark before a text.
+    /// Skips blanks and a byte order mark before a text.
     private mutating func skipLeadingBlanks() throws(CaptureError) {
         if begins(with: [0xEF, 0xBB, 0xBF]) { head += 3 }
         while try has(1), JSONScanner.isSpace(window[head]) {
@@ -288,12 +297,12 @@ public struct CaptureReader: ~Copyable {
         }
     }
 
-    /// Whether the text at the head is hcidump's: its heading, an arrow, or a time with an arrow behind it.
+    /// Returns whether the text at the head is from hcidump: its heading, an arrow, or a time and an arrow.
     private mutating func isHcidump() throws(CaptureError) -> Bool {
         _ = try has(64)
         let line = window[head..<min(head + 64, tail)].prefix { $0 != 0x0A }
         if line.starts(with: Array("HCI sniffer".utf8)) || line.starts(with: Array("device: ".utf8)) { return true }
-        // Before the arrow stand at most digits and what separates them.
+        // Only digits and separators can be before the arrow.
         guard let arrow = line.firstIndex(where: { $0 == UInt8(ascii: ">") || $0 == UInt8(ascii: "<") }) else {
             return false
         }

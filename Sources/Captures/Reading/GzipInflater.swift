@@ -1,6 +1,6 @@
 import CZlib
 
-/// Inflates gzip, of several members too (RFC 1952 §2.2).
+/// Decompresses gzip, also with several members (RFC 1952 §2.2).
 @safe final class GzipInflater: Inflater {
     private let stream: UnsafeMutablePointer<z_stream>
     private var isBetweenMembers = false
@@ -8,7 +8,7 @@ import CZlib
     init(path: String) throws(CaptureError) {
         unsafe stream = .allocate(capacity: 1)
         unsafe stream.initialize(to: z_stream())
-        // A window of 2^15 bytes, the format's largest; 16 more means gzip and nothing else.
+        // A window of 2^15 bytes, the largest of the format. Adding 16 accepts only gzip.
         let result = unsafe inflateInit2_(stream, 15 + 16, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
         guard result == Z_OK else { throw .inflationFailed(path: path, "zlib returned \(result)") }
     }
@@ -23,7 +23,7 @@ import CZlib
     ) -> InflaterStep {
         if isBetweenMembers {
             if isAtEnd { return InflaterStep() }
-            // Tapes and some tools pad with zeros; gzip passes over them too.
+            // Tapes and some tools add zeros at the end; gzip skips them too.
             let padding = unsafe input.prefix { $0 == 0 }.count
             if padding > 0 { return InflaterStep(consumed: padding) }
             guard unsafe input[0] == 0x1F, unsafe inflateReset(stream) == Z_OK else {

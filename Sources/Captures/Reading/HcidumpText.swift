@@ -1,18 +1,19 @@
 import BaseTypes
 
-/// What the lines of `hcidump --raw` say.
+/// Decodes the lines of `hcidump --raw`.
 enum HcidumpText {
     enum Line {
-        /// A packet's first octets are at this place.
+        /// The first line of a packet; its bytes start at this place.
         case first(time: LogText.Time?, isReceived: Bool, bytes: Int)
-        /// A packet's further octets are on it.
+        /// A line with further bytes of a packet.
         case further
-        /// A packet's first line whose date or time does not exist; it is in this range.
+        /// The first line of a packet whose date or time does not exist; its text is in this range.
         case invalidTime(Range<Int>)
         case heading, blank, other
     }
 
-    /// The line in `start..<end` of `text`. Before the first packet anything may stand that a program says at its start.
+    /// Returns the kind of the line in `start..<end` of `text`. Before the first packet, any text is accepted as a
+    /// heading.
     static func line(_ text: Span<UInt8>, _ start: Int, _ end: Int, isBeforePackets: Bool) -> Line {
         var place = start
         while place < end, isBlank(text[place]) { place += 1 }
@@ -30,7 +31,8 @@ enum HcidumpText {
 
     static var expectedTime: String { "must exist and have the form 2026-11-21 07:46:27.123456" }
 
-    /// The text before an arrow and a byte, if it has the characters of a time; for lines without a valid time there.
+    /// Returns the text before an arrow and a byte if it has the characters of a time; for lines without a valid time
+    /// there.
     private static func invalidTime(_ text: Span<UInt8>, _ start: Int, _ end: Int) -> Range<Int>? {
         var place = start
         var last = start
@@ -44,7 +46,7 @@ enum HcidumpText {
         return isOctet(text, next, end) ? start..<last : nil
     }
 
-    /// Whether a byte is a digit or separates or ends the parts of a time: `-:.,+TtZz`.
+    /// Returns whether a byte is a digit, or separates or ends the parts of a time: `-:.,+TtZz`.
     private static func isOfTime(_ byte: UInt8) -> Bool {
         switch byte {
         case 0x2B...0x2E, 0x30...0x3A, 0x54, 0x5A, 0x74, 0x7A: true
@@ -59,13 +61,14 @@ enum HcidumpText {
             && (place + 1 == end || isBlank(text[place + 1]))
     }
 
-    /// Whether two hexadecimal digits stand there, and a blank or the end behind them.
+    /// Returns whether there are two hexadecimal digits, followed by a blank or the end.
     private static func isOctet(_ text: Span<UInt8>, _ place: Int, _ end: Int) -> Bool {
         place + 2 <= end && LogText.nibble(text[place]) <= 0xF && LogText.nibble(text[place + 1]) <= 0xF
             && (place + 2 == end || isBlank(text[place + 2]))
     }
 
-    /// A time, `2023-11-14 22:13:20.123456` (local: hcidump uses localtime(3)) or seconds since 1970, and the place after it.
+    /// Returns a time and the place after it: `2023-11-14 22:13:20.123456` (local, because hcidump uses localtime(3)),
+    /// or seconds since 1970.
     private static func time(_ text: Span<UInt8>, _ start: Int, _ end: Int) -> (LogText.Time, Int)? {
         var place = start
         var seconds = 0
@@ -111,8 +114,7 @@ enum HcidumpText {
         return end - start >= count && LogWords.is(text.extracting(start..<start + count), word)
     }
 
-    /// Puts the octets that the text in `start..<end` spells to `target`; how many there are, or `nil` where it spells
-    /// something else.
+    /// Decodes the bytes of the text in `start..<end` to `target`. Returns their number; `nil` for other text.
     static func decode(
         _ bytes: inout [UInt8], from start: Int, to end: Int, into target: Int
     ) -> Int? {
@@ -131,7 +133,7 @@ enum HcidumpText {
             guard high | low <= 0xF, place + 2 == end || isBlank(text[place + 2]) || text[place + 2] == 0x0A else {
                 return nil
             }
-            // What is written stands before what was read: three characters make an octet.
+            // Writing never reaches characters that have not been read, because a byte needs three of them.
             text[target + count] = high << 4 | low
             count += 1
             place += 2

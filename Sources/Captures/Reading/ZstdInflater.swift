@@ -1,17 +1,17 @@
 import CZstd
 
-/// Inflates Zstandard, of several frames too (RFC 8878 §3).
+/// Decompresses Zstandard, also with several frames (RFC 8878 §3).
 @safe final class ZstdInflater: Inflater {
-    /// Frames may look back 2^27 bytes (128 MiB), what `zstd -d` allows as well.
+    /// Frames can have windows of 2^27 bytes (128 MiB), which is also the limit of `zstd -d`.
     private static let windowLogMax: Int32 = 27
     /// RFC 8878 §3.1.1.2.
     private static let blockHeaderSize = 3
 
     private let context: OpaquePointer
     private var isBetweenFrames = true
-    // Whether a block may not have been handed over to its end for want of room.
+    // Whether a block may not have been delivered completely, because there was no room.
     private var mayHoldMore = false
-    // How many bytes zstd asked for: the rest of a block, with the header of the next where one follows.
+    // The number of bytes that zstd requested: the rest of a block, and the header of the next one if there is one.
     private var wanted = 0
 
     init(path: String) throws(CaptureError) {
@@ -28,8 +28,8 @@ import CZstd
     func inflate(
         _ input: UnsafeRawBufferPointer, isAtEnd: Bool, into output: UnsafeMutableRawBufferPointer
     ) -> InflaterStep {
-        // What zstd inflates in a call that ends in an error is lost. So that this is never what is whole, a call hands
-        // over what an earlier one inflated or inflates a block, never both, and never goes beyond the block.
+        // If a call of zstd fails, its output is lost. To never lose valid data, a call either delivers earlier output
+        // or decompresses one block, never both, and never more than a block.
         if mayHoldMore {
             let step = unsafe decompress(UnsafeRawBufferPointer(rebasing: input[..<0]), into: output)
             if step.produced > 0 || step.problem != nil { return step }
@@ -41,7 +41,7 @@ import CZstd
         return unsafe decompress(UnsafeRawBufferPointer(rebasing: input[..<min(count, input.count)]), into: output)
     }
 
-    /// One step of zstd's, of all of `input` or as much as there is room for.
+    /// One step of zstd with all of `input`, or as much as there is room for.
     private func decompress(
         _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
     ) -> InflaterStep {

@@ -1,43 +1,44 @@
 import BluetoothLE
 
-/// The adapters that a capture names, each with its place: one of a name is another with each address, and without.
+/// The adapters of a capture with their indices. The same name with another address, or without one, is another
+/// adapter.
 ///
-/// Bound: ``namesMax`` names are told apart without an address, ``placesMax`` adapters in all; the records of further ones
-/// belong to none.
+/// Bounds: ``namesMax`` adapters without an address, and ``placesMax`` adapters in all. Records of further ones have no
+/// adapter.
 struct AdapterTable {
     static let namesMax = 255
     static let placesMax = 510
-    /// The longest name that is taken over, in UTF-8 bytes; the rest is cut off.
+    /// The maximum length of a name in UTF-8 bytes. Longer names are truncated.
     static let nameBytesMax = 128
-    /// The index of records that belong to no adapter (the kernel's HCI_DEV_NONE).
+    /// The index of records without an adapter (the kernel's HCI_DEV_NONE).
     static let noIndex: UInt16 = 0xFFFF
 
     private(set) var names: [String] = []
-    /// The controllers' addresses, where the capture tells them (rule L7).
+    /// The addresses of the controllers, if the capture reports them (rule L7).
     private(set) var addresses: [DeviceAddress?] = []
     private var withoutAddress = 0
-    /// The places of controllers whose addresses are to come: the kernel does not know them when it has a new index.
+    /// The indices of controllers whose address will follow: the kernel does not know it when it creates an index.
     private(set) var awaitingAddress: Set<Int> = []
-    /// The place of `hci0`, once it was asked for.
+    /// The index of `hci0`, after it was requested.
     var defaultPlace: Int?
-    // The names' UTF-8 bytes, to be compared with bytes that are no String yet.
+    // The UTF-8 bytes of the names, for comparisons with bytes.
     private var utf8: [[UInt8]] = []
     private var last = 0
-    // The index that was asked for last; most records are of the same adapter as those before them.
+    // The index that was requested last. Most records are of the same adapter as those before them.
     private var lastIndex = noIndex
     private var lastIndexPlace = 0
-    // Where the adapters with an index of a monitor stand: the low ones at once, the rare others by a dictionary.
-    // -1 is not met yet, -2 one more than fits.
+    // The adapters of a monitor's indices: an array for low indices, and a dictionary for the rare others. -1 is
+    // unknown, -2 is an adapter too many.
     private var lowIndexes = [Int16](repeating: -1, count: 256)
     private var highIndexes: [UInt16: Int16] = [:]
 
-    /// The place of the adapter that bears `name`; `nil` where it is one more than fits.
+    /// Returns the index of the adapter with `name`; `nil` if there are too many.
     mutating func place(named name: String, address: DeviceAddress? = nil) -> Int? {
         place(of: Array(name.utf8), 0..<name.utf8.count, address)
     }
 
-    /// The place of the adapter that bears the name whose UTF-8 bytes are `range` of `text`, made safe for terminals and
-    /// logs, and has that address.
+    /// Returns the index of the adapter with that address and the name whose UTF-8 bytes are `range` of `text`. The
+    /// name is made safe for terminals and logs.
     mutating func place(of text: [UInt8], _ range: Range<Int>, _ address: DeviceAddress? = nil) -> Int? {
         let bytes = text.span.extracting(range)
         if last < utf8.count, addresses[last] == address, Self.isEqual(utf8[last], bytes) { return last }
@@ -45,7 +46,7 @@ struct AdapterTable {
             last = place
             return place
         }
-        // The bytes of a name that had to be made safe are not those that were read.
+        // If a name was made safe, its bytes differ from those that were read.
         let name = Self.safe(bytes)
         if let place = names.indices.first(where: { names[$0] == name && addresses[$0] == address }) { return place }
         guard names.count < Self.placesMax, address != nil || withoutAddress < Self.namesMax else { return nil }
@@ -63,7 +64,7 @@ struct AdapterTable {
         return true
     }
 
-    /// At most ``nameBytesMax`` bytes of a name, without control characters; never empty.
+    /// Returns at most ``nameBytesMax`` bytes of a name, without control characters; never empty.
     static func safe(_ bytes: Span<UInt8>) -> String {
         var kept: [UInt8] = []
         for index in 0..<min(bytes.count, nameBytesMax + 4) { kept.append(bytes[index]) }
@@ -80,7 +81,8 @@ struct AdapterTable {
         return name.isEmpty ? "_" : name
     }
 
-    /// The place of the adapter with `index` in a monitor's stream; it is named `hci<index>` until ``name(_:_:)``.
+    /// Returns the place in ``names`` of the adapter that a monitor's stream calls `index`. Its name is `hci<index>`
+    /// until the stream names it.
     @inline(__always) mutating func place(ofIndex index: UInt16) -> Int? {
         if index == lastIndex, index != Self.noIndex { return lastIndexPlace }
         return lookUp(index)
@@ -105,24 +107,24 @@ struct AdapterTable {
         return place
     }
 
-    /// The adapter with `index` bears `name` from now on, and has that address.
+    /// Sets the name and the address of the adapter with `index` from now on.
     mutating func name(_ index: UInt16, _ text: [UInt8], _ range: Range<Int>, _ address: DeviceAddress?) {
         guard index != Self.noIndex else { return }
         note(index, place(of: text, range, address))
     }
 
-    /// The controller with `index` is the one at `place` from now on.
+    /// Assigns the controller with `index` to the adapter at `place` from now on.
     mutating func move(_ index: UInt16, to place: Int?) {
         guard index != Self.noIndex else { return }
         note(index, place)
     }
 
-    /// The address of the controller at `place` is still to come.
+    /// Records that the address of the controller at `place` will follow.
     mutating func expectAddress(of place: Int) { awaitingAddress.insert(place) }
 
-    /// What is known of the controller at `place` is all that there is.
+    /// Records that no address will follow for the controller at `place`.
     ///
-    /// - Returns: Whether its address was still to come.
+    /// - Returns: whether it was expected.
     @discardableResult mutating func expectNoAddress(of place: Int) -> Bool { awaitingAddress.remove(place) != nil }
 
     private mutating func note(_ index: UInt16, _ place: Int?) {
@@ -131,7 +133,7 @@ struct AdapterTable {
         if index < 256 {
             lowIndexes[Int(index)] = place
         } else if place >= 0 || highIndexes[index] != nil {
-            // At most 255 of them: one that fits no more is looked for again.
+            // At most 255 entries: an adapter that is one too many is looked up again.
             highIndexes[index] = place
         }
     }

@@ -1,15 +1,16 @@
 import BluetoothLE
 
-/// The HCI events that carry one advertising report, one after another.
+/// Encodes one advertising report as HCI events.
 ///
-/// LE Advertising Report where that can say it all, else LE Extended Advertising Reports, the data in fragments.
+/// It is one LE Advertising Report if possible, otherwise LE Extended Advertising Reports with the data in fragments.
 /// Source: Bluetooth Core Vol 4 Part E §7.7.65.2, §7.7.65.13.
 struct AdvertisingEvents {
-    /// A legacy report's data.
+    /// The maximum data bytes of a legacy report.
     private static let legacyBytesMax = 31
-    /// An extended report's: 255 octets of parameters without subevent, number of reports and 24 of the report.
+    /// The maximum data bytes of an extended report: 255 bytes of parameters minus the subevent, the number of reports,
+    /// and 24 bytes of the report.
     private static let fragmentBytesMax = 229
-    // What the Event_Type octets of legacy reports say in an extended one's bits, in the order of the octets.
+    // The bits of an extended report for the Event_Type values of legacy reports, in their order.
     private static let legacyTypes: [UInt16] = [0x13, 0x15, 0x12, 0x10, 0x1B]
 
     private let report: AdvertisingReport
@@ -22,15 +23,15 @@ struct AdvertisingEvents {
         self.report = report
         self.dataCount = dataCount
         let type = Self.legacyTypes.firstIndex(of: report.properties.rawValue & 0x1F)
-        // No address, or one whose type a legacy report has no number for, needs an extended one.
+        // A report without an address, or with an address type that legacy reports do not have, must be extended.
         let canBeLegacy =
             report.properties.contains(.legacy) && dataCount <= Self.legacyBytesMax
             && report.status == .complete && report.address.map { $0.kind.rawValue <= 3 } ?? false
-        // A combination that no legacy report has says only "legacy", as ADV_NONCONN_IND does.
+        // A combination of bits that no legacy report has becomes ADV_NONCONN_IND, which says only "legacy".
         legacyType = canBeLegacy ? UInt8(type ?? 3) : nil
     }
 
-    /// The next event, without its H4 octet, in place of what `event` holds; `false` after the last.
+    /// Replaces `event` by the next event without its H4 byte; returns `false` after the last one.
     mutating func next(_ data: Span<UInt8>, into event: inout [UInt8]) -> Bool {
         guard !isDone else { return false }
         event.removeAll(keepingCapacity: true)
@@ -46,7 +47,7 @@ struct AdvertisingEvents {
         let count = min(dataCount - offset, Self.fragmentBytesMax)
         isDone = offset + count == dataCount
         let status: UInt16 = isDone ? UInt16(report.status == .complete ? 0 : 2) : 1
-        // A legacy report whose data are longer than one can carry is an extended one.
+        // A legacy report with more data than a legacy report can have becomes an extended one.
         let isLegacy = report.properties.contains(.legacy) && dataCount <= Self.legacyBytesMax
         let type = report.properties.rawValue & (isLegacy ? 0x1F : 0x0F) | status << 5
         event += [
@@ -54,8 +55,8 @@ struct AdvertisingEvents {
         ]
         event.append(report.address?.kind.rawValue ?? 0xFF)
         append(report.address?.value ?? 0, to: &event)
-        // Primary PHY 1M, no secondary one; the SID or "none"; transmit power unknown; RSSI; no periodic advertising; no
-        // target address.
+        // Primary PHY 1M, no secondary PHY; the SID or "none"; transmit power unknown; RSSI; no periodic advertising;
+        // no target address.
         event += [1, isLegacy ? 0 : 1, report.advertisingSID ?? 0xFF, 0x7F, RSSI.octet(report.rssi), 0, 0, 0]
         event += [0, 0, 0, 0, 0, 0, UInt8(count)]
         for index in offset..<offset + count { event.append(data[index]) }

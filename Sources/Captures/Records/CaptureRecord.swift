@@ -1,7 +1,7 @@
 public import BaseTypes
 public import BluetoothLE
 
-/// One record of a capture, whatever its format.
+/// One record of a capture, in any format.
 public struct CaptureRecord: Sendable {
     /// The kinds of HCI packets; the numbers are the H4 packet indicators (Bluetooth Core Vol 4 Part A §2).
     public enum PacketKind: UInt8, Sendable {
@@ -12,26 +12,27 @@ public struct CaptureRecord: Sendable {
         case iso = 0x05
     }
 
-    /// What a record holds. Its bytes, where it has any, are ``CaptureRecord/payload``.
+    /// The content of a record. Its bytes are ``CaptureRecord/payload``.
     public enum Content: Sendable {
-        /// An HCI packet without its H4 octet.
+        /// An HCI packet without its H4 byte.
         case hci(PacketKind, isReceived: Bool)
         /// A link-layer frame: access address, PDU, CRC.
         case linkLayer(rssi: RSSI?, check: FrameCheck)
-        /// One advertising report; its `data` are the payload.
+        /// An advertising report. Its data are the payload.
         case report(AdvertisingReport)
-        /// An iBeacon that was decoded already, with the report that it came in (whose `data` are empty).
+        /// An iBeacon that was already decoded, with its report, whose `data` are empty.
         case beacon(IBeacon, AdvertisingReport)
-        /// The adapter listens, or does not, from now on.
+        /// The adapter starts or stops scanning.
         case listening(Bool)
-        /// The adapter does not listen from now on, which was learnt of late: it had stopped at `since` (rules L1, L2).
+        /// The adapter does not scan. This was recorded later than it happened: it had stopped at `since` (rules L1,
+        /// L2).
         case stopped(since: Instant)
-        /// A record of the Linux monitor that tells neither (its opcode).
+        /// Another record of the Linux monitor, with its opcode.
         case monitor(opcode: UInt16)
-        /// Nothing but that time went on.
+        /// The record only shows that time passed.
         case timeOnly
 
-        /// The mark that the adapter listens, or does not; absent in other records.
+        /// The start or stop of scanning; `nil` for other records.
         @inline(__always)
         package var mark: MetAdapters.Mark? {
             switch self {
@@ -42,20 +43,20 @@ public struct CaptureRecord: Sendable {
         }
     }
 
-    /// When, on the capture's timeline; absent in a capture without times.
+    /// The time on the timeline of the capture; `nil` in a capture without times.
     public var time: Instant?
-    /// The place of its adapter's name in ``CaptureReader/adapters``; absent where it belongs to none.
+    /// The index of its adapter in ``CaptureReader/adapters``; `nil` if it has none.
     public var adapter: Int?
-    /// Whether its adapter's address is still to come: the kernel knows none when it has a new index (rule L7).
+    /// Whether the address of its adapter will follow: the kernel does not know it when it creates an index (rule L7).
     public var awaitsAddress = false
-    /// Whether it ends the wait for its adapter's address: Index Info, or a report (rules L4, L7).
+    /// Whether it ends the wait for the address of its adapter: Index Info, or a report (rules L4, L7).
     package var endsWait = false
-    /// What it holds.
+    /// The content.
     public var content: Content
-    /// Where its bytes stand in ``CaptureReader/window``, until the next record is read.
+    /// The range of its bytes in ``CaptureReader/window``, valid until the next record is read.
     public var payload: Range<Int>
 
-    /// Makes a record.
+    /// Creates a record.
     @inlinable public init(time: Instant?, adapter: Int?, content: Content, payload: Range<Int>) {
         self.time = time
         self.adapter = adapter

@@ -1,7 +1,7 @@
 import BaseTypes
 import BluetoothLE
 
-/// The link types of pcap and pcapng that are read (https://www.tcpdump.org/linktypes.html).
+/// The supported link types of pcap and pcapng (https://www.tcpdump.org/linktypes.html).
 enum LinkType: UInt32 {
     case h4 = 187
     case h4WithDirection = 201
@@ -12,10 +12,11 @@ enum LinkType: UInt32 {
 }
 
 extension CaptureReader {
-    /// The record that a packet of pcap or pcapng makes. One that is too short for its pseudo-header shows only that
-    /// time went on, and is noted.
+    /// Returns the record of a packet of pcap or pcapng. If the packet is too short for its pseudo-header, the record
+    /// only shows that time passed, and the damage is recorded.
     ///
-    /// `adapter` is what the capture calls its interface; absent for a monitor's, whose packets name their own.
+    /// `adapter` is the adapter of the interface; `nil` for a monitor interface of all adapters, whose packets name
+    /// them.
     @inline(__always) mutating func record(
         _ linkType: LinkType, _ time: Instant?, adapter: Int?, _ packet: Range<Int>
     ) -> CaptureRecord {
@@ -68,16 +69,16 @@ extension CaptureReader {
             guard let flags, let signal else {
                 return CaptureRecord(time: time, adapter: adapter, content: .timeOnly, payload: packet)
             }
-            // The sample is the strength without its sign.
+            // The sample is the signal strength without its sign.
             rssi = RSSI(dBm: Int8(-Int(min(signal, 127))))
             check = flags & 0x01 != 0 ? .valid : .invalid
             isCoded = flags >> 4 & 0x7 == 2
             frame = start..<packet.upperBound
         default: break
         }
-        // Coded PHY: the coding indicator stands between access address and PDU, and is no part of either.
+        // With the Coded PHY, the coding indicator is between access address and PDU and belongs to neither.
         if isCoded, frame.count > 5 { frame = dropping(at: 4, of: frame) }
-        // Sniffers of Nordic's put a byte behind the PDU's header; their host software takes it out, mostly.
+        // Nordic's sniffers insert a byte after the PDU's header; their host software usually removes it.
         if linkType == .nordicSniffer, frame.count >= 10,
             frame.count == 4 + 2 + 1 + Int(window[frame.lowerBound + 5]) + 3
         {
@@ -87,18 +88,20 @@ extension CaptureReader {
             time: time, adapter: adapter, content: .linkLayer(rssi: rssi, check: check), payload: frame)
     }
 
-    /// Where the frame begins behind an nRF sniffer's header, its flags and signal; without these it holds no frame.
+    /// Returns the start of the frame after the header of an nRF sniffer, its flags and its signal. Without the latter,
+    /// there is no frame.
     ///
     /// Source: the header comment of Wireshark's packet-nordic_ble.c; versions 1 to 3 and the legacy one.
     private mutating func nordicHeader(_ packet: Range<Int>) -> (start: Int, flags: UInt8?, signal: UInt8?)? {
         let start = packet.lowerBound
         guard packet.count >= 8 else { return nil }
-        // The legacy header: BEEF, packet id, counter (2), unused (2), length; then flags, channel, signal, and so on.
+        // The legacy header: BEEF, packet id, counter (2), unused (2), length; then flags, channel, signal, and more.
         if window[start] == 0xBE, window[start + 1] == 0xEF {
             guard packet.count >= 17 else { return nil }
             return (start + 17, window[start + 8], window[start + 10])
         }
-        // Board, length (2; in version 1 the header's and the payload's), version, counter (2), packet id.
+        // Board, length (2; in version 1 one byte each for the lengths of header and payload), version, counter (2),
+        // packet id.
         let version = window[start + 3]
         let id = window[start + 6]
         // 0x06: a packet, from version 3 on one of a connection; 0x02: an advertising packet, from version 3 on.
@@ -109,7 +112,7 @@ extension CaptureReader {
         return (start + 7 + length, window[start + 8], window[start + 10])
     }
 
-    /// Takes one byte out of a frame by moving what stands before it.
+    /// Removes one byte from a frame by moving the bytes before it.
     private mutating func dropping(at offset: Int, of frame: Range<Int>) -> Range<Int> {
         for index in (0..<offset).reversed() { window[frame.lowerBound + index + 1] = window[frame.lowerBound + index] }
         return frame.lowerBound + 1..<frame.upperBound

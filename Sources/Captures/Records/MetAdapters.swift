@@ -1,45 +1,45 @@
 package import BaseTypes
 package import BluetoothLE
 
-/// The adapters of a capture of which a record was handled, and the marks of those that are not identified yet (rules L4, L7).
+/// The adapters of a capture that have had a record, and the marks of those that are not identified yet (rules L4, L7).
 ///
 /// Bounds: as many adapters as ``AdapterTable`` has, and one mark for each name.
 package struct MetAdapters: Sendable {
-    /// A mark that an adapter listens, or does not.
+    /// A mark that an adapter starts or stops scanning.
     package struct Mark: Sendable {
-        /// Whether it listens.
+        /// Whether it scans.
         package var isListening: Bool
-        /// When it had stopped, if that was noticed later.
+        /// The time at which it had stopped, if that was recorded later.
         package var since: Instant?
     }
 
-    /// Whether each adapter was met, by its place in ``CaptureReader/adapters``.
+    /// For each index of ``CaptureReader/adapters``, whether the adapter has had a record.
     package private(set) var areMet: [Bool] = []
     private var marks: [String: Mark] = [:]
     private var gatewaysWithAddresses: Set<String> = []
 
-    /// No adapter was met.
+    /// Creates an empty set.
     package init() {}
 
-    /// Whether an adapter was met.
+    /// Returns whether an adapter has had a record.
     @inline(__always)
     package func contains(_ place: Int) -> Bool { place < areMet.count && areMet[place] }
 
-    /// Whether an adapter of the same gateway was met with an address.
+    /// Returns whether an adapter of the same gateway had an address.
     package func knowsAddresses(besides name: String) -> Bool { gatewaysWithAddresses.contains(Self.gateway(of: name)) }
 
-    /// The part of a name before its last slash, which distinguishes the adapters of several gateways.
+    /// Returns the part of a name before its last slash, which distinguishes the adapters of several gateways.
     private static func gateway(of name: String) -> String {
         name.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(name[..<$0]) } ?? ""
     }
 
-    /// Notes that an adapter has its name and its address from now on. An adapter that had either is to be met again when a
-    /// record of it comes.
+    /// Records that an adapter has its name and its address from now on. Another adapter with one of them counts as new
+    /// at its next record.
     ///
     /// - Parameters:
-    ///   - place: The adapter's place.
-    ///   - names: The names, by place.
-    ///   - addresses: The addresses, by place.
+    ///   - place: the index of the adapter.
+    ///   - names: the names, by index.
+    ///   - addresses: the addresses, by index.
     package mutating func meet(_ place: Int, _ names: [String], _ addresses: [DeviceAddress?]) {
         while areMet.count <= place { areMet.append(false) }
         if place < names.count {
@@ -52,10 +52,10 @@ package struct MetAdapters: Sendable {
         areMet[place] = true
     }
 
-    // MARK: Marks of adapters whose addresses are still to come
+    // MARK: Marks of adapters whose addresses will follow
 
-    /// Keeps the mark in a record of an adapter whose address is still to come, for the record that ends the wait. A New
-    /// Index is another controller: it has no mark yet.
+    /// Stores the mark in a record of an adapter whose address will follow, until the record that ends the wait. A New
+    /// Index is another controller, which has no mark yet.
     package mutating func postpone(_ record: CaptureRecord, of name: String) {
         if let mark = record.content.mark {
             marks[name] = mark
@@ -64,10 +64,10 @@ package struct MetAdapters: Sendable {
         }
     }
 
-    /// The last mark that was postponed for the adapter of a record, if the record ends the wait.
+    /// Returns the last stored mark of the adapter of a record, if the record ends the wait.
     package func mark(before record: CaptureRecord, of name: String) -> Mark? { record.endsWait ? marks[name] : nil }
 
-    /// Returns the same mark, once.
+    /// Returns and removes the same mark.
     package mutating func takeMark(before record: CaptureRecord, of name: String) -> Mark? {
         record.endsWait ? marks.removeValue(forKey: name) : nil
     }

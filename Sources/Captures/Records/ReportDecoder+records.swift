@@ -1,9 +1,10 @@
 public import BluetoothLE
 
 extension ReportDecoder {
-    /// Hands the reports of `record`, whose payload stands in `window`, to `handler`.
+    /// Passes the reports of `record` to `handler`. Its payload is in `window`.
     ///
-    /// An advertisement whose rest did not come in time is handed over before, with its last fragment's time.
+    /// If the rest of an extended advertisement did not arrive in time, it is passed first, with the time of its last
+    /// fragment.
     @inlinable @inline(__always) public mutating func decode<Handler: ReportHandler & ~Copyable>(
         _ record: CaptureRecord, in window: Span<UInt8>, to handler: inout Handler
     ) {

@@ -2,7 +2,7 @@ import BaseTypes
 import JSON
 import SystemPackage
 
-/// Where a capture is written, through a buffer of fixed size; or memory that its owner empties.
+/// The output of a capture: a file with a buffer of fixed size, or memory that its owner empties.
 final class ByteSink {
     private static let bufferSize = 64 * 1024
 
@@ -10,11 +10,12 @@ final class ByteSink {
     private let descriptor: FileDescriptor?
     private let isOurs: Bool
     private var buffer: [UInt8] = []
-    /// What went wrong; nothing is written after it.
+    /// The first error. Nothing is written after it.
     private var error: CaptureError?
     private var isClosed = false
 
-    /// Opens the file at `path`, emptied if it exists, else with mode 0640 less the umask; `-` is standard output.
+    /// Opens the file at `path`: an existing one is truncated, a new one has mode 0640 minus the umask. `-` is standard
+    /// output.
     init(path: String) throws(CaptureError) {
         isOurs = path != "-"
         name = isOurs ? path : "standard output"
@@ -32,7 +33,7 @@ final class ByteSink {
         buffer.reserveCapacity(Self.bufferSize)
     }
 
-    /// Memory.
+    /// Creates a sink in memory.
     init() {
         isOurs = false
         name = "memory"
@@ -41,14 +42,14 @@ final class ByteSink {
     }
 
     deinit {
-        // Closed without ``close()``: the writer was given up, and what it held with it.
+        // Closed without ``close()``: the writer was discarded, and so is the content of its buffer.
         if isOurs, !isClosed { try? descriptor?.close() }
     }
 
-    /// How many octets are in the buffer.
+    /// The number of bytes in the buffer.
     var count: Int { buffer.count }
 
-    /// Gives the buffer's octets, which are in it no more.
+    /// Returns the bytes in the buffer and removes them.
     func drain() -> [UInt8] {
         var taken: [UInt8] = []
         taken.reserveCapacity(Self.bufferSize)
@@ -81,12 +82,12 @@ final class ByteSink {
         for byte in 0..<Number.bitWidth / 8 { buffer.append(UInt8(truncatingIfNeeded: number >> (byte * 8))) }
     }
 
-    /// Call after each record: the buffer never holds more than its size and one record.
+    /// Must be called after each record, so that the buffer never has more than its size and one record.
     @inline(__always) func flushIfFull() throws(CaptureError) {
         if buffer.count >= Self.bufferSize { try flush() }
     }
 
-    /// Hands everything to the system.
+    /// Writes the buffer to the file, without fsync(2). Without a file, it does nothing.
     func flush() throws(CaptureError) {
         if let error { throw error }
         guard let descriptor, !buffer.isEmpty else { return }
@@ -100,7 +101,8 @@ final class ByteSink {
         buffer.removeAll(keepingCapacity: true)
     }
 
-    /// Flushes and closes; an error of closing is one of writing (a network file system's quota).
+    /// Writes the buffer and closes the file. An error of close(2) is an error of writing (the quota of a network file
+    /// system).
     func close() throws(CaptureError) {
         try flush()
         guard isOurs, !isClosed, let descriptor else { return }
@@ -116,7 +118,7 @@ final class ByteSink {
 
     // Little endian: type, length, body padded to 4 bytes, length (draft-ietf-opsawg-pcapng).
 
-    /// A Section Header Block: version 1.0, of unknown length.
+    /// Appends a Section Header Block: version 1.0, of unknown length.
     func appendSectionHeader() {
         append(littleEndian: PcapngState.sectionHeader)
         append(littleEndian: UInt32(28))
@@ -127,8 +129,8 @@ final class ByteSink {
         append(littleEndian: UInt32(28))
     }
 
-    /// An Interface Description Block of link type 254 with stamps in nanoseconds: for the adapter with `name`, or for
-    /// records that belong to none.
+    /// Appends an Interface Description Block of link type 254 with time stamps in nanoseconds: for the adapter `name`,
+    /// or for records without an adapter.
     func appendInterface(name: String?) {
         let description = name == nil ? [] : Array(PcapngState.adapterDescription.utf8)
         let name = name.map { Array($0.utf8.prefix(AdapterTable.nameBytesMax)) } ?? Array("bluetooth-monitor".utf8)
@@ -156,7 +158,7 @@ final class ByteSink {
         for _ in value.count..<Self.padded(value.count) { append(0) }
     }
 
-    /// An Enhanced Packet Block with link type 254's pseudo-header: adapter and opcode, big endian.
+    /// Appends an Enhanced Packet Block with the pseudo-header of link type 254: adapter and opcode, big endian.
     func appendPacket(interface: UInt32, index: UInt16, opcode: UInt16, _ payload: Span<UInt8>, time: Instant) {
         let count = payload.count + 4
         let length = UInt32(32 + Self.padded(count))

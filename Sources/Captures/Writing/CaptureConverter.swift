@@ -1,34 +1,35 @@
 import BaseTypes
 import BluetoothLE
 
-/// What a conversion could not take over, because its target can't hold it.
+/// Information that a conversion lost, because the target format cannot store it.
 public struct ConversionLoss: Sendable, Hashable, CustomStringConvertible {
-    /// The kinds of loss, in the order in which they are told.
+    /// The kinds of loss, in the order in which they are reported.
     public enum Kind: Int, Sendable, CaseIterable {
-        /// Times finer than a microsecond were cut to whole ones.
+        /// Fractions of microseconds in times were cut off.
         case fractionsOfMicroseconds
-        /// Adapters whose names do not fit in 8 bytes got other ones.
+        /// Adapters with names of more than 8 bytes got other names.
         case adapterNames
-        /// Packets that are not advertising reports.
+        /// Packets that are not advertising reports were skipped.
         case packets
-        /// Frames that are not advertising, or malformed.
+        /// Frames that are not advertising, or malformed, were skipped.
         case frames
-        /// Reports whose kind (connectable, scan response, …) or advertising set is not told any more.
+        /// Reports lost their kind (connectable, scan response, …) or their advertising set.
         case advertisingKinds
-        /// What was malformed and not taken over.
+        /// Malformed data were skipped.
         case malformed
-        /// Reports of adapters that are not told apart.
+        /// Reports of adapters beyond the maximum were skipped.
         case reportsWithoutAdapter
-        /// Adapters whose first record says that they do not listen: their names are in a record by which they begin.
+        /// The first record of an adapter says that it does not scan, but the result has a record before it, with the
+        /// name.
         case silentBeginnings
     }
 
-    /// What could not be said in the format that is written.
+    /// The kind of loss.
     public let kind: Kind
-    /// How many records that concerns.
+    /// The number of records with this loss.
     public let count: Int
 
-    /// What was lost, in words.
+    /// The loss as a text.
     public var description: String {
         let isOne = count == 1
         return switch kind {
@@ -68,28 +69,34 @@ public struct ConversionLoss: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// Takes a capture over into another format, so that a replay of it gives the same lines.
+/// Converts a capture to another format, so that a replay of the result gives the same lines.
 ///
-/// HCI packets are copied as they are where the target holds packets. Else each advertising report becomes one of the
-/// target's; what is no report is left out, but where it matters for time: an adapter's first and last record, and a
-/// record that the next report is stamped before (rule T2).
+/// HCI packets and records of the Linux monitor are copied unchanged if the target has packets. Otherwise, each
+/// advertising report is converted, and records without a report are skipped unless their time matters: the first and
+/// last record of an adapter, and a record that is later than the next report (rule T2).
+///
+///     var reader = try CaptureReader(.path(path))
+///     var writer = try CaptureWriter(path: target, format: .btsnoop)
+///     var converter = CaptureConverter()
+///     try converter.convert(&reader, to: &writer)
+///     try writer.close()
+///     for loss in converter.losses { print(loss) }
 public struct CaptureConverter {
-    /// How many records were read.
+    /// The number of records that were read.
     public private(set) var records = 0
-    /// Whether an iBeacon was met; only if the capture is an advertisement log.
+    /// Whether an iBeacon was found; only valid if the capture is an advertisement log.
     package var hasBeacon: Bool { reports.hasBeacon }
     private let interval: Duration?
     private var decoder = ReportDecoder()
     private var reports = ReportBuffer()
     private var counts = [Int](repeating: 0, count: ConversionLoss.Kind.allCases.count)
-    // By an adapter's place.
+    // By the index of the adapter.
     private var seen: [SeenAdapter] = []
-    // The records by which adapters were met, until they are written or left out for good: at most as many as there are
-    // places.
+    // The first records of adapters, until they are written or skipped: at most as many as there are adapters.
     private var starting: [Meeting] = []
     private var met = MetAdapters()
     private var writtenUpTo: Instant?
-    // The latest record that was skipped and is later than all that was written.
+    // The latest record that was skipped and is later than everything that was written.
     private var leftOut: (time: Instant, adapter: Int?)?
 
     private struct Meeting {
@@ -102,30 +109,33 @@ public struct CaptureConverter {
     private struct SeenAdapter {
         var name: String
         var address: DeviceAddress?
-        /// When it was met last: first, or again after another had its name or address.
+        /// The time of its first record, or of the first after another adapter had its name or address.
         var beganAt: Instant?
         var lastWritten: Instant?
         /// The latest of its records since then; all were skipped.
         var pending: Instant?
     }
 
-    /// - Parameter interval: The time between two records, for a capture without times, which then begins at 0.
+    /// Creates a converter.
+    ///
+    /// - Parameter interval: the time between two records of a capture without times, which then starts at 0.
     public init(interval: Duration? = nil) { self.interval = interval }
 
-    /// What was lost so far, by kind.
+    /// The losses so far, by kind.
     public var losses: [ConversionLoss] {
         ConversionLoss.Kind.allCases.compactMap {
             counts[$0.rawValue] > 0 ? ConversionLoss(kind: $0, count: counts[$0.rawValue]) : nil
         }
     }
 
-    /// Reads `reader` to its end and writes it all; ``CaptureWriter/close()`` is left to the caller.
+    /// Reads `reader` to its end and writes the complete result. The caller must call ``CaptureWriter/close()``.
     ///
     /// - Parameters:
-    ///   - reader: What is converted.
-    ///   - writer: Where it goes.
-    ///   - progress: Called now and then with the bytes of the input that were read.
-    /// - Throws: ``CaptureError/timesAbsent(path:)`` where the capture has no times and no interval was given.
+    ///   - reader: the capture to convert.
+    ///   - writer: the target.
+    ///   - progress: called from time to time with the number of bytes of the input that were read.
+    /// - Throws: ``CaptureError/timesAbsent(path:)`` if the capture has no times and no interval was given; errors of
+    ///   reading and writing.
     public mutating func convert(
         _ reader: inout CaptureReader, to writer: inout CaptureWriter, progress: (Int) -> Void = { _ in }
     ) throws(CaptureError) {
@@ -150,7 +160,7 @@ public struct CaptureConverter {
         guard let time = record.time else { return }
         if writer.format == .btsnoop, time.nanoseconds % 1000 != 0 { lose(.fractionsOfMicroseconds) }
         if let adapter = record.adapter {
-            // The address follows before the first report: this may be an adapter that has stopped (rule L7).
+            // The address follows before the first report: this can be an adapter that has stopped (rule L7).
             if writer.format == .advertisementLog, record.awaitsAddress, !met.contains(adapter),
                 met.knowsAddresses(besides: table.names[adapter])
             {
@@ -172,7 +182,7 @@ public struct CaptureConverter {
         switch record.content {
         case .listening(let listens):
             guard let adapter = record.adapter else { return leaveOut(nil, time) }
-            // An adapter listens from its first record on, so at that time the line would repeat it.
+            // An adapter scans from its first record on, so the line would repeat that.
             if writer.format == .advertisementLog, listens, seen[adapter].lastWritten == nil,
                 seen[adapter].beganAt == time, !mayBeKnown(adapter)
             {
@@ -200,7 +210,8 @@ public struct CaptureConverter {
                 adapter: record.adapter.map { seen[$0].name }, time: time)
         case .monitor(let opcode) where writer.format != .advertisementLog:
             if let adapter = record.adapter {
-                // The record has the address; before the first one of a name, so has the New Index that the writer adds.
+                // The record has the address. Before the first record of a name, the writer adds a New Index, which
+                // also has it.
                 let tellsAddress = opcode == Btsnoop.Opcode.newIndex || opcode == Btsnoop.Opcode.indexInfo
                 let isAnnounced = opcode == Btsnoop.Opcode.newIndex || writer.hasAnnounced(seen[adapter].name)
                 try before(time, adapter, &writer, identifies: !tellsAddress || !isAnnounced)
@@ -216,7 +227,7 @@ public struct CaptureConverter {
             }
             let isPacket = if case .hci = record.content { true } else { false }
             try writeReports(&writer, losesKinds: isPacket && writer.format == .advertisementLog)
-            // The reports of an advertisement that was given up are older than this record.
+            // The reports of an incomplete advertisement are older than this record.
             if let adapter = record.adapter, seen[adapter].lastWritten != time { leaveOut(adapter, time) }
         }
     }
@@ -240,13 +251,13 @@ public struct CaptureConverter {
         starting.append(Meeting(place: adapter, time: time, record: records))
     }
 
-    /// Whether an adapter's address was met under another name.
+    /// Returns whether another name had the address of an adapter before.
     private func isKnown(_ adapter: Int) -> Bool {
         guard let address = seen[adapter].address else { return false }
         return seen.indices.contains { $0 != adapter && seen[$0].beganAt != nil && seen[$0].address == address }
     }
 
-    /// Whether an adapter may be one that had another address or name before, and was marked not to listen.
+    /// Returns whether an adapter can be one that had another address or name before and was marked as not scanning.
     private func mayBeKnown(_ adapter: Int) -> Bool {
         isKnown(adapter)
             || seen.indices.contains { other in
@@ -256,7 +267,7 @@ public struct CaptureConverter {
 
     private mutating func countLeftOut(_ record: CaptureRecord, _ window: Span<UInt8>) {
         if case .linkLayer = record.content { return lose(.frames) }
-        // A fragment of an extended advertisement is part of a report that is to come; the malformed are counted as such.
+        // A fragment of an extended advertisement is part of a later report. Malformed events are counted separately.
         let start = record.payload.lowerBound
         let isReport =
             record.payload.count > 2 && window[start] == 0x3E
@@ -269,17 +280,17 @@ public struct CaptureConverter {
         if time > max(writtenUpTo ?? .earliest, leftOut?.time ?? .earliest) { leftOut = (time, adapter) }
     }
 
-    /// Writes what was skipped and matters to a record of `adapter` at `time`, which is written next.
+    /// Writes the skipped records that matter for a record of `adapter` at `time`, which is written next.
     private mutating func before(
         _ time: Instant, _ adapter: Int, _ writer: inout CaptureWriter, identifies: Bool = true, stops: Bool = false
     ) throws(CaptureError) {
-        // The record with which an adapter was met precedes the reports of others at that time, and its own stop.
+        // The first record of an adapter precedes the reports of others at that time, and its own stop.
         if let last = starting.last, last.place == adapter, last.time == time, !stops || last.record == records {
             starting.removeLast()
             if stops, writer.format != .advertisementLog, !isKnown(adapter) { lose(.silentBeginnings) }
         }
         try writeStarting(&writer)
-        // What is written now is stamped earlier than a record that went before it.
+        // The next record is earlier than a skipped record before it.
         if let late = leftOut, late.time > time { try writeTime(late.time, late.adapter ?? adapter, &writer) }
         if identifies { try identify(adapter, time, &writer) }
         written(adapter, time)

@@ -2,21 +2,26 @@ public import BaseTypes
 public import BluetoothLE
 import JSON
 
-/// Writes a capture that this library, btmon and Wireshark read.
+/// Writes a capture that this library, btmon and Wireshark can read.
 ///
-/// Records are buffered; nothing is sure to be in the file before ``close()``, or ``flush()``.
+/// Records are buffered. They are in the file after ``flush()`` or ``close()``.
+///
+///     var writer = try CaptureWriter(path: path, format: .advertisementLog)
+///     try writer.write(report, data: data.span, adapter: "hci0", time: time)
+///     try writer.close()
 public struct CaptureWriter: ~Copyable {
-    /// What can be written.
+    /// The formats that can be written.
     public enum Format: Sendable, Hashable, CaseIterable {
-        /// btsnoop with datalink 2001, what `btmon -w` writes. Its times are whole microseconds, its adapters' names at
-        /// most 8 bytes.
+        /// btsnoop with datalink 2001, as written by `btmon -w`. Its times are whole microseconds, and the names of
+        /// adapters have at most 8 bytes.
         case btsnoop
-        /// pcapng with link type 254, an interface for each adapter.
+        /// pcapng with link type 254 and one interface per adapter.
         case pcapng
-        /// The project's own advertisement log: JSON lines.
+        /// The advertisement log of this project: JSON Lines.
         case advertisementLog
 
-        /// The format for the ending of a file name, or `nil` if the ending has no format that can be written.
+        /// Creates the format for the extension of a file name; `nil` if the extension is not one of a format that can
+        /// be written.
         package init?(fileName name: String) {
             switch name.split(separator: ".", omittingEmptySubsequences: false).last?.lowercased() {
             case "btsnoop", "snoop", "cfa": self = .btsnoop
@@ -27,32 +32,35 @@ public struct CaptureWriter: ~Copyable {
         }
     }
 
-    /// The longest packet that is written; a longer one is not one of HCI.
+    /// The maximum length of a packet in bytes. HCI packets are never longer.
     public static let packetBytesMax = 1024 * 1024 - 64
 
-    /// The format that is written.
+    /// The format of the capture.
     public let format: Format
     let sink: ByteSink
-    // A line of the advertisement log while it is made.
+    // A buffer for the current line of the advertisement log.
     private var line = LineBuffer(capacity: 1024)
-    // The adapters that were announced: in btsnoop their indexes, in pcapng their interfaces too.
+    // The adapters that were announced: in btsnoop their indices, in pcapng also their interfaces.
     private var places: [String: Int] = [:]
-    // The controllers' addresses, by their adapters' names (rule L7).
+    // The addresses of the controllers, by the names of their adapters (rule L7).
     private var addresses: [String: DeviceAddress] = [:]
     private var lastName = ""
     private var lastPlace = -1
-    // What stands for their names in New Index, by place.
+    // The names in New Index records, by index.
     private var shortNames: [String] = []
-    // pcapng: each place's interface, and that of records that belong to no adapter.
+    // pcapng: the interface of each index, and that of records without an adapter.
     private var interfaces: [Int] = []
     private var commonInterface: Int?
 
-    /// Makes the file at `path`, emptied where it exists; `-` is standard output.
+    /// Creates the file at `path`, or truncates it if it exists; `-` is standard output.
+    ///
+    /// - Throws: ``CaptureError/createFailed(path:_:)``.
     public init(path: String, format: Format) throws(CaptureError) {
         self.init(format, try ByteSink(path: path))
     }
 
-    /// Writes into memory, whose owner takes it away in time (``drainBuffered()``): for who must not wait for a file.
+    /// Creates a writer in memory, for programs that must not wait for a file. Its owner must take the bytes regularly
+    /// with ``drainBuffered()``.
     public init(format: Format) { self.init(format, ByteSink()) }
 
     private init(_ format: Format, _ sink: ByteSink) {
@@ -68,9 +76,9 @@ public struct CaptureWriter: ~Copyable {
         }
     }
 
-    /// Writes an HCI packet of `adapter` without its H4 octet.
+    /// Writes an HCI packet of `adapter` without its H4 byte.
     ///
-    /// The advertisement log takes none; there it does nothing. So it does with more than ``packetBytesMax`` bytes.
+    /// It does nothing in the advertisement log, which has no packets, and for more than ``packetBytesMax`` bytes.
     public mutating func write(
         _ kind: CaptureRecord.PacketKind, isReceived: Bool, _ packet: Span<UInt8>, adapter: String?, time: Instant
     ) throws(CaptureError) {
@@ -86,9 +94,9 @@ public struct CaptureWriter: ~Copyable {
         try write(opcode: opcode, packet, adapter: adapter, time: time)
     }
 
-    /// Writes a record of the Linux monitor; the advertisement log takes none.
+    /// Writes a record of the Linux monitor. It does nothing in the advertisement log.
     ///
-    /// The name in a New Index is replaced by `adapter`, or what stands for it. An absent adapter is the monitor's "none".
+    /// The name in a New Index is replaced by `adapter`, or by a short name. `nil` is the monitor's "no adapter".
     public mutating func write(
         opcode: UInt16, _ payload: Span<UInt8>, adapter: String?, time: Instant
     ) throws(CaptureError) {
@@ -106,7 +114,8 @@ public struct CaptureWriter: ~Copyable {
             if opcode == Btsnoop.Opcode.newIndex { return try writeNewIndex(payload, adapter, place, time) }
             try writeNewIndex(Span(), adapter, place, time)
             if opcode != Btsnoop.Opcode.indexInfo { appendNoAddress(place, time) }
-            // Nothing says better that it listens than what it hears, but for whoever looks on with btmon.
+            // A report already shows that the adapter scans, but people who read the capture with btmon expect this
+            // record.
             let isAboutListening =
                 opcode == Btsnoop.Opcode.openIndex || opcode == Btsnoop.Opcode.closeIndex
                 || opcode == Btsnoop.Opcode.deleteIndex || opcode == Btsnoop.Opcode.indexInfo
@@ -116,11 +125,11 @@ public struct CaptureWriter: ~Copyable {
         try sink.flushIfFull()
     }
 
-    /// Says which controller goes by that name from now on (rule L7); `nil`: its address is not known. To be said before the
-    /// first record of each.
+    /// Sets the controller that has this name from now on (rule L7); `nil` means that its address is unknown. Call it
+    /// before the first record of each controller.
     ///
-    /// The advertisement log tells it beside the name in each line that follows; in btsnoop and pcapng it is written now,
-    /// where it is another than before: a New Index with the address, which is zero where it is not known.
+    /// In the advertisement log, each later line has the address. In btsnoop and pcapng, a New Index with the address
+    /// is written now if the address has changed; it is zero if the address is unknown.
     public mutating func identify(
         adapter: String, address: DeviceAddress?, time: Instant
     ) throws(CaptureError) {
@@ -138,10 +147,10 @@ public struct CaptureWriter: ~Copyable {
         if address == nil, let place = known(adapter) { appendNoAddress(place, time) }
     }
 
-    /// The address that the writer has told of the adapter of that name.
+    /// Returns the address that the writer has written for an adapter.
     func address(of adapter: String) -> DeviceAddress? { addresses[adapter] }
 
-    /// Whether a New Index, or an interface of pcapng, has the name of an adapter already.
+    /// Returns whether a New Index, or an interface of pcapng, has the name of an adapter already.
     func hasAnnounced(_ adapter: String) -> Bool { places[adapter] != nil }
 
     private mutating func noteAddress(in payload: Span<UInt8>, _ opcode: UInt16, _ adapter: String) {
@@ -158,7 +167,7 @@ public struct CaptureWriter: ~Copyable {
         }
     }
 
-    /// Writes one advertising report with its AD structures: a line of the advertisement log, else an event.
+    /// Writes one advertising report with its AD structures: a line of the advertisement log, or an event.
     public mutating func write(
         _ report: AdvertisingReport, data: Span<UInt8>, adapter: String, time: Instant
     ) throws(CaptureError) {
@@ -179,7 +188,7 @@ public struct CaptureWriter: ~Copyable {
         }
     }
 
-    /// Writes an iBeacon that came without its bytes, with the report that it came in.
+    /// Writes an iBeacon without bytes, with its report.
     public mutating func write(
         _ beacon: IBeacon, report: AdvertisingReport, adapter: String, time: Instant
     ) throws(CaptureError) {
@@ -195,15 +204,15 @@ public struct CaptureWriter: ~Copyable {
         }
     }
 
-    /// Writes that `adapter` listens, or does not, from `time` on.
+    /// Writes that `adapter` starts or stops scanning at `time`.
     ///
     /// - Parameters:
-    ///   - listening: whether it listens.
+    ///   - listening: whether it scans from now on.
     ///   - adapter: the adapter.
-    ///   - time: from when on.
-    ///   - since: where it does not, and that was learnt of late: when it had stopped (rules L1, L2). In btsnoop and pcapng
-    ///     these are eight octets in Close Index, nanoseconds since 1970 in big endian; others pass them over.
-    /// - Throws: ``CaptureError`` where the format can't hold the time.
+    ///   - time: the time of the record.
+    ///   - since: the time at which it had stopped, if that was noticed later (rules L1, L2). In btsnoop and pcapng,
+    ///     these are eight bytes in Close Index, nanoseconds since 1970 in big endian, which other programs ignore.
+    /// - Throws: ``CaptureError`` if the record cannot be written.
     public mutating func write(
         listening: Bool, adapter: String, time: Instant, since: Instant? = nil
     ) throws(CaptureError) {
@@ -227,29 +236,29 @@ public struct CaptureWriter: ~Copyable {
         try sink.flushIfFull()
     }
 
-    /// Writes nothing but that `adapter` was there at `time`.
+    /// Writes a record that only shows that `adapter` existed at `time`.
     ///
-    /// In btsnoop and pcapng it is a System Note without text, which a reader takes for what it is.
+    /// In btsnoop and pcapng, it is a System Note without text, which this library recognizes.
     public mutating func write(timeOnly adapter: String, time: Instant) throws(CaptureError) {
         if format == .advertisementLog { return try writeLine(adapter, time) { _ in } }
         try write(opcode: Btsnoop.Opcode.systemNote, [UInt8(0)].span, adapter: adapter, time: time)
     }
 
-    /// How many octets are buffered.
+    /// The number of bytes in the buffer.
     public var bufferedCount: Int { sink.count }
 
-    /// Takes away what is buffered: the capture's next octets.
+    /// Returns the bytes in the buffer, which are the next bytes of the capture, and removes them.
     public mutating func drainBuffered() -> [UInt8] { sink.drain() }
 
-    /// Writes nothing but that it was `time`, for no adapter; the advertisement log has no such line.
+    /// Writes a record that only shows the time, without an adapter. The advertisement log has no such line.
     public mutating func write(timeOnly time: Instant) throws(CaptureError) {
         try write(opcode: Btsnoop.Opcode.systemNote, [UInt8(0)].span, adapter: nil, time: time)
     }
 
-    /// Hands what is buffered to the system.
+    /// Writes the buffer to the file, without fsync(2). Without a file, it does nothing.
     public mutating func flush() throws(CaptureError) { try sink.flush() }
 
-    /// Writes what is buffered and closes the file.
+    /// Writes the buffer and closes the file.
     public consuming func close() throws(CaptureError) { try sink.close() }
 
     // MARK: btsnoop and pcapng
@@ -272,10 +281,10 @@ public struct CaptureWriter: ~Copyable {
         return place
     }
 
-    /// Whether New Index's 8 bytes hold `name`.
+    /// Returns whether a name fits in the 8 bytes of New Index.
     static func fits(_ name: String) -> Bool { name.utf8.count <= 8 }
 
-    /// What stands for a name in New Index: itself where it fits, else one that no other adapter has.
+    /// Returns the name for New Index: the name itself if it fits, otherwise one that no other adapter has.
     private func shortName(_ name: String, _ place: Int) -> String {
         if Self.fits(name), !shortNames.contains(name) { return name }
         var number = place
@@ -283,7 +292,8 @@ public struct CaptureWriter: ~Copyable {
         return "adp\(number)"
     }
 
-    /// New Index: type primary, bus virtual, no address where `payload` has none; the name with zeros behind it.
+    /// Writes a New Index: type primary, bus virtual, no address unless `payload` has one, and the name filled with
+    /// zeros.
     private func writeNewIndex(
         _ payload: Span<UInt8>, _ adapter: String, _ place: Int, _ time: Instant
     ) throws(CaptureError) {
@@ -296,7 +306,7 @@ public struct CaptureWriter: ~Copyable {
         try sink.flushIfFull()
     }
 
-    /// An Index Info without an address: none is to come after a New Index that has none.
+    /// Writes an Index Info without an address: after a New Index without an address, none will follow.
     private func appendNoAddress(_ place: Int, _ time: Instant) {
         let noAddress: [UInt8] = [0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
         append(opcode: Btsnoop.Opcode.indexInfo, place: place, noAddress.span, time: time)
@@ -331,9 +341,9 @@ public struct CaptureWriter: ~Copyable {
         }
     }
 
-    // MARK: the advertisement log
+    // MARK: The advertisement log
 
-    /// Writes a line that tells of an adapter; `body` writes what.
+    /// Writes a line of an adapter; `body` writes its content.
     private mutating func writeLine(
         _ adapter: String, _ time: Instant, _ body: (inout LineBuffer) -> Void
     ) throws(CaptureError) {
