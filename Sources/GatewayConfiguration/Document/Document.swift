@@ -1,58 +1,60 @@
-/// A YAML document as an arena of nodes, each followed by those below it; a mapping's are keys and values by turns.
+/// A YAML document as an array of nodes. Each node is followed by its descendants; in a mapping, keys and values
+/// alternate.
 ///
-/// Sixteen octets a node, and text stays where it stands in the source: a hundred thousand conditions make a million
-/// nodes, and no dictionary or string is made for any that is not read.
+/// A node has sixteen bytes, and text stays in the source. A hundred thousand conditions make a million nodes, and
+/// neither dictionaries nor strings are created for nodes that are not read.
 struct Document {
-    /// What a node is.
+    /// The kinds of nodes.
     enum Kind: UInt8 {
         case mapping
         case sequence
         /// A scalar without quotes.
         case plain
-        /// A scalar in quotes, or a block scalar: never "no value".
+        /// A scalar in quotes, or a block scalar. It never means "no value".
         case quoted
-        /// What has been reported as a mistake already: an alias, or what a syntax error took away.
+        /// A node whose error was already reported: an alias, or the missing value of a key at which reading stopped.
         case reported
     }
 
     /// One node.
     struct Node {
-        /// Where it begins in the source.
+        /// The offset of its start in the source.
         var offset: UInt32
-        /// A scalar's text: where it begins in the source, or in ``Document/unescaped`` with the top bit set.
+        /// The offset of a scalar's text in the source; with the top bit set, in ``Document/unescaped``.
         var text: UInt32
-        /// A scalar's octets of text; for a mapping or sequence the index after its last node.
+        /// The length of a scalar's text in bytes; for a mapping or sequence, the index after its last node.
         var extent: UInt32
-        /// Whether it is a scalar, and how it was quoted, a mapping, a sequence or an error.
+        /// The kind of the node.
         var kind: Kind
-        /// Whether a syntax error ended the document within it, so that what it lacks may stand after the error.
+        /// Whether reading stopped inside it, at a syntax error or a limit, so that missing keys can follow.
         var isOpen = false
     }
 
-    /// How many nodes a document may have; more than 64 MiB of conditions need.
+    /// The maximum number of nodes. It is more than 64 MiB of conditions need.
     static let nodesMost = 5_000_000
-    /// How deep mappings and sequences may nest; the schema's own go six deep.
+    /// The maximum depth of mappings and sequences; the schema needs six levels.
     static let depthMost = 16
     /// The top bit of ``Node/text``.
     static let unescapedBit: UInt32 = 1 << 31
 
     let source: SourceText
     var nodes: [Node] = []
-    /// The text of scalars that stand otherwise in the source: with escapes, or over several lines.
+    /// The text of scalars that differ from the source: with escapes, or over several lines.
     var unescaped: [UInt8] = []
-    /// Whether it ends where a mistake was, so that what is missing may follow.
+    /// Whether reading stopped before the end of the document, at a syntax error or a limit, so that missing keys can
+    /// follow.
     var isTruncated = false
 
-    /// Where a node begins in the source.
+    /// Returns the offset of a node in the source.
     func offset(of node: Int) -> Int { Int(nodes[node].offset) }
 
-    /// The line that a node begins in, from 1.
+    /// Returns the line in which a node starts, from 1.
     func line(of node: Int) -> Int { source.line(of: offset(of: node)) }
 
-    /// What a node is.
+    /// Returns the kind of a node.
     func kind(of node: Int) -> Kind { nodes[node].kind }
 
-    /// The index after a node and all below it.
+    /// Returns the index after a node and its descendants.
     func end(of node: Int) -> Int {
         switch nodes[node].kind {
         case .mapping, .sequence: Int(nodes[node].extent)
@@ -60,7 +62,7 @@ struct Document {
         }
     }
 
-    /// A scalar's octets; none for anything else.
+    /// Returns the text of a scalar in bytes; empty for other nodes.
     func text(of node: Int) -> ArraySlice<UInt8> {
         let node = nodes[node]
         guard node.kind == .plain || node.kind == .quoted else { return [] }
@@ -69,7 +71,7 @@ struct Document {
         return node.text & Self.unescapedBit == 0 ? source.bytes[range] : unescaped[range]
     }
 
-    /// Whether a scalar is what YAML calls null: nothing at all, or `~` or `null` without quotes.
+    /// Returns whether a scalar is null in YAML: empty, or `~` or `null` without quotes.
     func isNull(_ node: Int) -> Bool {
         guard nodes[node].kind == .plain else { return false }
         let text = text(of: node)
@@ -81,10 +83,10 @@ struct Document {
         }
     }
 
-    /// The nodes directly below one, in order.
+    /// Returns the children of a node, in order.
     func children(of node: Int) -> Children { Children(document: self, index: node + 1, end: end(of: node)) }
 
-    /// Walks the nodes directly below one.
+    /// Iterates over the children of a node.
     struct Children: Sequence, IteratorProtocol {
         let document: Document
         var index: Int
@@ -97,7 +99,7 @@ struct Document {
         }
     }
 
-    /// The document of `source`, as far as it can be read, and what is wrong with it as YAML.
+    /// Reads the document of `source`, up to the first syntax error or a limit, and returns it with its errors.
     static func read(_ source: SourceText) -> (document: Document, mistakes: Findings) {
         var builder = DocumentBuilder(source)
         let problem = readYAML(source, into: &builder)

@@ -1,4 +1,4 @@
-/// Makes a document of a parser's events and notes what a configuration may not hold.
+/// Builds a document from the events of a parser, and reports YAML features that a configuration must not use.
 struct DocumentBuilder {
     private var document: Document
     private var mistakes = Findings()
@@ -13,12 +13,12 @@ struct DocumentBuilder {
 
     init(_ source: SourceText) {
         document = Document(source: source)
-        // A condition's line makes two nodes and has rarely fewer than sixteen octets. What is not used is address space
-        // alone, and an array that need not grow is not copied.
+        // The line of a condition makes two nodes and is rarely shorter than sixteen bytes. Unused capacity is only
+        // address space, and an array that need not grow is not copied.
         document.nodes.reserveCapacity(min(source.bytes.count / 6 + 64, Document.nodesMost))
     }
 
-    /// A document begins; `false`: read no further.
+    /// Starts a document. Returns `false` if reading must stop.
     mutating func beginDocument(at offset: Int) -> Bool {
         documents += 1
         guard documents > 1 else { return true }
@@ -27,20 +27,20 @@ struct DocumentBuilder {
         return false
     }
 
-    /// An anchor stands before a node.
+    /// Reports an anchor.
     mutating func anchor(at offset: Int) {
         mistakes.report(
             at: offset, "an anchor (&) is not supported", hint: "remove it, or quote a value that starts with &")
     }
 
-    /// A tag stands before a node.
+    /// Reports a tag.
     mutating func tag(at offset: Int) {
         mistakes.report(
             at: offset, "a tag (!) is not supported",
             hint: "remove it, because each setting has its own type, or quote a value that starts with !")
     }
 
-    /// An alias stands for a node.
+    /// Reports an alias and adds a node for it. Returns `false` if reading must stop.
     mutating func alias(at offset: Int) -> Bool {
         mistakes.report(
             at: offset, "an alias (*) is not supported",
@@ -48,7 +48,7 @@ struct DocumentBuilder {
         return add(.reported, offset: offset)
     }
 
-    /// A mapping or sequence begins; `false`: read no further.
+    /// Starts a mapping or sequence. Returns `false` if reading must stop.
     mutating func begin(_ kind: Document.Kind, at offset: Int) -> Bool {
         if let last = open.last, last.isMapping, last.expectsKey {
             mistakes.report(at: offset, "expected a key instead of a list or map", hint: "write key: value")
@@ -65,18 +65,18 @@ struct DocumentBuilder {
         return true
     }
 
-    /// The innermost mapping or sequence ends.
+    /// Ends the innermost mapping or sequence.
     mutating func end() {
         guard let last = open.popLast() else { return }
         document.nodes[last.node].extent = UInt32(clamping: document.nodes.count)
     }
 
-    /// A scalar whose text stands so in the source; `false`: read no further.
+    /// Adds a scalar whose text is in the source. Returns `false` if reading must stop.
     mutating func scalar(_ kind: Document.Kind, at offset: Int, text: Int, length: Int) -> Bool {
         add(kind, offset: offset, text: UInt32(clamping: text), extent: UInt32(clamping: length))
     }
 
-    /// A scalar whose text stands otherwise in the source; `false`: read no further.
+    /// Adds a scalar whose text differs from the source. Returns `false` if reading must stop.
     mutating func scalar(_ kind: Document.Kind, at offset: Int, unescaped text: some Collection<UInt8>) -> Bool {
         let start = UInt32(clamping: document.unescaped.count) | Document.unescapedBit
         document.unescaped.append(contentsOf: text)
@@ -96,18 +96,18 @@ struct DocumentBuilder {
         return true
     }
 
-    /// Whether a mapping or sequence has begun and not ended.
+    /// Whether a mapping or sequence has not ended.
     var hasOpen: Bool { !open.isEmpty }
 
-    /// The document and what was noted; the builder is used up.
+    /// Returns the document and its errors.
     consuming func finish() -> (document: Document, mistakes: Findings) { (document, mistakes) }
 
-    /// Notes a syntax error.
+    /// Reports a syntax error.
     mutating func fail(at offset: Int, _ message: String, hint: String?) {
         mistakes.report(at: offset, message, hint: hint)
     }
 
-    /// Closes what is still open because nothing more was read.
+    /// Ends all open mappings and sequences after a syntax error or beyond a limit.
     mutating func truncate() {
         document.isTruncated = true
         while let last = open.last {
@@ -117,7 +117,7 @@ struct DocumentBuilder {
             }
             document.nodes[last.node].isOpen = true
             end()
-            // The container above has its value now: whether it expects a key was settled when that began.
+            // The outer container already counted this value when it started.
         }
     }
 }

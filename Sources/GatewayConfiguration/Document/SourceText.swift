@@ -1,21 +1,21 @@
-/// A configuration file's octets and its lines.
+/// The bytes of a configuration file and its lines.
 struct SourceText {
-    /// The most octets that a file may have: some 500,000 conditions.
+    /// The maximum size of a file in bytes, enough for some 500,000 conditions.
     static let lengthMost = 64 << 20
 
     let bytes: [UInt8]
-    /// Where the text begins: after a byte order mark.
+    /// The offset of the text, after a byte order mark.
     let start: Int
 
-    // Line and column at each multiple of this many octets: finding a place costs no more than reading that far, even
-    // where the whole file is one line.
+    // The line and column at each multiple of this many bytes, so that a place is found quickly even if the whole file
+    // is one line.
     private static let stride = 128
     private var marks: [Position] = []
 
     init(_ bytes: [UInt8]) {
         self.bytes = bytes
         start = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
-        // It is refused unread.
+        // A larger file is rejected without reading it.
         guard bytes.count <= Self.lengthMost else { return }
         marks.reserveCapacity(bytes.count / Self.stride + 1)
         var line = 1
@@ -23,7 +23,7 @@ struct SourceText {
         for mark in Swift.stride(from: 0, to: bytes.count, by: Self.stride) {
             marks.append(Position(line: line, column: column))
             for index in mark..<min(mark + Self.stride, bytes.count) {
-                // What is neither a line's end nor more than one octet, in short; the rest as it is.
+                // A fast path for ASCII without line ends.
                 if bytes[index] >= 0x20, bytes[index] < 0x80 {
                     column += 1
                 } else {
@@ -43,7 +43,7 @@ struct SourceText {
         }
     }
 
-    /// The line and column of the octet at `offset`, or of the end.
+    /// Returns the line and column of the byte at `offset`, or of the end.
     func position(of offset: Int) -> Position {
         let offset = min(max(offset, start), bytes.count)
         guard !marks.isEmpty else { return Position(line: 1, column: 1) }
@@ -54,20 +54,21 @@ struct SourceText {
         return Position(line: line, column: column)
     }
 
-    /// The line of the octet at `offset`.
+    /// Returns the line of the byte at `offset`.
     func line(of offset: Int) -> Int { position(of: offset).line }
 
-    /// Whether each octet is a character.
+    /// Whether all bytes are ASCII.
     var isASCII: Bool { bytes.allSatisfy { $0 < 0x80 } }
 }
 
 extension SourceText {
-    /// What is not text, or what libyaml must not see: `nil` where all is well.
+    /// Returns the first problem that prevents parsing: the file is too large, is not UTF-8, or has characters that
+    /// libyaml must not get. Returns `nil` if there is none.
     ///
-    /// Source: YAML 1.2.2 §5.1, without the line breaks that YAML 1.1 knew (U+0085, U+2028, U+2029): libyaml ends a
-    /// line there, in the middle of a comment too, where no editor shows one.
-    /// - Parameter isYAML: whether lines may not begin with %, since libyaml is to see them.
-    /// - Returns: where the first stands, what it is, and what to do.
+    /// Source: YAML 1.2.2 §5.1, without the line breaks of YAML 1.1 (U+0085, U+2028, U+2029): libyaml ends a line
+    /// there, even inside a comment, but editors do not show one.
+    /// - Parameter isYAML: whether lines must not start with %, because libyaml will read them.
+    /// - Returns: the place, the problem, and what to do.
     func problem(isYAML: Bool = true) -> (offset: Int, message: String, hint: String)? {
         guard bytes.count <= Self.lengthMost else {
             return (0, "the file has \(bytes.count) bytes", "expected at most 64MiB")
@@ -85,7 +86,7 @@ extension SourceText {
                 continue
             }
             if byte == 0x25, beginsLine, isYAML {
-                // libyaml compares each %TAG directive with all before it.
+                // libyaml compares each %TAG directive with all earlier ones.
                 return (index, "the line starts with %, a YAML directive", "remove the line, or quote the value")
             }
             beginsLine = byte == 0x0A || byte == 0x0D
@@ -113,7 +114,7 @@ extension SourceText {
         }
     }
 
-    // Unicode 15 table 3-7: the well-formed sequences of more than one octet.
+    // Unicode 15 table 3-7: the well-formed sequences of more than one byte.
     private func scalar(at index: Int) -> (value: UInt32, length: Int)? {
         let first = UInt32(bytes[index])
         let length: Int
@@ -135,7 +136,7 @@ extension SourceText {
     }
 }
 
-/// At least four upper-case digits, as Unicode writes a code point.
+/// Returns at least four upper-case digits, as Unicode writes a code point.
 func hexadecimal(_ value: UInt32) -> String {
     let digits = String(value, radix: 16, uppercase: true)
     return String(repeating: "0", count: max(0, 4 - digits.utf8.count)) + digits

@@ -1,7 +1,7 @@
 internal import CYAML
 internal import Glibc
 
-/// What libyaml found wrong, in its own words, with the places as octets of the source.
+/// An error of libyaml with its texts and its places in the source.
 struct YAMLProblem {
     let problem: String
     let offset: Int
@@ -9,11 +9,11 @@ struct YAMLProblem {
     let contextOffset: Int
 }
 
-/// Hands the events of `source` to `builder`, in order, until the end, a syntax error, or a builder that wants no more.
+/// Passes the events of `source` to `builder`, in order, until the end, a syntax error, or a builder that stops.
 ///
-/// The one place that touches libyaml. It is given UTF-8 that has been checked, and never a file or a callback; it keeps
-/// no tree, and what it looks ahead is bounded by the 1,024 characters of a simple key.
-/// - Returns: The syntax error; `nil` where there was none.
+/// Only this function uses libyaml. Its input is checked UTF-8, never a file or a callback. libyaml stores no tree, and
+/// its lookahead is limited by the 1,024 characters of a simple key.
+/// - Returns: the syntax error; `nil` if there was none.
 func readYAML(_ source: SourceText, into builder: inout DocumentBuilder) -> YAMLProblem? {
     let parser = UnsafeMutablePointer<yaml_parser_t>.allocate(capacity: 1)
     defer { unsafe parser.deallocate() }
@@ -86,7 +86,7 @@ extension YAMLProblem {
         context = unsafe parser.context.map { unsafe String(cString: $0) } ?? ""
         contextOffset = unsafe places.offset(ofCharacter: parser.context_mark.index)
         problem = unsafe parser.problem.map { unsafe String(cString: $0) } ?? ""
-        // A reader error has an octet's place and no mark.
+        // A reader error has the offset of a byte and no mark.
         offset =
             unsafe parser.error == YAML_READER_ERROR
             ? places.source.start + Int(clamping: parser.problem_offset)
@@ -94,7 +94,7 @@ extension YAMLProblem {
     }
 }
 
-/// Where libyaml's characters stand in the source: its marks count those, not octets.
+/// Converts libyaml's positions, which count characters, to offsets in the source.
 struct CharacterPlaces {
     let source: SourceText
     private let isASCII: Bool
@@ -107,7 +107,8 @@ struct CharacterPlaces {
         offset = source.start
     }
 
-    /// The octet at which a character begins. Marks follow one another closely, so the way from the last is short.
+    /// Returns the offset of a character. Consecutive positions are close to each other, so it searches from the last
+    /// one.
     mutating func offset(ofCharacter index: Int) -> Int {
         let bytes = source.bytes
         guard !isASCII else { return min(index, bytes.count) }

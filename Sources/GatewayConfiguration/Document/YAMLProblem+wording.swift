@@ -1,5 +1,5 @@
 extension YAMLProblem {
-    /// What is wrong, in an operator's words, where it is best seen, and what to do.
+    /// Returns the error as a text for operators, the place where it is best visible, and what to do.
     func wording(in source: SourceText) -> (offset: Int, message: String, hint: String?) {
         let byte = source.bytes.indices.contains(offset) ? source.bytes[offset] : nil
         switch problem {

@@ -1,20 +1,20 @@
-/// What a document says of one setting: every key has one, so that none can come without it.
+/// The documentation of one setting. Every key must have one.
 package struct SettingNote: Sendable {
-    /// What holds where the file does not set it.
+    /// The value of a setting that the file does not have.
     package enum Default: Sendable, Equatable {
-        /// The file has to set it.
+        /// The file must have the setting.
         case required
-        /// This value, which could as well be written.
+        /// This value, which the file could also have.
         case value(String)
-        /// What comes then, in words.
+        /// A description of the default.
         case words(String)
     }
 
-    /// What may stand there, and within which bounds.
+    /// The type and the bounds of the value.
     package let type: SettingType
-    /// What holds where it is absent.
+    /// The default.
     package let absent: Default
-    /// What it is, in a sentence or a few; what is between back-quotes stands in a file or on a command line.
+    /// The description. Text between back-quotes is code.
     package let text: String
 
     init(_ type: SettingType, _ absent: Default, _ text: String) {
@@ -24,13 +24,13 @@ package struct SettingNote: Sendable {
     }
 }
 
-/// One map of the file, as a document has it.
+/// One map of the file, for the documentation.
 package struct SettingSection: Sendable {
-    /// The place: `mqtt.tls`; empty for the file's top level.
+    /// The path: `mqtt.tls`; empty for the top level of the file.
     package let path: String
-    /// What it is for.
+    /// The description.
     package let text: String
-    /// Its keys in the order in which they are explained, each with its note.
+    /// The keys in the order of the documentation, each with its note.
     package let settings: [(name: String, note: SettingNote)]
 
     init<Key: SettingKey>(_ path: String, _ keys: [Key], _ text: String) {

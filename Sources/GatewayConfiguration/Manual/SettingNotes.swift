@@ -182,7 +182,7 @@ extension MonitoringKey {
         }
     }
 
-    /// How a condition is entered and left: a monitor's, and overridden by its conditions'.
+    /// The settings for entries and exits, which a monitor has and its conditions can override.
     private var howNote: SettingNote {
         switch self {
         case .exitTimeout:
@@ -226,7 +226,7 @@ extension MonitoringKey {
         }
     }
 
-    /// What a condition is.
+    /// The settings that define a condition.
     private var whatNote: SettingNote {
         switch self {
         case .identifier: SettingNote(.text("name"), .required, "The name of the condition, unique in the file.")

@@ -1,8 +1,8 @@
 internal import BeaconMonitoring
 
-/// Every setting of the file: what `docs/configuration.md` and the manual page gateway.yaml(5) are made of.
+/// Every setting of the file. `docs/configuration.md` and the manual page gateway.yaml(5) are generated from it.
 package enum SettingTable {
-    /// The sections in the order in which they are explained.
+    /// The sections in the order of the documentation.
     package static let sections: [SettingSection] = [
         SettingSection(
             "", RootKey.allCases,
@@ -57,7 +57,7 @@ package enum SettingTable {
             "The certificate of `serve`, which then uses TLS 1.2 or 1.3. Both files are read again on SIGHUP."),
     ]
 
-    /// How the types are written that several settings have.
+    /// The syntax of types that several settings have.
     package static let types: [(name: String, text: String)] = [
         ("duration", "a number and a unit, `ms`, `s`, `m`, `h` or `d`: `500ms`, `30s`, `1.5s`, `2m`, `1h`, `1d`"),
         ("size", "a number and a unit, `B`, `kB`, `MB`, `GB`, `TB` or `KiB`, `MiB`, `GiB`, `TiB`: `64MiB`, `2GiB`"),

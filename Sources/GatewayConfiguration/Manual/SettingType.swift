@@ -1,27 +1,27 @@
 import BaseTypes
 internal import BeaconMonitoring
 
-/// What may stand as a setting's value. The bounds are those that ``Reader`` holds it to.
+/// The type of a setting's value, with the bounds that ``Reader`` checks.
 package enum SettingType: Sendable {
     case flag
-    /// A number and a unit; with `isWhole` whole seconds alone, with `word` that word as well.
+    /// A number and a unit; if `isWhole`, only whole seconds; if `word` is set, that word is also accepted.
     case duration(ClosedRange<Duration>, isWhole: Bool = false, word: String? = nil)
-    /// A number and a unit, in octets.
+    /// A number and a unit, in bytes.
     case size(ClosedRange<Int64>)
-    /// A whole number, and of what.
+    /// An integer with its unit.
     case integer(ClosedRange<Int>, unit: String = "")
-    /// A decimal number, and of what.
+    /// A decimal number with its unit.
     case number(ClosedRange<Double>, unit: String = "")
     /// One of these words.
     case choice([String])
-    /// Text, and which.
+    /// A text with this description.
     case text(String)
-    /// An absolute path of so many octets at most.
+    /// An absolute path of at most that many bytes.
     case path(lengthMost: Int)
-    /// A map, a list or what else is no single value, in words.
+    /// A map, a list or another structure with this description.
     case structure(String)
 
-    /// The type in words, as in `duration, 1ms…30d`.
+    /// The type as a text, such as `duration, 1ms…30d`.
     package var words: String {
         switch self {
         case .flag: "`true` or `false`"
@@ -36,7 +36,7 @@ package enum SettingType: Sendable {
         }
     }
 
-    /// The least and the most as a file has them; absent where there are none.
+    /// The bounds as in the file; `nil` if there are none.
     package var bounds: (least: String, most: String)? {
         switch self {
         case .duration(let range, _, _): (range.lowerBound.setting, range.upperBound.setting)
@@ -56,14 +56,14 @@ package enum SettingType: Sendable {
     }
 }
 
-/// The bounds that belong to the file's schema; what a rule bounds is `SettingBounds`'.
+/// The bounds of the schema. Bounds of rules are in `SettingBounds`.
 package enum SettingLimits {
     static let rotateSize: ClosedRange<Int64> = (4 << 10)...(1 << 40)
     static let rotateInterval: ClosedRange<Duration> = .seconds(60)...(.seconds(366 * 86_400))
     static let retain: ClosedRange<Duration> = .seconds(3600)...(.seconds(3660 * 86_400))
     static let retainSize: ClosedRange<Int64> = (4 << 10)...(1 << 50)
     static let durability: ClosedRange<Duration> = .milliseconds(10)...(.seconds(3600))
-    // MQTT 3.1.1 §3.1.2.10: two octets of seconds; a broker may be slower than one that has 5.
+    // MQTT 3.1.1 §3.1.2.10: two bytes of seconds. Below 5 s, a slow broker could miss the time.
     static let keepAlive: ClosedRange<Duration> = .seconds(5)...(.seconds(65_535))
     static let messageExpiry: ClosedRange<Duration> = .seconds(1)...(.seconds(3660 * 86_400))
     static let port: ClosedRange<Int> = 1...65_535
@@ -71,14 +71,14 @@ package enum SettingLimits {
     static let conditionLimit: ClosedRange<Int> = 0...1_000_000
     static let maxBeacons: ClosedRange<Int> = 1...1_000_000
     static let maxNewBeacons: ClosedRange<Int> = 0...1_000_000
-    // What is slower or faster is hardly meant.
+    // A slower or faster speed is probably an error.
     static let factor: ClosedRange<Double> = 0.01...1000
     static let dutyCycle: ClosedRange<Double> = 0.01...1
     static let latency: ClosedRange<Duration> = .milliseconds(10)...(.seconds(1))
     // Linux's PATH_MAX without its final zero.
     static let pathOctets = 4095
-    // What fits the kernel's address (unix(7)).
+    // The maximum length of a socket path in the kernel (unix(7)).
     static let socketPathOctets = 107
-    // More than any machine has ports for; the engine's own bound lies above.
+    // More than any machine has ports for; the limit of the engine is higher.
     static let adaptersMost = 64
 }

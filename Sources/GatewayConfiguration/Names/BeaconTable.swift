@@ -2,16 +2,16 @@ internal import BeaconMonitoring
 internal import BluetoothLE
 
 extension Configuration {
-    /// Takes the names of beacons out of the file that ``beaconsFile`` names, as spreadsheets write it.
+    /// Reads the names of beacons from the file that ``beaconsFile`` names: CSV as written by spreadsheets.
     ///
-    /// The first row names the columns: `uuid`, `major`, `minor`, `name`, `group` in any order, in upper or lower case;
-    /// more are passed over. `group` may be missing, and `uuid` where the conditions name only one. Fields stand between
-    /// commas or semicolons, in quotation marks or not (RFC 4180); a byte order mark and any line ends will do; rows
-    /// without anything in them are passed over. At most ``BeaconNames/countMost`` rows.
+    /// The first row has the names of the columns: `uuid`, `major`, `minor`, `name` and `group`, in any order, in upper
+    /// or lower case. Other columns are ignored. `group` is optional, and so is `uuid` if all conditions have the same.
+    /// Fields are separated by commas or semicolons, with or without quotation marks (RFC 4180). A byte order mark and
+    /// all line ends are accepted, and empty rows are skipped. The maximum is ``BeaconNames/countMost`` rows.
     /// - Parameters:
-    ///   - bytes: the file as it was read.
-    ///   - file: what mistakes call it.
-    /// - Throws: every mistake with its row; nothing has changed then.
+    ///   - bytes: the content of the file.
+    ///   - file: the name of the file in errors.
+    /// - Throws: all errors with their rows. Nothing has changed then.
     public mutating func readBeacons(_ bytes: [UInt8], file: String) throws(Mistakes) {
         let source = SourceText(bytes)
         var table = BeaconTable(source, uuids: beaconUUIDs)
@@ -31,7 +31,7 @@ extension Configuration {
                 }
             warnings.append(Mistake(file: name, position: position, message: warning.message, hint: warning.hint))
         }
-        // Those of the configuration first.
+        // The warnings of the configuration first.
         warnings.sort { ($0.file == file ? 1 : 0, $0.position) < ($1.file == file ? 1 : 0, $1.position) }
     }
 }
@@ -45,9 +45,9 @@ struct BeaconTable {
     private(set) var names = BeaconNames()
     private let uuids: Set<ProximityUUID>
     private let separator: UInt8
-    /// Each column's place in a row, by its place among all cases.
+    /// The position of each column in a row, in the order of the cases.
     private var places = [Int?](repeating: nil, count: Column.allCases.count)
-    /// Where each of ``names`` stands.
+    /// The offset of each of ``names``.
     private(set) var offsets: [Int] = []
 
     init(_ source: SourceText, uuids: Set<ProximityUUID>) {
@@ -165,8 +165,7 @@ struct BeaconTable {
         }
     }
 
-    /// A mistake with its place; where a field goes over several lines, the row that a spreadsheet shows is another number
-    /// than the line's.
+    /// Reports an error with its place. If a field has several lines, the row of a spreadsheet differs from the line.
     private mutating func report(
         _ row: Int, at offset: Int, _ message: @autoclosure () -> String, _ hint: @autoclosure () -> String
     ) {

@@ -6,7 +6,7 @@ struct NameWarning {
     enum Place {
         /// At the start of the names.
         case names
-        /// At the beacon with this place among the names.
+        /// At the beacon with this index in the names.
         case beacon(Int)
         /// At a condition.
         case condition(Position)
@@ -18,11 +18,11 @@ struct NameWarning {
 }
 
 extension Configuration {
-    // The first names or conditions that a warning lists.
+    // The number of names or conditions that a warning lists.
     private static let namesListed = 8
 
-    /// Warnings about names without effect, names that are too many, and conditions that depend on names that are missing; at
-    /// most one of each kind.
+    /// Warnings about names without an effect, too many names, and conditions that need names that are missing; at most
+    /// one of each kind.
     var nameWarnings: [NameWarning] {
         var warnings: [NameWarning] = []
         if beacons.count > engine.maxBeacons {
@@ -32,10 +32,10 @@ extension Configuration {
                     message: "\(beacons.count) beacons have names, but max_beacons is \(engine.maxBeacons)",
                     hint: "if all are present, some are not tracked; raise max_beacons"))
         }
-        // That nothing is monitored is a warning of its own.
+        // A file without conditions has a warning of its own.
         guard monitors.contains(where: { !$0.conditions.isEmpty }) else { return warnings }
         if beacons.count > 0 { warnings += unusedNames }
-        // There may be a million conditions, of which most track all beacons.
+        // There can be a million conditions, of which most track all beacons.
         var selective: [ConditionConfiguration] = []
         for monitor in monitors {
             for place in monitor.conditions.indices where monitor.conditions[place].settings.strangers != .track {
@@ -99,7 +99,7 @@ extension Configuration {
         ]
     }
 
-    /// Conditions for beacons with names alone that no named beacon matches.
+    /// Returns the warning about conditions that only accept beacons with names, but match none of them.
     private func missingNames(_ conditions: [ConditionConfiguration], _ policy: Strangers) -> NameWarning? {
         var named: Set<BeaconMonitor.BeaconIdentityCondition>?
         let missing = conditions.filter { condition in

@@ -1,15 +1,16 @@
 public import BluetoothLE
 
-/// A beacon that has a name (rule P4).
+/// A beacon with a name (rule P4).
 public struct NamedBeacon: Sendable, Hashable {
-    /// What it sends: UUID, major and minor.
+    /// The identity of the beacon: UUID, major and minor.
     public var beacon: BeaconIdentity
-    /// What people call it: 1 to 128 octets without control characters. Two may be called alike: somebody's two badges.
+    /// The name: 1 to 128 bytes without control characters. Several beacons can have the same name, for example two
+    /// badges of one person.
     public var name: String
-    /// Which group it belongs to, where it does: as a name.
+    /// The name of its group; `nil` if it has none.
     public var group: String?
 
-    /// A beacon with its name, and a group where it belongs to one.
+    /// Creates a beacon with a name and an optional group.
     public init(_ beacon: BeaconIdentity, name: String, group: String? = nil) {
         self.beacon = beacon
         self.name = name
@@ -17,30 +18,29 @@ public struct NamedBeacon: Sendable, Hashable {
     }
 }
 
-/// The beacons that have names, each once.
+/// The beacons with names. Each beacon occurs once.
 public struct BeaconNames: Sendable, Hashable {
-    /// How many beacons can have names.
+    /// The maximum number of beacons with names.
     public static let countMost = 100_000
 
-    /// All of them, in the order in which they were named.
+    /// All beacons with names, in the order of the file.
     public private(set) var all: [NamedBeacon] = []
     private var places: [BeaconIdentity: Int32] = [:]
 
-    /// A list without any beacon.
+    /// Creates an empty list.
     public init() {}
 
-    /// How many beacons have names.
+    /// The number of beacons with names.
     public var count: Int { all.count }
 
-    /// The beacons without their names: what decides (rule P4).
+    /// The identities of the beacons, which decide (rule P4).
     public var beacons: Set<BeaconIdentity> { Set(places.keys) }
 
-    /// What a beacon is called; `nil` where it has no name.
+    /// Returns the name of a beacon; `nil` if it has none.
     public subscript(beacon: BeaconIdentity) -> NamedBeacon? { places[beacon].map { all[Int($0)] } }
 
-    /// Adds one.
-    /// - Returns: the place among ``all`` of the one that names the same beacon already, where there is one: nothing has
-    ///   changed then.
+    /// Adds a beacon.
+    /// - Returns: the index in ``all`` if the beacon already has a name; nothing has changed then. Otherwise `nil`.
     mutating func add(_ beacon: NamedBeacon) -> Int? {
         if let place = places[beacon.beacon] { return Int(place) }
         places[beacon.beacon] = Int32(truncatingIfNeeded: all.count)
@@ -49,10 +49,10 @@ public struct BeaconNames: Sendable, Hashable {
     }
 }
 
-/// The file that the names are to be read from.
+/// The file with the names.
 public struct BeaconsFile: Sendable, Hashable {
-    /// Where it is; from the configuration's own folder where it does not begin with `/`.
+    /// The path; relative to the folder of the configuration if it does not start with `/`.
     public var path: String
-    /// Where the configuration says so.
+    /// The place of the setting in the configuration.
     public var position: Position
 }

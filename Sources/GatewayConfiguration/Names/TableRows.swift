@@ -1,12 +1,12 @@
-/// Goes through the rows of a table of comma or semicolon separated values (RFC 4180), one after the other.
+/// Iterates over the rows of a table with comma or semicolon separated values (RFC 4180).
 ///
-/// Nothing is copied but fields with doubled quotation marks, when they are asked for.
+/// Nothing is copied except fields with doubled quotation marks, when they are read.
 struct TableRows {
-    /// A field: where its text stands, without its quotation marks and the spaces around it.
+    /// A field: the range of its text, without its quotation marks and the spaces around it.
     struct Field {
         var start: Int
         var end: Int
-        /// Whether quotation marks stand doubled in it.
+        /// Whether it contains doubled quotation marks.
         var isEscaped = false
 
         var isEmpty: Bool { start == end }
@@ -16,15 +16,15 @@ struct TableRows {
     private let separator: UInt8
     private var index: Int
 
-    /// The fields of the present row.
+    /// The fields of the current row.
     private(set) var fields: [Field] = []
-    /// Its number, from 1, as a spreadsheet counts.
+    /// The number of the row, from 1, as in a spreadsheet.
     private(set) var row = 0
-    /// Where it begins.
+    /// The offset of the row.
     private(set) var start: Int
-    /// Where something stands behind the closing quotation mark of a field, in the present row.
+    /// The offset of text after the closing quotation mark of a field in the current row.
     private(set) var stray: Int?
-    /// Where a quotation mark stands that is never closed.
+    /// The offset of a quotation mark that is never closed.
     private(set) var unclosed: Int?
 
     init(_ source: SourceText, separator: UInt8) {
@@ -35,7 +35,7 @@ struct TableRows {
         fields.reserveCapacity(8)
     }
 
-    /// What separates the fields of the first line: a semicolon where there is one outside of quotation marks.
+    /// Returns the separator: a semicolon if the first line has one outside of quotation marks, otherwise a comma.
     static func separator(in source: SourceText) -> UInt8 {
         var isQuoted = false
         for byte in source.bytes[source.start...] {
@@ -50,10 +50,10 @@ struct TableRows {
         return UInt8(ascii: ",")
     }
 
-    /// Whether nothing stands in the present row.
+    /// Whether the current row is empty.
     var isBlank: Bool { fields.allSatisfy(\.isEmpty) }
 
-    /// A field's text.
+    /// Returns the text of a field.
     func text(of field: Field) -> ArraySlice<UInt8> {
         let text = source.bytes[field.start..<field.end]
         guard field.isEscaped else { return text }
@@ -66,7 +66,7 @@ struct TableRows {
         return result[...]
     }
 
-    /// Goes on to the next row; whether there is one.
+    /// Moves to the next row. Returns `false` if there is none.
     mutating func next() -> Bool {
         let bytes = source.bytes
         guard index < bytes.count, unclosed == nil else { return false }
@@ -80,7 +80,7 @@ struct TableRows {
             let byte = bytes[index]
             index += 1
             guard byte != separator else {
-                // A separator at the very end has an empty field behind it.
+                // A separator at the very end is followed by an empty field.
                 if index == bytes.count { fields.append(Field(start: index, end: index)) }
                 continue
             }
@@ -89,7 +89,7 @@ struct TableRows {
         }
     }
 
-    /// Reads up to a separator, a line's end or the end.
+    /// Reads up to a separator, a line end or the end of the file.
     private mutating func readField(_ bytes: [UInt8]) {
         skipSpaces(bytes)
         guard index < bytes.count, bytes[index] == UInt8(ascii: "\"") else {

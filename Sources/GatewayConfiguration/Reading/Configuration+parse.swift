@@ -1,19 +1,24 @@
 internal import BeaconMonitoring
 
 extension Configuration {
-    /// Makes a configuration of a YAML file's octets, or lists all that is wrong with them.
+    /// Reads a configuration from the bytes of a YAML file, or returns all of its errors.
     ///
-    /// The schema decides what a scalar is, in quotes or not: `no`, `1e10`, `010` and a UUID of digits alone stay what
-    /// was written. Aliases, anchors, tags, merge keys and further documents are mistakes. Bounds: 64 MiB, five million
-    /// keys and values, sixteen levels; the first 200 mistakes are listed and the rest is counted. After a syntax error
-    /// what stands before it is checked all the same, but no setting is held against another.
+    /// The schema decides the type of a scalar, with or without quotes: `no`, `1e10`, `010` and a UUID that consists of
+    /// digits are read as written. Aliases, anchors, tags, merge keys and further documents are errors. Bounds: 64 MiB,
+    /// five million keys and values, sixteen levels. The first 200 errors are listed, and the rest is counted. After a
+    /// syntax error, the part before it is still checked, but settings are not compared with each other.
+    ///
+    ///     switch Configuration.parse(bytes, file: "gateway.yaml") {
+    ///     case .success(let configuration): print(configuration.monitors.count)
+    ///     case .failure(let mistakes): print(mistakes)
+    ///     }
     /// - Parameters:
-    ///   - bytes: The file as it was read.
-    ///   - file: What mistakes call it.
-    ///   - deafAfterUnlessSet: What holds where the file does not set `deaf_after`, for what is checked against it
-    ///     (rules C7, L5): the live default; `nil` in a replay, where the default is `off`.
-    ///   - locatesOtherwise: Whether circles can be evaluated without `location`, as in a replay of tracks.
-    /// - Returns: The configuration with its warnings, or every mistake in the order of the file.
+    ///   - bytes: the content of the file.
+    ///   - file: the name of the file in errors.
+    ///   - deafAfterUnlessSet: the default of `deaf_after`, for settings that are compared with it (rules C7, L5): the
+    ///     live default; `nil` in a replay, where the default is `off`.
+    ///   - locatesOtherwise: whether circles can be evaluated without `location`, as in a replay of tracks.
+    /// - Returns: the configuration with its warnings, or all errors in the order of the file.
     public static func parse(
         _ bytes: [UInt8], file: String, deafAfterUnlessSet: Duration? = EngineConfiguration.liveDeafAfter,
         locatesOtherwise: Bool = false
@@ -32,7 +37,7 @@ extension Configuration {
         configuration.statusSocketPosition = reader.statusSocket.map { source.position(of: $0) }
         (configuration.warnings, configuration.warningsLeftOut) = reader.warnings.finish(in: source, file: file)
         configuration.warnings += configuration.topicWarnings(file: file)
-        // Names in a file of their own are not known yet.
+        // Names in a separate file are not known yet.
         if configuration.beaconsFile == nil {
             configuration.warnings += configuration.nameWarnings.map { warning in
                 let position =
@@ -48,12 +53,12 @@ extension Configuration {
         return .success(configuration)
     }
 
-    /// Where a file has its gateway write and answer, whatever else is wrong with it.
+    /// Returns the section `output` of a file, even if the file has errors.
     ///
-    /// For asking a gateway that runs while its file is being changed. What can't be read, and what stands behind a syntax
-    /// error, is as it is by default.
-    /// - Parameter bytes: The file as it was read.
-    /// - Returns: `output`, as far as the file says it.
+    /// For status requests to a running gateway while its file is being edited. Settings that cannot be read, or are
+    /// after a syntax error, have their defaults.
+    /// - Parameter bytes: the content of the file.
+    /// - Returns: `output`, as far as it can be read.
     package static func outputDespiteMistakes(_ bytes: [UInt8]) -> OutputConfiguration {
         let source = SourceText(bytes)
         guard source.problem() == nil else { return OutputConfiguration() }
@@ -71,11 +76,11 @@ extension Mistakes {
 }
 
 extension Reader {
-    /// The whole file.
+    /// Reads the whole file.
     fileprivate mutating func configuration(locatesOtherwise: Bool) -> Configuration {
         var configuration = Configuration()
         guard !document.nodes.isEmpty, !document.isNull(0) else {
-            // A syntax error before anything else has been reported.
+            // A syntax error at the start was already reported.
             if mistakes.isEmpty {
                 mistakes.report(at: source.start, "the file is empty", hint: "it needs conditions, a list")
             }
@@ -103,7 +108,7 @@ extension Reader {
         return setting(.name, of: section, Self.identifier).value
     }
 
-    /// A name by rule C6.
+    /// Reads a name by rule C6.
     static func identifier(_ text: ArraySlice<UInt8>) throws(ScalarProblem) -> Identifier {
         do {
             return try Identifier(String(decoding: text, as: UTF8.self))

@@ -1,6 +1,6 @@
-/// Mistakes or warnings while they are collected: the first two hundred by place, and a count of the rest.
+/// Collects errors or warnings: the first two hundred by place, and the number of all.
 ///
-/// A file of 64 MiB can hold millions of mistakes; memory and the time that goes into wording them stay bounded.
+/// A file of 64 MiB can have millions of errors. The memory and the time for their texts are limited.
 struct Findings {
     private struct Draft {
         let offset: Int
@@ -11,12 +11,12 @@ struct Findings {
 
     private var drafts: [Draft] = []
     private var reported = 0
-    // Past this place nothing can be among the first any more.
+    // Findings after this place cannot be among the first ones.
     private var offsetMost = Int.max
 
     var isEmpty: Bool { reported == 0 }
 
-    /// Notes what is the matter at `offset`; worded only where it can be among those that are listed.
+    /// Reports a finding at `offset`. Its text is only computed if it can be among the listed ones.
     mutating func report(
         at offset: Int, _ message: @autoclosure () -> String, hint: @autoclosure () -> String? = nil
     ) {
@@ -33,7 +33,7 @@ struct Findings {
         offsetMost = drafts.last.map { $0.offset } ?? .max
     }
 
-    /// The first of them in the file's order, with their lines and columns, and how many there are beyond.
+    /// Returns the first findings in the order of the file, with lines and columns, and the number of further ones.
     mutating func finish(in source: SourceText, file: String) -> (listed: [Mistake], more: Int) {
         keepFirst()
         let listed = drafts.map {

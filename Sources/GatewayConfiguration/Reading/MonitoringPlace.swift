@@ -1,4 +1,4 @@
-/// Where monitoring keys stand in the file, and which may.
+/// The places in the file that have monitoring keys, and the keys that each allows.
 enum MonitoringPlace: Sendable {
     /// The map `monitor`.
     case monitor
@@ -7,10 +7,10 @@ enum MonitoringPlace: Sendable {
     /// An entry of a list `conditions`.
     case condition
 
-    /// The keys that may stand here.
+    /// The keys that are allowed here.
     var keys: [MonitoringKey] { MonitoringKey.allCases.filter { refusal(of: $0) == nil } }
 
-    /// What to do with a key that may not stand here; `nil` where it may.
+    /// Returns the reason why a key is not allowed here, and what to do; `nil` if it is allowed.
     func refusal(of key: MonitoringKey) -> String? {
         switch (self, key) {
         case (_, .exitTimeout), (_, .enterCount), (_, .enterWindow), (_, .enterRSSI), (_, .exitRSSI),

@@ -1,7 +1,7 @@
 internal import BeaconMonitoring
 internal import BluetoothLE
 
-/// The settings that a monitor gives and a condition can override, as one of the two has them.
+/// The settings that a monitor has and a condition can override, as read from one of them.
 struct Overridable {
     var enterCount: Reader.Setting<Int> = .absent
     var enterWindow: Reader.Setting<Duration> = .absent
@@ -12,7 +12,7 @@ struct Overridable {
     var unnamed: Reader.Setting<Strangers> = .absent
     var ranging: Reader.Setting<Bool> = .absent
 
-    /// `settings` with what is set here in place of what was.
+    /// Returns `settings` with the values that are set here.
     func applied(to settings: ConditionSettings) -> ConditionSettings {
         var settings = settings
         if let value = enterCount.value { settings.enterCount = value }
@@ -27,7 +27,7 @@ struct Overridable {
 }
 
 extension Reader {
-    /// Reads them (bounds: rule C7).
+    /// Reads these settings (bounds: rule C7).
     mutating func overridable(_ section: Section<MonitoringKey>) -> Overridable {
         Overridable(
             enterCount: setting(.enterCount, of: section, Self.integer(in: SettingBounds.enterCount)),

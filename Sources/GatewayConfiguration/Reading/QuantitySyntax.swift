@@ -2,20 +2,20 @@ import BaseTypes
 internal import BeaconMonitoring
 
 extension ScalarSyntax {
-    /// A unit and how many of the smallest make one.
+    /// A unit with its size in the smallest unit.
     struct Unit: Sendable {
         let name: String
         let size: UInt64
     }
 
-    // In nanoseconds, the engine's resolution.
+    // In nanoseconds, the resolution of the engine.
     private static let durationUnits = [
         Unit(name: "ms", size: 1_000_000), Unit(name: "s", size: 1_000_000_000),
         Unit(name: "m", size: 60_000_000_000), Unit(name: "h", size: 3_600_000_000_000),
         Unit(name: "d", size: 86_400_000_000_000),
     ]
 
-    // In octets. IEC 80000-13 for the binary ones.
+    // In bytes. Binary units follow IEC 80000-13.
     private static let sizeUnits = [
         Unit(name: "B", size: 1), Unit(name: "kB", size: 1_000), Unit(name: "MB", size: 1_000_000),
         Unit(name: "GB", size: 1_000_000_000), Unit(name: "TB", size: 1_000_000_000_000),
@@ -23,7 +23,8 @@ extension ScalarSyntax {
         Unit(name: "TiB", size: 1 << 40),
     ]
 
-    /// A number and a unit: `30s`, `2m`, `500ms`, `1h`, `1d`, `1.5s`. Exact: no fraction of a nanosecond.
+    /// Reads a number and a unit: `30s`, `2m`, `500ms`, `1h`, `1d`, `1.5s`. The result must be a whole number of
+    /// nanoseconds.
     static func duration(_ text: Text, in range: ClosedRange<Duration>) throws(ScalarProblem) -> Duration {
         func bounds() -> String { "expected \(range.lowerBound.setting)…\(range.upperBound.setting)" }
         let nanoseconds = try quantity(text, units: durationUnits, bounds: bounds, example: "30s", bare: "s")
@@ -32,7 +33,7 @@ extension ScalarSyntax {
         return duration
     }
 
-    /// A number and a unit: `64MiB`, `2GiB`, `500MB`. Exact: no fraction of an octet.
+    /// Reads a number and a unit: `64MiB`, `2GiB`, `500MB`. The result must be a whole number of bytes.
     static func size(_ text: Text, in range: ClosedRange<Int64>) throws(ScalarProblem) -> Int64 {
         func bounds() -> String { "expected \(sizeText(range.lowerBound))…\(sizeText(range.upperBound))" }
         let octets = try quantity(text, units: sizeUnits, bounds: bounds, example: "64MiB", bare: "MiB")
@@ -40,7 +41,7 @@ extension ScalarSyntax {
         return octets
     }
 
-    /// A size in the largest binary unit that gives a whole number.
+    /// Returns a size in the largest binary unit that gives an integer.
     static func sizeText(_ octets: Int64) -> String {
         for unit in sizeUnits.reversed() where unit.name.hasSuffix("iB") {
             let size = Int64(clamping: unit.size)
@@ -67,7 +68,7 @@ extension ScalarSyntax {
             let number = String(decoding: text[..<rest.startIndex], as: UTF8.self)
             throw ScalarProblem(unitHint(number, rest, units: units, example: example, bare: bare))
         }
-        // Twelve digits before the point and twelve after it, times a unit, stay below 2¹²⁸.
+        // Twelve digits before the point and twelve after it, times a unit, are below 2¹²⁸.
         let digits = whole.drop { $0 == 0x30 }
         let decimals = Array(fraction.reversed().drop { $0 == 0x30 }.reversed())
         guard digits.count <= 12 else { throw ScalarProblem(bounds()) }
@@ -98,10 +99,10 @@ extension ScalarSyntax {
 }
 
 extension Duration {
-    /// The duration that `text` spells as a setting does (`30s`, `1.5s`, `500ms`, `2m`, `1h`, `1d`), within the bounds of
-    /// rule C7.
+    /// Creates a duration from a text in the syntax of settings (`30s`, `1.5s`, `500ms`, `2m`, `1h`, `1d`), within the
+    /// bounds of rule C7.
     ///
-    /// - Throws: ``DurationProblem`` where it spells none.
+    /// - Throws: ``DurationProblem`` if the text is not such a duration.
     package init(setting text: String) throws(DurationProblem) {
         do throws(ScalarProblem) {
             self = try ScalarSyntax.duration(Array(text.utf8)[...], in: SettingBounds.duration)
@@ -111,8 +112,8 @@ extension Duration {
     }
 }
 
-/// That a text is no duration.
+/// A text is not a duration.
 package struct DurationProblem: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What to write in its place.
+    /// The expected text.
     package let description: String
 }

@@ -75,7 +75,7 @@ extension Reader {
         return NamedBeacon(BeaconIdentity(uuid: uuid, major: major, minor: minor), name: name, group: group.value)
     }
 
-    /// A path, which may begin at the configuration's own folder.
+    /// Reads a path, which can be relative to the folder of the configuration.
     private static func filePath(_ text: ArraySlice<UInt8>) throws(ScalarProblem) -> String {
         guard (1...4095).contains(text.count), text.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
             throw ScalarProblem("expected a path of at most 4095 bytes, such as /etc/beacon-gateway/beacons.csv")
@@ -84,9 +84,9 @@ extension Reader {
     }
 }
 
-/// What names are, in a list and in a file.
+/// The syntax of names, in a list and in a file.
 enum NameSyntax {
-    /// 1 to 128 bytes without control characters.
+    /// Reads 1 to 128 bytes without control characters.
     static func name(_ text: ArraySlice<UInt8>) throws(ScalarProblem) -> String {
         guard (1...128).contains(text.count), text.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
             throw ScalarProblem("expected 1 to 128 bytes without control characters")
@@ -94,7 +94,7 @@ enum NameSyntax {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// What to do where a UUID is left out and the conditions name not just one.
+    /// Returns what to do if a UUID is missing and the conditions do not all have the same.
     static func uuidHint(_ count: Int) -> String {
         count == 0
             ? "add it: no condition has one"
@@ -103,7 +103,7 @@ enum NameSyntax {
 }
 
 extension Configuration {
-    /// The UUIDs that the conditions name.
+    /// The UUIDs of the conditions.
     var beaconUUIDs: Set<ProximityUUID> {
         var uuids: Set<ProximityUUID> = []
         for monitor in monitors {

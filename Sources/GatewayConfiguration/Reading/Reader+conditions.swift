@@ -1,16 +1,17 @@
 internal import BeaconMonitoring
 
-/// What the conditions of one monitor have in common.
+/// The values that all conditions of a monitor share.
 struct ConditionContext {
     let monitor: Reader.MonitorDraft
-    /// The monitor's defaults, worked into the general ones.
+    /// The defaults of the monitor, applied to the general ones.
     let settings: ConditionSettings
     let ranging: Bool
-    /// When an adapter is taken not to listen, live or in a replay as the caller says; `nil`: never.
+    /// The silence after which an adapter counts as not scanning (rule L5), live or in a replay; `nil` if that is
+    /// disabled.
     let deafAfter: Duration?
     /// Whether circles can be evaluated.
     let hasLocation: Bool
-    /// The metres that the location source can tell apart, where the file names one.
+    /// The accuracy of the location source in metres; `nil` if the file has none.
     let accuracy: Double?
 
     init(
@@ -111,7 +112,7 @@ extension Reader {
         }
     }
 
-    /// What is monitored: beacons or a circle.
+    /// Reads the beacons or the circle to monitor.
     private mutating func what(_ section: Section<MonitoringKey>, at node: Int) -> Condition? {
         let uuid = setting(.uuid, of: section, ScalarSyntax.uuid)
         let major = setting(.major, of: section, Self.major)

@@ -84,7 +84,7 @@ extension Reader {
         return mqtt
     }
 
-    /// The registered port of the other kind of connection (IANA: `mqtt` 1883, `secure-mqtt` 8883).
+    /// Warns about the registered port of the other kind of connection (IANA: `mqtt` 1883, `secure-mqtt` 8883).
     private mutating func warnOfPort(_ port: Setting<UInt16>, isTLS: Bool) {
         guard let offset = port.offset else { return }
         switch (port.value, isTLS) {
@@ -108,7 +108,7 @@ extension Reader {
         )
     }
 
-    /// Names that nobody has, or that anybody on the way may read.
+    /// Warns if names are to be published but no beacon has one, or if they are sent without encryption.
     mutating func warnOfPublishedNames(_ configuration: Configuration) {
         guard let offset = publishedNames, let mqtt = configuration.mqtt else { return }
         if configuration.beacons.count == 0, configuration.beaconsFile == nil {
@@ -140,7 +140,7 @@ extension Reader {
         }
     }
 
-    /// `mqtt.tls`: a flag, or a map that is as good as `true`.
+    /// Reads `mqtt.tls`: a flag, or a map, which implies `true`.
     private mutating func tls(_ mqtt: Section<MQTTKey>) -> MQTTConfiguration.TLS? {
         guard let node = mqtt[.tls] else { return nil }
         guard document.kind(of: node) == .mapping else {
@@ -169,7 +169,7 @@ extension Reader {
 }
 
 extension MQTTConfiguration {
-    /// Whether the broker is on this machine, so that nobody on the way reads along.
+    /// Whether the broker is on this machine, so that nothing is sent over a network.
     fileprivate var isLocal: Bool { host == "localhost" || host == "::1" || host.hasPrefix("127.") }
 }
 
@@ -191,7 +191,7 @@ extension Reader {
         return serve
     }
 
-    /// `serve.tls`: both files, or neither.
+    /// Reads `serve.tls`, which must have both files.
     private mutating func tls(_ serve: Section<ServeKey>) -> ServeConfiguration.TLS? {
         guard let node = serve[.tls] else { return nil }
         let section = section(ServeTLSKey.self, at: node, path: "serve.tls")

@@ -2,9 +2,9 @@ import BeaconMonitoring
 
 /// `monitor` with `conditions`, or `monitors`.
 extension Reader {
-    /// A monitor as the file has it, before it is held against itself and the others.
+    /// A monitor as in the file, before its settings are compared with each other and with other monitors.
     struct MonitorDraft {
-        /// `monitor` or `monitors`, and where it stands.
+        /// The path, `monitor` or `monitors`, and the offset in the file.
         let path: String
         let offset: Int
         var name: Setting<Identifier> = .absent
@@ -15,10 +15,10 @@ extension Reader {
         var maxBeacons: Setting<Int> = .absent
         var maxNewBeacons: Setting<Int> = .absent
         var defaults = Overridable()
-        /// The list of its conditions.
+        /// The node of its list of conditions.
         var conditions: Int?
 
-        /// Its settings, with the defaults where it sets none.
+        /// Its settings, with defaults for those that it does not have.
         var settings: MonitorSettings {
             var settings = MonitorSettings()
             if let value = outageTimeout.value { settings.outageTimeout = value }
@@ -48,7 +48,7 @@ extension Reader {
         return (monitors, engine)
     }
 
-    /// What a monitor is called: `site` where the file gives no name; absent where what it gives is a mistake.
+    /// Returns the name of a monitor: `site` if the file has none; `nil` if the file has an invalid one.
     private mutating func name(of draft: MonitorDraft) -> Identifier? {
         guard draft.name.isAbsent else { return draft.name.value }
         do {
@@ -120,7 +120,7 @@ extension Reader {
         return .after(try ScalarSyntax.duration(text, in: SettingBounds.duration))
     }
 
-    /// What holds for all monitors: those that set it must agree.
+    /// Returns the settings for all monitors. Monitors that have one must have the same value.
     private mutating func engine(_ drafts: [MonitorDraft]) -> EngineConfiguration {
         var engine = EngineConfiguration()
         if let value = agreed(drafts, \.deafAfter, .deafAfter) { engine.deafAfter = value }
@@ -151,7 +151,7 @@ extension Reader {
 
     private mutating func checkNames(_ drafts: [MonitorDraft]) {
         var first: [Identifier: Int] = [:]
-        // A `monitor` beside `monitors` is a mistake already, whatever it is called.
+        // A `monitor` next to `monitors` is already an error, whatever its name is.
         for draft in drafts where draft.path == drafts.first?.path {
             guard let name = name(of: draft) else { continue }
             let offset = draft.name.offset ?? draft.offset
@@ -169,7 +169,7 @@ extension Reader {
     }
 }
 
-/// `ranging`: how distances are guessed.
+/// `ranging`: the estimation of distances.
 extension Reader {
     enum Model: String, CaseIterable { case pathLoss = "path_loss", curveFit = "curve_fit" }
 
@@ -222,7 +222,7 @@ extension Reader {
         return number
     }
 
-    /// What `ranging.window` may be.
+    /// The range of `ranging.window`.
     static var rangingWindow: ClosedRange<Duration> {
         .seconds(RangingSettings.windowRange.lowerBound) ... .seconds(RangingSettings.windowRange.upperBound)
     }

@@ -2,16 +2,16 @@ import BaseTypes
 internal import BeaconMonitoring
 internal import BluetoothLE
 
-/// What of a monitor's defaults some condition of its leaves as it is, so that it has to be right there.
+/// The defaults of a monitor that at least one condition does not override, so that they must be valid there.
 struct Inherited {
     var enterWindow = false
     var rssi = false
     var exitTimeout = false
 }
 
-/// Settings held against each other (rules X1, C7, L5), reported at the one that is at fault.
+/// Compares settings with each other (rules X1, C7, L5), and reports errors at the setting to change.
 extension Reader {
-    /// `forget_after` above `outage_timeout` above `deaf_after` (rule C7).
+    /// Checks that `forget_after` is above `outage_timeout`, and `outage_timeout` above `deaf_after` (rule C7).
     mutating func checkTimeouts(_ monitor: MonitorDraft, deafAfter: Duration?) {
         guard isWhole, !monitor.outageTimeout.isMistaken else { return }
         let settings = monitor.settings
@@ -33,14 +33,14 @@ extension Reader {
                 at: offset, "\(monitor.path).outage_timeout is \(outage.setting)",
                 hint: "expected above deaf_after, \(deafAfter.setting)")
         } else {
-            // Set here, or in another of the monitors.
+            // It can be set here or in another monitor.
             mistakes.report(
                 at: monitor.deafAfter.offset ?? monitor.offset, "\(monitor.path).deaf_after is \(deafAfter.setting)",
                 hint: "expected below outage_timeout, \(outage.setting)")
         }
     }
 
-    /// A beacon condition's own settings with the monitor's.
+    /// Checks the settings of a beacon condition with those of its monitor.
     mutating func checkCondition(_ own: Overridable, _ context: ConditionContext, _ inherited: inout Inherited) {
         checkWindow(own, context, &inherited)
         checkRSSI(own, context, &inherited)
@@ -52,7 +52,7 @@ extension Reader {
         warnOfDeafness(exitTimeout, at: offset, called: "conditions.exit_timeout", context)
     }
 
-    /// `outage_timeout` at least `enter_window` (rule C7).
+    /// Checks that `outage_timeout` is at least `enter_window` (rule C7).
     mutating func checkWindow(_ own: Overridable, _ context: ConditionContext, _ inherited: inout Inherited) {
         guard !own.enterWindow.isAbsent else {
             inherited.enterWindow = true
@@ -67,7 +67,7 @@ extension Reader {
             hint: "expected at most outage_timeout, \(outage.setting)")
     }
 
-    /// `exit_rssi` with an `enter_rssi` that is not below it (rule X1).
+    /// Checks that `exit_rssi` has an `enter_rssi` that is not below it (rule X1).
     private mutating func checkRSSI(_ own: Overridable, _ context: ConditionContext, _ inherited: inout Inherited) {
         guard !own.enterRSSI.isAbsent || !own.exitRSSI.isAbsent else {
             inherited.rssi = true
@@ -100,7 +100,7 @@ extension Reader {
         }
     }
 
-    /// The monitor's own settings, where a condition leaves them as they are.
+    /// Checks the defaults of a monitor that a condition does not override.
     mutating func checkInherited(_ inherited: Inherited, _ context: ConditionContext) {
         let monitor = context.monitor
         let defaults = monitor.defaults
@@ -132,7 +132,7 @@ extension Reader {
         }
     }
 
-    /// `deaf_after` below each `exit_timeout` (rule L5).
+    /// Warns if `deaf_after` is not below an `exit_timeout` (rule L5).
     private mutating func warnOfDeafness(
         _ exitTimeout: Duration, at offset: Int, called name: @autoclosure () -> String, _ context: ConditionContext
     ) {

@@ -1,20 +1,20 @@
 import BeaconMonitoring
 import BluetoothLE
 
-/// Reads a document as a configuration, by the schema, and notes every mistake on the way.
+/// Reads a document as a configuration according to the schema, and reports all errors.
 struct Reader {
     let document: Document
     let deafAfterUnlessSet: Duration?
     var mistakes: Findings
     var warnings = Findings()
-    /// Where the status socket is named: whether it can be there only the machine knows.
+    /// The offset of the status socket. Only the machine can show whether it can be created there.
     var statusSocket: Int?
-    /// Where it is asked that the broker is told names.
+    /// The offset of the setting that sends names to the broker.
     var publishedNames: Int?
     /// The offsets of `beacons` and of each beacon in its list, if the file has one.
     var names: Int?
     var namedBeacons: [Int] = []
-    /// Each identifier and where it stands first (rule C6).
+    /// The identifiers, each with the offset of its first use (rule C6).
     var identifiers: [Identifier: UInt32] = [:]
 
     init(_ document: Document, mistakes: Findings, deafAfterUnlessSet: Duration?) {
@@ -25,16 +25,16 @@ struct Reader {
 
     var source: SourceText { document.source }
 
-    /// Whether settings may be held against each other: not where the rest of the file could not be read.
+    /// Whether settings can be compared with each other. They cannot if the rest of the file could not be read.
     var isWhole: Bool { !document.isTruncated }
 
-    /// What a section says of one setting.
+    /// The result of reading a setting.
     enum Setting<Value> {
-        /// The section does not name the setting.
+        /// The section does not have the setting.
         case absent
-        /// Something that is a mistake and has been reported.
+        /// The setting is invalid, which was reported.
         case mistaken
-        /// This, at that place.
+        /// The value and its offset.
         case value(Value, offset: Int)
 
         var value: Value? {
@@ -58,7 +58,7 @@ struct Reader {
         }
     }
 
-    /// The setting `key` of `section`, made of its scalar by `parse`. A secret's text is not repeated in a mistake.
+    /// Returns the setting `key` of `section`, converted by `parse`. If `isSecret`, an error does not show its text.
     mutating func setting<Key, Value>(
         _ key: Key, of section: Section<Key>, isSecret: Bool = false,
         _ parse: (ArraySlice<UInt8>) throws(ScalarProblem) -> Value
@@ -75,7 +75,7 @@ struct Reader {
         if let read = setting(key, of: section, parse).value { value = read }
     }
 
-    /// The scalar at `node`, made a value by `parse`; a mistake calls it `name`.
+    /// Returns the scalar at `node`, converted by `parse`. An error calls it `name`.
     mutating func value<Value>(
         at node: Int, called name: @autoclosure () -> String, isSecret: Bool = false,
         _ parse: (ArraySlice<UInt8>) throws(ScalarProblem) -> Value
@@ -92,7 +92,7 @@ struct Reader {
         }
     }
 
-    /// Whether a node is a scalar with a value; reported where it is not.
+    /// Returns whether a node is a scalar with a value, and reports an error if not.
     private mutating func isScalar(_ node: Int, called name: @autoclosure () -> String) -> Bool {
         switch document.kind(of: node) {
         case .reported: return false
@@ -117,7 +117,7 @@ struct Reader {
         )
     }
 
-    /// A text as a mistake shows it: short, and without what a terminal would obey.
+    /// Returns a text for an error: short, and without control sequences for terminals.
     static func shown(_ text: ArraySlice<UInt8>) -> String {
         let most = 48
         let isBare = !text.isEmpty && text.count <= most && text.allSatisfy { (0x21...0x7E).contains($0) && $0 != 0x3B }
@@ -136,9 +136,9 @@ struct Reader {
         return result + "”"
     }
 
-    // MARK: Values that several sections have
+    // MARK: Values of several sections
 
-    /// One of the words of an enumeration.
+    /// Reads a case of an enumeration.
     static func choice<Value: CaseIterable & RawRepresentable>(
         _ values: Value.Type
     ) -> (ArraySlice<UInt8>) throws(ScalarProblem) -> Value where Value.RawValue == String {
@@ -150,37 +150,37 @@ struct Reader {
         }
     }
 
-    /// A whole number in a range.
+    /// Reads an integer in a range.
     static func integer(in range: ClosedRange<Int>) -> (ArraySlice<UInt8>) throws(ScalarProblem) -> Int {
         { (text) throws(ScalarProblem) in try ScalarSyntax.integer(text, in: range) }
     }
 
-    /// A TCP port.
+    /// Reads a TCP port.
     static func port(_ text: ArraySlice<UInt8>) throws(ScalarProblem) -> UInt16 {
         UInt16(clamping: try ScalarSyntax.integer(text, in: SettingLimits.port))
     }
 
-    /// A major or a minor.
+    /// Reads a major or a minor.
     static func major(_ text: ArraySlice<UInt8>) throws(ScalarProblem) -> UInt16 {
         UInt16(clamping: try ScalarSyntax.integer(text, in: SettingLimits.major))
     }
 
-    /// A duration in a range.
+    /// Reads a duration in a range.
     static func duration(in range: ClosedRange<Duration>) -> (ArraySlice<UInt8>) throws(ScalarProblem) -> Duration {
         { (text) throws(ScalarProblem) in try ScalarSyntax.duration(text, in: range) }
     }
 
-    /// A size in a range, in octets.
+    /// Reads a size in a range, in bytes.
     static func size(in range: ClosedRange<Int64>) -> (ArraySlice<UInt8>) throws(ScalarProblem) -> Int64 {
         { (text) throws(ScalarProblem) in try ScalarSyntax.size(text, in: range) }
     }
 
-    /// An absolute path: a service's working directory is not its configuration's.
+    /// Reads an absolute path. A relative one would depend on the working directory of a service.
     static func path(_ text: ArraySlice<UInt8>) throws(ScalarProblem) -> String {
         try path(text, lengthMost: SettingLimits.pathOctets)
     }
 
-    /// The path of a socket.
+    /// Reads the path of a socket.
     static func socketPath(_ text: ArraySlice<UInt8>) throws(ScalarProblem) -> String {
         try path(text, lengthMost: SettingLimits.socketPathOctets)
     }
@@ -191,11 +191,11 @@ struct Reader {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// A host's name or address, and nothing besides.
+    /// Reads the name or address of a host, without a scheme and a port.
     static func host(_ text: ArraySlice<UInt8>) throws(ScalarProblem) -> String {
         let host = String(decoding: text, as: UTF8.self)
         guard !host.contains("://") else { throw ScalarProblem("expected only the host, without a scheme and a port") }
-        // RFC 1035 §2.3.4: a name has at most 255 octets.
+        // RFC 1035 §2.3.4: a name has at most 255 bytes.
         guard (1...255).contains(text.count), text.allSatisfy({ $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "/") })
         else { throw ScalarProblem("expected a host name or address") }
         let colons = text.count { $0 == UInt8(ascii: ":") }
@@ -203,7 +203,7 @@ struct Reader {
         return host
     }
 
-    /// A word of 1 to 255 bytes without control characters.
+    /// Reads a word of 1 to 255 bytes without control characters.
     static func word(_ text: ArraySlice<UInt8>) throws(ScalarProblem) -> String {
         guard (1...255).contains(text.count), text.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
             throw ScalarProblem("expected 1 to 255 bytes without control characters")
@@ -211,7 +211,7 @@ struct Reader {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The first levels of topics (MQTT 3.1.1 §4.7).
+    /// Reads the first levels of topics (MQTT 3.1.1 §4.7).
     static func topicPrefix(_ text: ArraySlice<UInt8>) throws(ScalarProblem) -> String {
         let levels = text.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         let isValid =
@@ -226,17 +226,17 @@ struct Reader {
 
     // MARK: Placeholders of examples and of tools
 
-    // RFC 2606 §2 and §3. `localhost` is reserved too, and means what it says.
+    // RFC 2606 §2 and §3. `localhost` is also reserved, but it is a valid name for this machine.
     private static let reservedDomains = ["example", "invalid", "test", "example.com", "example.net", "example.org"]
 
-    /// Whether nobody can have registered a host's name.
+    /// Returns whether the name of a host is reserved, so that it cannot be registered.
     static func isReserved(host: String) -> Bool {
         var name = host.lowercased()
         if name.hasSuffix(".") { name.removeLast() }
         return reservedDomains.contains { name == $0 || name.hasSuffix(".\($0)") }
     }
 
-    /// A broker that has the name of one in a manual.
+    /// Warns about a broker with a reserved name.
     mutating func warnOfReservedName(_ host: Setting<String>) {
         guard case .value(let name, let offset) = host, Self.isReserved(host: name) else { return }
         warnings.report(
@@ -244,9 +244,10 @@ struct Reader {
             hint: "write the name or address of your broker")
     }
 
-    /// `${HOSTNAME}` and the like in a value: a shell, Compose or Ansible puts something in its place, this file does not.
+    /// Warns about `${HOSTNAME}` and similar text in a value: a shell, Compose or Ansible replaces it, but this reader
+    /// does not.
     mutating func warnOfPlaceholders() {
-        // A file without `$` anywhere, which most are, is looked through once and quickly.
+        // Most files have no `$`, which is checked quickly.
         guard source.bytes.contains(UInt8(ascii: "$")), Self.placeholder(in: source.bytes[...]) != nil else { return }
         for node in document.nodes.indices {
             let text = document.text(of: node)
@@ -258,14 +259,14 @@ struct Reader {
         }
     }
 
-    /// The first `${NAME}` of a text; a name is what a shell takes for one, and what may follow it up to the brace
-    /// (`${NAME:-else}`) belongs to it.
+    /// Returns the range of the first `${NAME}` in a text. The name must be valid in a shell, and text can follow it
+    /// before the brace (`${NAME:-else}`).
     static func placeholder(in text: ArraySlice<UInt8>) -> Range<Int>? {
         var rest = text
         while let dollar = rest.firstIndex(of: UInt8(ascii: "$")) {
             rest = rest[(dollar + 1)...]
             guard rest.first == UInt8(ascii: "{") else { continue }
-            // A longer one is no name; so that many `${` without an end cost no more than they are long.
+            // A longer text is not a name. The limit also bounds the time for many `${` without an end.
             let inner = rest.dropFirst().prefix(64)
             guard let end = inner.firstIndex(of: UInt8(ascii: "}")), let first = inner.first, end > inner.startIndex,
                 first == UInt8(ascii: "_") || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(first & ~0x20),
@@ -326,7 +327,8 @@ struct Reader {
         return adapters
     }
 
-    /// A name as it is; an address as all are written, so that one that is listed twice shows.
+    /// Reads the name or the address of an adapter. An address is returned in its standard form, so that duplicates are
+    /// detected.
     private static func adapter(_ text: ArraySlice<UInt8>) throws(ScalarProblem) -> String {
         let name = String(decoding: text, as: UTF8.self)
         if name.hasPrefix("hci"), let number = UInt16(name.dropFirst(3)), name == "hci\(number)" { return name }
@@ -349,7 +351,7 @@ struct Reader {
         return beacon(uuid: uuid, major: major, minor: minor, in: map, path: "scanner.canary")
     }
 
-    /// A beacon condition of its parts, where all are well; a minor without a major is reported.
+    /// Returns a beacon condition if its parts are valid; a minor without a major is reported.
     mutating func beacon(
         uuid: Setting<ProximityUUID>, major: Setting<UInt16>, minor: Setting<UInt16>, in map: Int, path: String
     ) -> BeaconMonitor.BeaconIdentityCondition? {
@@ -385,7 +387,7 @@ struct Reader {
                     at: offset, "location.\(name) is not a setting of source gpsd",
                     hint: "write source: gpx, or remove it")
             }
-            // 2947 is gpsd's port by IANA's register.
+            // 2947 is the port of gpsd in the register of IANA.
             return .gpsd(host: host.value ?? "localhost", port: port.value ?? 2947)
         case .gpx:
             for (name, offset) in [("host", host.offset), ("port", port.offset)] {
@@ -408,7 +410,7 @@ struct Reader {
         }
     }
 
-    /// A speed, or how many times as fast.
+    /// Reads a speed, or a factor of the speed.
     private static func factor(_ text: ArraySlice<UInt8>) throws(ScalarProblem) -> Double {
         let number = try ScalarSyntax.number(text)
         guard SettingLimits.factor.contains(number) else { throw ScalarProblem("expected 0.01…1000") }

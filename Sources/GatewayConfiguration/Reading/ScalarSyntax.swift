@@ -1,17 +1,17 @@
 import BaseTypes
 import BluetoothLE
 
-/// Why a text is not what the schema wants at its place: what to write in its stead.
+/// The reason why a text does not match the schema: the expected text.
 struct ScalarProblem: Error {
     let expected: String
     init(_ expected: String) { self.expected = expected }
 }
 
-/// Reads texts as what the schema says they are; nothing is guessed from how they look.
+/// Converts texts to the types of the schema. Types are never guessed from the text.
 enum ScalarSyntax {
     typealias Text = ArraySlice<UInt8>
 
-    /// A whole number in decimal digits, with or without a sign; zeros in front mean nothing.
+    /// Reads an integer in decimal digits with an optional sign. Leading zeros are ignored.
     static func integer(_ text: Text, in range: ClosedRange<Int>) throws(ScalarProblem) -> Int {
         func expected() -> String { "expected \(range.lowerBound)…\(range.upperBound)" }
         var digits = text
@@ -22,7 +22,7 @@ enum ScalarSyntax {
         }
         var value = 0
         for digit in digits.drop(while: { $0 == 0x30 }) {
-            // Past any range already: more digits make it no better.
+            // The value already exceeds every range.
             guard value < 1_000_000_000_000_000 else { throw ScalarProblem(expected()) }
             value = value * 10 + Int(digit - 0x30)
         }
@@ -31,7 +31,7 @@ enum ScalarSyntax {
         return value
     }
 
-    /// `true` or `false`, and none of the other words that YAML once took for those.
+    /// Reads `true` or `false`. The other words of YAML 1.1 are errors.
     static func bool(_ text: Text) throws(ScalarProblem) -> Bool {
         if matches(text, "true") { return true }
         if matches(text, "false") { return false }
@@ -43,7 +43,7 @@ enum ScalarSyntax {
         }
     }
 
-    /// A decimal number, with or without sign, fraction and exponent; neither infinite nor "not a number".
+    /// Reads a decimal number with optional sign, fraction and exponent. It must be finite.
     static func number(_ text: Text) throws(ScalarProblem) -> Double {
         let allowed = text.allSatisfy {
             isDigit($0) || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "+")
@@ -56,7 +56,7 @@ enum ScalarSyntax {
         return value
     }
 
-    /// 32 hexadecimal digits in either case, with all four hyphens or none.
+    /// Reads 32 hexadecimal digits in either case, with all four hyphens or none.
     static func uuid(_ text: Text) throws(ScalarProblem) -> ProximityUUID {
         if let uuid = ProximityUUID(utf8: text.span) { return uuid }
         let digits = text.count { hexadecimalDigit($0) != nil }

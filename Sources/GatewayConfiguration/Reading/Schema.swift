@@ -1,10 +1,10 @@
 import BaseTypes
 
-/// Every section of the file with its keys: what hints, the sample and its test go by.
+/// Every section of the file with its keys, for hints, the sample file and its test.
 enum Schema {
-    /// The keys that may stand in one place.
+    /// The keys of one section.
     struct Section {
-        /// The place: `mqtt.tls`; empty for the file's top level.
+        /// The path: `mqtt.tls`; empty for the top level of the file.
         let path: String
         let keys: [String]
     }
@@ -27,13 +27,13 @@ enum Schema {
         Section(path: "serve.tls", keys: ServeTLSKey.allCases.map(\.name)),
     ]
 
-    // A secret never stands in the file, whatever its writer called it.
+    // The file never has a secret, whatever the key is called.
     private static let secrets: Set<String> = ["password", "passwd", "pass", "secret", "token", "key_password"]
 
-    /// What may have been meant by an unknown key in a section whose keys are `known`.
+    /// Returns a suggestion for an unknown key in a section with the keys `known`; `nil` if there is none.
     static func hint(for key: String, among known: [String]) -> String? {
         if secrets.contains(key.lowercased()) { return "secrets are only read from a file; set mqtt.password_file" }
-        // Nobody means a longer word than the longest key by a slip.
+        // A word that is longer than the longest key is not a typing error.
         guard key.utf8.count <= 40 else { return nil }
         let spelled = Array(key.utf8.map { $0 == UInt8(ascii: "-") ? UInt8(ascii: "_") : lowercase($0) })
         let nearest = known.map { (name: $0, distance: editDistance(spelled, Array($0.utf8))) }
@@ -46,7 +46,7 @@ enum Schema {
         return "it belongs to \(list(elsewhere))"
     }
 
-    /// `a, b or c`.
+    /// Returns `a, b or c`.
     static func list(_ words: [String]) -> String {
         guard let last = words.last, words.count > 1 else { return words.first ?? "" }
         return words.dropLast().joined(separator: ", ") + " or " + last

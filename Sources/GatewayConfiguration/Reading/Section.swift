@@ -1,12 +1,12 @@
-/// One map of the file, its keys found and checked, its values not yet read.
+/// One map of the file with its keys, which were checked. Its values have not been read yet.
 struct Section<Key: SettingKey> {
-    /// The map's node; absent where the file has none: every setting is absent then.
+    /// The node of the map; `nil` if the file does not have it, so that all settings are absent.
     let node: Int?
-    /// What stands before a key in a mistake: `mqtt.tls`.
+    /// The path before a key in errors: `mqtt.tls`.
     let path: String
-    // A section has few keys.
+    // An array, because a section has few keys.
     private var values: [(key: Key, node: Int)] = []
-    /// The keys that the file has by a former name, with that name.
+    /// The keys for which the file uses a former name, with that name.
     private var formerNames: [Key: String] = [:]
 
     init(node: Int?, path: String) {
@@ -15,15 +15,15 @@ struct Section<Key: SettingKey> {
         if node != nil { values.reserveCapacity(8) }
     }
 
-    /// The value of `key`.
+    /// Returns the node of the value of `key`; `nil` if the map does not have the key.
     subscript(key: Key) -> Int? { values.first { $0.key == key }?.node }
 
     mutating func set(_ key: Key, to node: Int) { values.append((key, node)) }
 
-    /// Notes that the file has a key by a former name, so that ``path(of:)`` names it as the file does.
+    /// Records that the file uses a former name of a key, so that ``path(of:)`` returns the same name.
     mutating func note(_ name: String, of key: Key) { formerNames[key] = name }
 
-    /// The key as a mistake names it: `mqtt.port`.
+    /// Returns the key as in errors: `mqtt.port`.
     func path(of key: Key) -> String {
         let name = formerNames[key] ?? key.name
         return path.isEmpty ? name : "\(path).\(name)"
@@ -31,8 +31,9 @@ struct Section<Key: SettingKey> {
 }
 
 extension Reader {
-    /// The map at `node` as a section: unknown and duplicate keys are reported, and those that `refusal` gives a reason
-    /// against. What is no map is called `name` where `path` would be wrong: an entry of a list.
+    /// Returns the map at `node` as a section. Unknown and duplicate keys are reported, and keys for which `refusal`
+    /// returns a reason. If the node is not a map, the error calls it `name`, which an entry of a list needs, or
+    /// `path`.
     mutating func section<Key: SettingKey>(
         _ keys: Key.Type, at node: Int?, path: String, called name: String? = nil,
         refusal: (Key) -> String? = { _ in nil }
@@ -42,7 +43,7 @@ extension Reader {
         var children = document.children(of: node)
         while let keyNode = children.next(), let value = children.next() {
             let kind = document.kind(of: keyNode)
-            // A list, a map or an alias as a key has been reported.
+            // A list, a map or an alias as a key was already reported.
             guard kind == .plain || kind == .quoted else { continue }
             let text = document.text(of: keyNode)
             let offset = document.offset(of: keyNode)
@@ -67,7 +68,7 @@ extension Reader {
         return section
     }
 
-    /// Whether a node is a map; reported where it is not.
+    /// Returns whether a node is a map, and reports an error if not.
     private mutating func isMapping(_ node: Int, called name: String) -> Bool {
         switch document.kind(of: node) {
         case .mapping: return true
@@ -85,7 +86,7 @@ extension Reader {
         return false
     }
 
-    /// The nodes of the list at `node`; reported where it is none.
+    /// Returns the nodes of the list at `node`, and reports an error if it is not a list.
     mutating func list(at node: Int, called name: String, example: String) -> Document.Children? {
         switch document.kind(of: node) {
         case .sequence: return document.children(of: node)
@@ -105,10 +106,10 @@ extension Reader {
         return nil
     }
 
-    /// The nodes of the list at `node`, which has `count` entries; reported if it is no list, or has another number.
+    /// Returns the nodes of the list at `node`, which must have `count` entries; otherwise an error is reported.
     mutating func list(at node: Int, of count: Int, _ words: String, called name: String, example: String) -> [Int]? {
         guard let list = list(at: node, called: name, example: example) else { return nil }
-        // One more is too many: the list may be long.
+        // One more than the limit shows that there are too many, even if the list is long.
         let entries = Array(list.prefix(count + 1))
         if entries.count == count { return entries }
         if !document.nodes[node].isOpen {
@@ -128,7 +129,8 @@ extension Reader {
             return
         }
         let place = path.isEmpty ? "" : " in \(path)"
-        // Whoever writes `password=…` for `password: …` makes a key of both: no more is shown than a key can hold.
+        // If `password=…` was written instead of `password: …`, the password is part of the key. Therefore only
+        // characters of keys are shown.
         let word = String(decoding: text.prefix(64).prefix(while: Self.isKeyCharacter), as: UTF8.self)
         let shown = word.utf8.count == text.count && !word.isEmpty ? word : "“\(word)…”"
         mistakes.report(

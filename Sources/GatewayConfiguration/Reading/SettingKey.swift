@@ -1,6 +1,6 @@
-/// The keys of one section of the file, with the names that they have there.
+/// The keys of one section of the file, with their names in the file.
 protocol SettingKey: CaseIterable, Hashable, Sendable, RawRepresentable where RawValue == String {
-    /// What a document says of it.
+    /// The documentation of the key.
     var note: SettingNote { get }
     /// Keys by names that earlier versions used. A file can still have them; documents and hints do not list them.
     static var formerNames: [String: Self] { get }
@@ -9,7 +9,7 @@ protocol SettingKey: CaseIterable, Hashable, Sendable, RawRepresentable where Ra
 extension SettingKey {
     static var formerNames: [String: Self] { [:] }
 
-    /// The key as it is in the file.
+    /// The name of the key in the file.
     var name: String { rawValue }
 }
 
@@ -18,7 +18,7 @@ enum RootKey: String, SettingKey {
     case gateway, scanner, location, ranging, monitor, monitors, output, mqtt, serve, conditions, beacons
 }
 
-/// In each of `beacons`; `file` under `beacons`, where it is a map.
+/// In each entry of `beacons`; `file` is under `beacons` if that is a map.
 enum BeaconsKey: String, SettingKey {
     case uuid, major, minor, name, group, file
 }
@@ -63,7 +63,7 @@ enum MQTTKey: String, SettingKey {
     case beaconNames = "names"
 }
 
-/// Under `mqtt.tls`, where it is a map.
+/// Under `mqtt.tls`, if that is a map.
 enum TLSKey: String, SettingKey {
     case caFile = "ca_file", caDirectory = "ca_directory", certificateFile = "certificate_file", keyFile = "key_file"
     case serverName = "server_name"
@@ -80,7 +80,8 @@ enum ServeTLSKey: String, SettingKey {
     case certificateFile = "certificate_file", keyFile = "key_file"
 }
 
-/// Under `monitor`, in each of `monitors`, and in each of `conditions`: which may stand where is ``MonitoringPlace``'s.
+/// Under `monitor`, in each entry of `monitors`, and in each entry of `conditions`. ``MonitoringPlace`` decides which
+/// keys each allows.
 enum MonitoringKey: String, SettingKey {
     case name, outageTimeout = "outage_timeout", deafAfter = "deaf_after", forgetAfter = "forget_after"
     case conditionLimit = "condition_limit", maxBeacons = "max_beacons", maxNewBeacons = "max_new_beacons", conditions

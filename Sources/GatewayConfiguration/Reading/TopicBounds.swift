@@ -1,8 +1,8 @@
 internal import BeaconMonitoring
 
-/// How long topics become: AWS IoT Core takes none of more than seven slashes or 256 octets, and ends the connection over
-/// one that has ("AWS IoT Core message broker and protocol limits and quotas"). Other brokers take 65,535 octets (MQTT 5
-/// §1.5.4).
+/// The lengths of topics. AWS IoT Core accepts at most seven slashes and 256 bytes, and closes the connection after a
+/// longer topic ("AWS IoT Core message broker and protocol limits and quotas"). Other brokers accept 65,535 bytes (MQTT
+/// 5 §1.5.4).
 enum TopicBounds {
     static let slashesMost = 7
     static let octetsMost = 256
@@ -18,13 +18,13 @@ enum TopicBounds {
     // `beacon_-`, and `_-F7826DA6-4FA2-4E98-8024-BC5B71E0893E_-65535_-65535`.
     private static let trackerObjectOctets = 8 + 52
 
-    /// The longest topics that a condition leads to, by slashes and by octets.
+    /// Returns the largest numbers of slashes and bytes in the topics of a condition.
     static func longest(
         _ condition: ConditionConfiguration, _ mqtt: MQTTConfiguration, gateway: String
     ) -> Longest {
         let base = "\(mqtt.prefix)/\(gateway)"
         let isEach = condition.settings.perBeacon && !condition.condition.isCircle
-        // `condition` is the longest of the types that stand above a condition's name alone.
+        // `condition` is the longest of the types whose topics end with the name of a condition.
         var longest = Longest(
             slashes: slashes(base) + (isEach ? 5 : 2),
             octets: base.utf8.count + "/condition/".utf8.count + condition.identifier.text.utf8.count)
@@ -44,7 +44,8 @@ enum TopicBounds {
 
     private static func slashes(_ text: String) -> Int { text.utf8.count { $0 == UInt8(ascii: "/") } }
 
-    /// How many octets a name has where discovery allows letters, digits and `-` alone: `_` doubled, others in three.
+    /// Returns the length of a name in discovery topics, which allow only letters, digits and `-`: `_` is doubled, and
+    /// other bytes are replaced by three characters.
     private static func spelledOctets(_ text: String) -> Int {
         text.utf8.reduce(0) { sum, octet in
             switch octet {
@@ -59,7 +60,7 @@ enum TopicBounds {
 }
 
 extension Configuration {
-    /// Warnings of topics that are longer than some brokers take, at the first condition that leads to one.
+    /// Returns warnings about topics that are too long for some brokers, at the first condition with one.
     func topicWarnings(file: String) -> [Mistake] {
         guard let mqtt else { return [] }
         let conditions = monitors.flatMap(\.conditions).map {

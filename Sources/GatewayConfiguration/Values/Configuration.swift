@@ -1,33 +1,32 @@
 public import BeaconMonitoring
 
-/// A gateway's configuration: one valid value, made of a YAML file by ``parse(_:file:deafAfterUnlessSet:locatesOtherwise:)``.
+/// The configuration of a gateway: a valid value, created from a YAML file by
+/// ``parse(_:file:deafAfterUnlessSet:locatesOtherwise:)``.
 public struct Configuration: Sendable {
-    /// What the gateway is called, the second level of every topic; absent: by the machine's host name, and `replay` in
-    /// a replay.
+    /// The name of the gateway, the second level of every topic; `nil` means the host name, and `replay` in a replay.
     public var gatewayName: Identifier?
-    /// How advertising reports are got hold of.
+    /// The settings for scanning.
     public var scanner = ScannerConfiguration()
-    /// Where fixes come from; absent where the file names no source, and circles are unmonitored then (rule C5).
+    /// The source of fixes; `nil` if the file has none, so that circles are unmonitored (rule C5).
     public var location: LocationConfiguration?
-    /// How distances are guessed, in `ranging` lines and in `scan`.
+    /// The settings for estimated distances, in `ranging` lines and in `scan`.
     public var ranging = RangingSettings()
-    /// What holds for all monitors.
+    /// The settings for all monitors.
     public var engine = EngineConfiguration()
     /// The monitors, in the order of the file; at least one.
     public var monitors: [MonitorConfiguration] = []
-    /// The beacons that have names, where the file lists them; where it names a file, those of that, once
-    /// ``readBeacons(_:file:)`` was given it.
+    /// The beacons with names: those of the configuration, or those of a separate file after ``readBeacons(_:file:)``.
     public internal(set) var beacons = BeaconNames()
-    /// The file that has the names.
+    /// The separate file with names.
     public internal(set) var beaconsFile: BeaconsFile?
-    /// Where the event files go.
+    /// The settings for event files.
     public var output = OutputConfiguration()
-    /// The broker; absent: files only.
+    /// The settings for the broker; `nil` means that events are only written to files.
     public var mqtt: MQTTConfiguration?
-    /// What `serve` shows, where, and to whom.
+    /// The settings for `serve`.
     public var serve = ServeConfiguration()
 
-    /// The settings for an engine of a gateway that runs: circles can be evaluated where there is a location source.
+    /// The settings for the engine of a running gateway. Circles can be evaluated if there is a location source.
     public var liveEngineSettings: EngineSettings {
         var settings = engine.settings(
             deafAfterUnlessSet: EngineConfiguration.liveDeafAfter,
@@ -36,47 +35,52 @@ public struct Configuration: Sendable {
         return settings
     }
 
-    /// Where the file names `output.status_socket`; absent where it does not.
+    /// The place of `output.status_socket` in the file; `nil` if the file does not have it.
     public internal(set) var statusSocketPosition: Position?
 
-    /// The file, as mistakes call it.
+    /// The name of the file in errors.
     var file = ""
-    /// Settings that are valid but probably not intended, in the order of the file, then those of the file with the names:
-    /// ``Mistakes/listedMost``, and at most seven more, of topics and names.
+    /// Valid settings that are probably not intended, in the order of the file, then those of the file with names: at
+    /// most ``Mistakes/listedMost``, and seven more about topics and names.
     public internal(set) var warnings: [Mistake] = []
-    /// How many warnings there are beyond ``warnings``.
+    /// The number of further warnings.
     public internal(set) var warningsLeftOut = 0
 }
 
-/// What holds for a whole gateway, over all its monitors.
+/// The settings for a whole gateway with all its monitors.
 public struct EngineConfiguration: Sendable, Hashable {
-    /// After how much silence an adapter is taken not to listen (rule L5).
+    /// The silence after which an adapter counts as not scanning (rule L5).
     public enum DeafAfter: Sendable, Hashable {
-        /// The file does not say: ``EngineConfiguration/liveDeafAfter`` live, never in a replay.
+        /// The file does not have the setting: ``EngineConfiguration/liveDeafAfter`` live, disabled in a replay.
         case unset
-        /// No silence is too long: an adapter is never taken to be deaf.
+        /// Disabled: an adapter without reports never counts as not scanning.
         case off
-        /// So long a silence is too long: 1 ms … 30 d.
+        /// After this duration: 1 ms … 30 d.
         case after(Duration)
     }
 
-    /// What holds live where the file sets no `deaf_after` (rule L5).
+    /// The default of `deaf_after` in a running gateway (rule L5).
     public static let liveDeafAfter: Duration = .seconds(10)
-    /// What holds live where the file sets no `max_new_beacons` (rule P5).
+    /// The default of `max_new_beacons` in a running gateway (rule P5).
     public static let liveMaxNewBeacons = 2000
 
-    /// What the file says of `deaf_after`.
+    /// The setting `deaf_after`.
     public var deafAfter: DeafAfter = .unset
-    /// How many conditions are monitored (rule C4); 0: all.
+    /// The maximum number of monitored conditions (rule C4); 0 means no limit.
     public var conditionLimit = 0
-    /// How many beacons under conditions are held (rule P2).
+    /// The maximum number of tracked beacons under conditions (rule P2).
     public var maxBeacons = 10_000
-    /// How many beacons without a name may enter in a row (rule P5), 0: any number. Absent where the file does not say:
-    /// ``EngineConfiguration/liveMaxNewBeacons`` live, any number in a replay.
+    /// The maximum number of beacons without names that may enter in a row; one more may enter every 2 s (rule P5). 0
+    /// means no limit. `nil` if the file does not have it: ``EngineConfiguration/liveMaxNewBeacons`` live, no limit in
+    /// a replay.
     public var maxNewBeacons: Int?
 
-    /// The settings for an engine, with `deafAfterUnlessSet` (absent: never) and `maxNewBeaconsUnlessSet` (0: any number)
-    /// where the file does not say.
+    /// Creates the settings for an engine.
+    ///
+    /// - Parameters:
+    ///   - deafAfterUnlessSet: the default of `deaf_after`; `nil` disables it.
+    ///   - maxNewBeaconsUnlessSet: the default of `max_new_beacons`; 0 means no limit.
+    /// - Returns: the settings of the file, with these defaults.
     public func settings(deafAfterUnlessSet: Duration?, maxNewBeaconsUnlessSet: Int = 0) -> EngineSettings {
         var settings = EngineSettings()
         settings.deafAfter = effectiveDeafAfter(unlessSet: deafAfterUnlessSet)

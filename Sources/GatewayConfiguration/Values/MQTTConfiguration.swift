@@ -1,72 +1,72 @@
-/// The broker that events are published to.
+/// The settings for the broker.
 public struct MQTTConfiguration: Sendable, Hashable {
-    /// How the connection is protected; without files the system's certificate authorities vouch for the broker.
+    /// The settings for TLS. Without files, the certificate authorities of the system are used.
     public struct TLS: Sendable, Hashable {
-        /// A PEM file with the certificates of authorities, an absolute path.
+        /// A PEM file with certificate authorities, an absolute path.
         public var caFile: String?
-        /// A folder of such certificates, hashed as `openssl rehash` does, an absolute path.
+        /// A folder with certificate authorities, prepared with `openssl rehash`, an absolute path.
         public var caDirectory: String?
-        /// This client's own certificate, PEM, an absolute path; with ``keyFile`` or not at all.
+        /// The client certificate, PEM, an absolute path; only together with ``keyFile``.
         public var certificateFile: String?
-        /// The key to it, PEM, an absolute path.
+        /// The key of the client certificate, PEM, an absolute path.
         public var keyFile: String?
-        /// The name that the broker's certificate must have; absent: the host.
+        /// The name that the certificate of the broker must have; `nil` means the host.
         public var serverName: String?
 
-        /// The system's authorities, no client certificate.
+        /// Creates the defaults: the authorities of the system, no client certificate.
         public init() {}
     }
 
-    /// Which version of MQTT is spoken.
+    /// The version of MQTT.
     public enum Version: String, Sendable, Hashable, CaseIterable {
-        /// 5, and 3.1.1 with a broker that refuses 5 or has never been heard to speak it.
+        /// 5, and 3.1.1 if the broker rejects 5, or never accepted 5 and does not answer.
         case auto
-        /// MQTT 5, and no older one where the broker does not know it.
+        /// Only MQTT 5.
         case five = "5"
-        /// 3.1.1 alone, in which a broker can't say that it denies a topic.
+        /// Only 3.1.1, in which a broker cannot report that it denies a topic.
         case three = "3.1.1"
     }
 
-    /// How Home Assistant is told where a beacon is: `docs/home-assistant.md`.
+    /// The way in which the places of beacons are sent to Home Assistant: `docs/home-assistant.md`.
     public enum HomeAssistantTrackers: Sendable, Hashable {
-        /// By a state topic, and by zones beside it.
+        /// A state topic, and additionally zones.
         case state
-        /// By zones alone, which no Home Assistant that has been released reads.
+        /// Only zones, which no released Home Assistant supports.
         case zones
     }
 
-    /// The broker's name or address.
+    /// The name or address of the broker.
     public var host: String
-    /// Its TCP port; where the file does not say, 8883 with TLS and 1883 without.
+    /// The TCP port; by default 8883 with TLS and 1883 without.
     public var port: UInt16
-    /// How the connection is protected; absent: it is not.
+    /// The settings for TLS; `nil` means no encryption.
     public var tls: TLS?
-    /// Which version of MQTT is spoken: `protocol`.
+    /// The version of MQTT, the setting `protocol`.
     public var version = Version.auto
-    /// Who logs in; absent: nobody does.
+    /// The user name; `nil` means no login.
     public var username: String?
-    /// The file that holds the password, an absolute path; absent: `mqtt.password` in systemd's credentials directory,
-    /// where that exists.
+    /// The file with the password, an absolute path; `nil` means `mqtt.password` in systemd's credentials directory, if
+    /// that exists.
     public var passwordFile: String?
     /// The first levels of every topic.
     public var prefix = "beacons"
-    /// Whether Home Assistant is told of the conditions.
+    /// Whether conditions are announced to Home Assistant.
     public var homeAssistant = false
-    /// The first levels of the topics under which Home Assistant looks for them.
+    /// The discovery prefix of Home Assistant.
     public var homeAssistantPrefix = "homeassistant"
-    /// How Home Assistant is told where a beacon is.
+    /// The way in which the places of beacons are sent to Home Assistant.
     public var homeAssistantTrackers = HomeAssistantTrackers.state
-    /// Whether the broker, and with it Home Assistant, is told what beacons are called.
+    /// Whether the names of beacons are sent to the broker, and so to Home Assistant.
     public var names = false
-    /// The client identifier; absent: made of the gateway's name.
+    /// The client identifier; `nil` means that it is derived from the name of the gateway.
     public var clientID: String?
-    /// How long the connection may be silent: 5 s … 65,535 s, whole seconds (MQTT 3.1.1 §3.1.2.10).
+    /// The keep-alive time: 5 s … 65,535 s, whole seconds (MQTT 3.1.1 §3.1.2.10).
     public var keepAlive: Duration = .seconds(60)
-    /// After how long the broker may throw away an event that a subscriber was not there for: whole seconds, 1 s … 3660 d
-    /// (MQTT 5 §3.3.2.3.3); absent: never.
+    /// The time after which the broker may delete an event for a subscriber that is not connected: whole seconds, 1 s …
+    /// 3660 d (MQTT 5 §3.3.2.3.3); `nil` means never.
     public var messageExpiry: Duration?
 
-    /// A broker, with the defaults for all else.
+    /// Creates the settings for a broker, with defaults for everything else.
     public init(host: String, port: UInt16) {
         self.host = host
         self.port = port

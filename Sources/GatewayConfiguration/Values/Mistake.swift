@@ -1,36 +1,36 @@
 /// A place in a configuration file, counted from 1 as editors count.
 public struct Position: Sendable, Hashable, Comparable {
-    // A file is at most 64 MiB, and there may be a position for each of many conditions.
+    // 32 bits, because a file is at most 64 MiB, and each of many conditions can have a position.
     private let packedLine: UInt32
     private let packedColumn: UInt32
 
-    /// The line, from 1. LF, CR LF and CR end one.
+    /// The line, from 1. Lines end with LF, CR LF or CR.
     public var line: Int { Int(packedLine) }
     /// The column, from 1, in Unicode scalars.
     public var column: Int { Int(packedColumn) }
 
-    /// Makes a position; both count from 1.
+    /// Creates a position. Both numbers count from 1.
     public init(line: Int, column: Int) {
         packedLine = UInt32(clamping: line)
         packedColumn = UInt32(clamping: column)
     }
 
-    /// The order in the file.
+    /// Orders by place in the file.
     public static func < (left: Position, right: Position) -> Bool {
         left.packedLine != right.packedLine
             ? left.packedLine < right.packedLine : left.packedColumn < right.packedColumn
     }
 }
 
-/// One place in a configuration file and what is wrong, doubtful or without effect there.
+/// An error or a warning at one place in a configuration file.
 public struct Mistake: Sendable, Hashable {
-    /// The file, as the caller names it.
+    /// The name of the file, as given by the caller.
     public let file: String
-    /// Where in the file.
+    /// The place in the file.
     public let position: Position
-    /// What is the matter: `mqtt.port is 70000`.
+    /// The problem: `mqtt.port is 70000`.
     public let message: String
-    /// What to do about it: `expected 1…65535`.
+    /// What to do: `expected 1…65535`.
     public let hint: String?
 
     /// The line, from 1.
@@ -40,25 +40,25 @@ public struct Mistake: Sendable, Hashable {
 }
 
 extension Mistake: CustomStringConvertible {
-    /// One line: `gateway.yaml:14:9: mqtt.port is 70000; expected 1…65535`.
+    /// The problem in one line: `gateway.yaml:14:9: mqtt.port is 70000; expected 1…65535`.
     public var description: String {
         "\(file):\(line):\(column): \(message)" + (hint.map { "; \($0)" } ?? "")
     }
 }
 
-/// Everything that is wrong with a configuration file, in the order of the file.
+/// All errors of a configuration file, in the order of the file.
 public struct Mistakes: Error, Sendable, Hashable {
-    /// How many are listed at most: what is wrong two hundred times has one reason.
+    /// The maximum number of listed errors. More errors usually have the same reason.
     public static let listedMost = 200
 
-    /// The first ``listedMost`` of them; never none.
+    /// The first ``listedMost`` errors; never empty.
     public let listed: [Mistake]
-    /// How many mistakes there are beyond those that are listed.
+    /// The number of errors that are not listed.
     public let more: Int
 }
 
 extension Mistakes: CustomStringConvertible {
-    /// A line for each, and one that counts the rest.
+    /// A line for each error, and a line with the number of further ones.
     public var description: String {
         let lines = listed.map(\.description) + (more > 0 ? ["and \(more) more"] : [])
         return lines.joined(separator: "\n")

@@ -2,28 +2,28 @@ public import BeaconMonitoring
 
 /// One monitor and its conditions.
 public struct MonitorConfiguration: Sendable {
-    /// Its name, unique in the file.
+    /// The name, unique in the file.
     public var name: Identifier
-    /// What holds for all its conditions.
+    /// The settings for all its conditions.
     public var settings: MonitorSettings
-    /// Its conditions in the order of the file, their identifiers unique over all monitors.
+    /// The conditions in the order of the file. Their identifiers are unique in all monitors.
     public var conditions: [ConditionConfiguration]
-    /// Where it stands in the file.
+    /// The place in the file.
     public var position: Position
 }
 
-/// One condition, the monitor's defaults worked in.
+/// One condition, with the defaults of its monitor.
 public struct ConditionConfiguration: Sendable, Hashable {
-    /// The condition's name, unique in the file.
+    /// The identifier of the condition, unique in the file.
     public var identifier: Identifier
-    /// What is monitored.
+    /// The beacons or the circle to monitor.
     public var condition: Condition
-    /// The state that it starts from (rule C1); never `unmonitored`.
+    /// The initial state (rule C1); never `unmonitored`.
     public var assuming: BeaconMonitor.Event.State
-    /// How it is entered and left. Of a circle's, RSSI and `per_beacon` are never set.
+    /// The thresholds and timeouts of entries and exits. Those of a circle have no RSSI and no `per_beacon`.
     public var settings: ConditionSettings
     /// Whether ranging lines are written.
     public var ranging: Bool
-    /// Where it stands in the file.
+    /// The place in the file.
     public var position: Position
 }

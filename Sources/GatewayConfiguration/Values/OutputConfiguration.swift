@@ -1,32 +1,32 @@
-/// Where the event files go, and for how long.
+/// The settings for event files.
 public struct OutputConfiguration: Sendable, Hashable {
-    /// When a line is on the disk.
+    /// The time at which a line is on the disk.
     public enum Durability: Sendable, Hashable {
-        /// Before it counts: fsync for each event.
+        /// Before it counts: fsync(2) for each event.
         case event
-        /// At most so long after it was written: 10 ms … 1 h.
+        /// At most this long after it was written: 10 ms … 1 h.
         case every(Duration)
     }
 
     /// The folder of the event files, an absolute path.
     public var directory = "/var/lib/beacon-gateway/events"
-    /// The folder of the records and locks, an absolute path.
+    /// The folder of records and locks, an absolute path.
     public var stateDirectory = "/var/lib/beacon-gateway/state"
-    /// The socket that `status` asks, an absolute path of at most 107 octets.
+    /// The socket for `status`, an absolute path of at most 107 bytes.
     public var statusSocket = "/run/beacon-gateway/status.sock"
-    /// Whether lines are envelopes with topic and qos; else payloads alone.
+    /// Whether lines are envelopes with topic and qos; otherwise only payloads.
     public var envelope = true
-    /// How large a file may grow, in octets: 4 KiB … 1 TiB.
+    /// The maximum size of a file in bytes: 4 KiB … 1 TiB.
     public var rotateSize: Int64 = 64 << 20
-    /// How old a file may grow: 1 min … 366 d.
+    /// The maximum age of a file: 1 min … 366 d.
     public var rotateInterval: Duration = .seconds(86_400)
-    /// How long closed files are kept: 1 h … 3,660 d.
+    /// The time for which closed files are kept: 1 h … 3,660 d.
     public var retain: Duration = .seconds(30 * 86_400)
-    /// How many octets all files may have: 4 KiB … 1 PiB, and at least ``rotateSize``.
+    /// The maximum size of all files in bytes: 4 KiB … 1 PiB, and at least ``rotateSize``.
     public var retainSize: Int64 = 2 << 30
-    /// When a line is on the disk.
+    /// The time at which a line is on the disk.
     public var durability: Durability = .event
 
-    /// The defaults.
+    /// Creates the default settings.
     public init() {}
 }

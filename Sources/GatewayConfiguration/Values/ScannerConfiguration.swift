@@ -1,10 +1,10 @@
 public import BeaconMonitoring
 
-/// How advertising reports are got hold of.
+/// The settings for scanning.
 public struct ScannerConfiguration: Sendable, Hashable {
-    /// The way to the kernel or bluetoothd.
+    /// The backend.
     public enum Backend: String, Sendable, Hashable, CaseIterable {
-        /// The best that this user may.
+        /// The best backend that this user may use.
         case auto
         /// The kernel's management socket.
         case management
@@ -14,35 +14,35 @@ public struct ScannerConfiguration: Sendable, Hashable {
         case hci
     }
 
-    /// Whether advertisers are asked for scan responses.
+    /// The kind of scanning.
     public enum Mode: String, Sendable, Hashable, CaseIterable {
-        /// As the backend does best.
+        /// The best mode of the backend.
         case auto
-        /// Advertisers are not asked for more.
+        /// Passive scanning, without scan requests.
         case passive
-        /// Advertisers are asked for their scan responses.
+        /// Active scanning, which requests scan responses.
         case active
-        /// They are not, and it is listened a part of the time only.
+        /// Passive scanning for a part of the time.
         case lowPower = "low_power"
     }
 
-    /// The way to the reports.
+    /// The backend.
     public var backend: Backend = .auto
-    /// The adapters by name, or by address as `00:1A:7D:DA:71:13`, each once; empty: all.
+    /// The adapters by name, or by address such as `00:1A:7D:DA:71:13`, without duplicates; empty means all.
     public var adapters: [String] = []
-    /// Whether advertisers are asked for scan responses.
+    /// The kind of scanning.
     public var mode: Mode = .auto
-    /// How much of the time it is listened, with ``Mode/lowPower``.
+    /// The part of the time in which the adapter scans, with ``Mode/lowPower``.
     public var dutyCycle = DutyCycle.low
-    /// How long a report may lie in the kernel's buffer where nothing is due before, 10 ms … 1 s.
+    /// The longest time for which a report can stay in the kernel's buffer if nothing is due before, 10 ms … 1 s.
     public var latency = Duration.milliseconds(100)
-    /// A beacon that is always there and proves that adapters hear (rule L5).
+    /// A beacon that is always in range and proves that adapters work (rule L5).
     public var canary: BeaconMonitor.BeaconIdentityCondition?
 
-    /// The defaults.
+    /// Creates the default settings.
     public init() {}
 
-    /// What a gateway that is configured so needs of the scanners: the session that it holds asks for that.
+    /// The demand of a gateway with these settings, for its service session.
     public var demand: ServiceDemand {
         let adapters: ServiceDemand.Adapters = adapters.isEmpty ? .all : .only(Set(adapters))
         return switch mode {
@@ -53,14 +53,14 @@ public struct ScannerConfiguration: Sendable, Hashable {
     }
 }
 
-/// Where the gateway's own place comes from.
+/// The source of the gateway's own position.
 public enum LocationConfiguration: Sendable, Hashable {
     /// The gpsd at a host and port.
     case gpsd(host: String, port: UInt16)
     /// A GPX file.
     case gpx(GPXConfiguration)
 
-    /// What lines call the source, as an adapter (rule G3).
+    /// The name of the source in lines, as that of an adapter (rule G3).
     public var name: String {
         switch self {
         case .gpsd: "gpsd"
@@ -68,10 +68,11 @@ public enum LocationConfiguration: Sendable, Hashable {
         }
     }
 
-    /// The metres that the source can tell apart: it enters no circle whose radius is smaller (rule G2).
+    /// The best accuracy that is typical of the source, in metres. A circle with a smaller radius is rarely or never
+    /// entered, because an entry needs a fix whose accuracy is at most the radius (rule G2).
     ///
-    /// For receivers that give no estimate of their own gpsd computes HDOP times 19 m, and an HDOP below 1 is rare; a file
-    /// without an hdop counts as good to 5 m.
+    /// For receivers without an estimate of their own, gpsd computes HDOP times 19 m, and an HDOP below 1 is rare. A
+    /// file without an hdop counts as accurate to 5 m.
     public var accuracy: Double {
         switch self {
         case .gpsd: 20
@@ -80,17 +81,17 @@ public enum LocationConfiguration: Sendable, Hashable {
     }
 }
 
-/// A GPX file that stands for the gateway's own place.
+/// A GPX file that replaces the gateway's own position.
 public struct GPXConfiguration: Sendable, Hashable {
     /// The absolute path of the track.
     public var file: String
-    /// How many times as fast it is played, 0.01 … 1000.
+    /// The playback speed as a factor: 2 is twice as fast, 0.01 … 1000.
     public var speed = 1.0
-    /// Whether it begins again at its end.
+    /// Whether the file starts again after its end.
     public var loops = false
-    /// How fast a file without times is travelled, in metres a second, 0.01 … 1000.
+    /// The speed for a file without times in metres per second, 0.01 … 1000.
     public var pace: Double?
 
-    /// Makes one that is played once, as it was.
+    /// Creates the settings for a file that is played once at its original speed.
     public init(file: String) { self.file = file }
 }

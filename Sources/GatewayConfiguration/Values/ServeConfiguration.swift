@@ -1,40 +1,40 @@
-/// Where `serve` shows what the event files tell, and to whom.
+/// The settings for the web server `serve`.
 public struct ServeConfiguration: Sendable, Hashable {
-    /// Whom it shows itself as.
+    /// The certificate of the server.
     public struct TLS: Sendable, Hashable {
-        /// The certificate with those between it and its authority, PEM, an absolute path.
+        /// The certificate, followed by its intermediate certificates, PEM, an absolute path.
         public var certificateFile: String
-        /// The key to it, PEM, without a password, an absolute path.
+        /// The key of the certificate, PEM, without a password, an absolute path.
         public var keyFile: String
 
-        /// A certificate's file, and its key's.
+        /// Creates the settings for a certificate and its key.
         public init(certificateFile: String, keyFile: String) {
             (self.certificateFile, self.keyFile) = (certificateFile, keyFile)
         }
     }
 
-    /// The address that is listened at, of version 4 or 6. Beyond the loopback only with ``tls`` and ``usersFile``, or with
-    /// ``trustedProxy``.
+    /// The IPv4 or IPv6 address of the server. An address other than those of loopback requires ``tls`` and
+    /// ``usersFile``, or ``trustedProxy``.
     public var address = "127.0.0.1"
     /// The TCP port.
     public var port: UInt16 = 8080
-    /// The name that browsers know it by, beside `localhost` and addresses; absent: none.
+    /// The host name of the server in requests, in addition to `localhost` and addresses; `nil` means none.
     public var hostName: String?
-    /// Speaks TLS; absent: HTTP as it is.
+    /// The settings for TLS; `nil` means HTTP without TLS.
     public var tls: TLS?
-    /// The file of those who may look, an absolute path: names with hashes (crypt(5)); absent: nobody is asked for a name.
+    /// The file with users and password hashes (crypt(5)), an absolute path; `nil` means no login.
     public var usersFile: String?
-    /// The address of the proxy that alone may connect, and that lets in only who may look; absent: anybody who can may
-    /// connect.
+    /// The address of the only proxy that may connect, which is responsible for access control; `nil` means that all
+    /// addresses may connect.
     public var trustedProxy: String?
-    /// The folder in which it keeps what the event files that are over come to, so that it begins at once; an absolute path.
-    /// One that is not there, or can't be written to, keeps nothing.
+    /// The folder for the cached totals of closed event files, so that a start does not read all files; an absolute
+    /// path. If it does not exist or cannot be written, nothing is cached.
     public var cacheDirectory = "/var/cache/beacon-gateway-serve"
 
-    /// The defaults: this machine alone, port 8080.
+    /// Creates the default settings: only this machine, port 8080.
     public init() {}
 
-    /// What keeps others from reading who is here where they can connect, and is missing; `nil` where nothing is.
+    /// The missing protection of presence data if other machines can connect; `nil` if nothing is missing.
     package var lackOfProtection: (what: String, hint: String)? {
         let isLoopback = address == "::1" || address.hasPrefix("127.")
         guard !isLoopback, trustedProxy == nil else { return nil }
