@@ -3,12 +3,12 @@ import CLinux
 import Glibc
 import JSON
 
-/// A search for a beacon in text that is not parsed: for `UUID/MAJOR/MINOR` of topics, and for the three keys of a line.
+/// Searches for a beacon in text without parsing it: `UUID/MAJOR/MINOR` in topics, and the three keys in lines.
 struct BeaconText: Sendable {
     private let uuid: [UInt8]
     /// The text after the UUID in each of the two forms.
     private let endings: [[UInt8]]
-    /// What every line that names the beacon holds, in whatever order and spacing.
+    /// Text that every line with the beacon contains, whatever its order and spacing.
     private let major: [UInt8]
     private let minor: [UInt8]
 
@@ -24,12 +24,12 @@ struct BeaconText: Sendable {
         }
     }
 
-    /// Whether a line of these octets may name the beacon; most don't, and are not looked at more closely.
+    /// Returns whether a line can contain the beacon. Most lines cannot, so they need no closer check.
     func mayStand(in octets: Span<UInt8>) -> Bool {
         octets.first(of: major, from: 0) != nil && octets.first(of: minor, from: 0) != nil
     }
 
-    /// Whether the octets name the beacon, or break off where they may have begun to.
+    /// Returns whether the bytes contain the beacon, or end in a place where it can have started.
     func stands(in octets: Span<UInt8>) -> Bool {
         var place = 0
         while let found = octets.first(of: uuid, from: place) {
@@ -37,7 +37,7 @@ struct BeaconText: Sendable {
             for ending in endings {
                 let length = min(ending.count, octets.count - place)
                 guard (0..<length).allSatisfy({ octets[place + $0] == ending[$0] }) else { continue }
-                // A longer number is another's.
+                // A longer number belongs to another beacon.
                 let next = place + length
                 if length < ending.count || next == octets.count || !(0x30...0x39).contains(octets[next]) {
                     return true
@@ -49,7 +49,7 @@ struct BeaconText: Sendable {
 }
 
 extension Span<UInt8> {
-    /// Where `word` stands first at `start` or behind it (memmem(3)).
+    /// Returns the first place of `word` at or after `start` (memmem(3)).
     func first(of word: [UInt8], from start: Int) -> Int? {
         guard start < count else { return nil }
         return unsafe withUnsafeBytes { octets in

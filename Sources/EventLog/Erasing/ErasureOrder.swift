@@ -2,25 +2,26 @@ import BeaconMonitoring
 import JSON
 package import SystemPackage
 
-/// What passes between `erase` and a gateway that runs: a file in its state directory that one writes and the other answers.
+/// A request of `erase` to a running gateway, and its answer: a file in the state directory.
 ///
-/// The answer names nobody. Where the gateway ends before it has answered, its next start does.
+/// The answer does not name the beacon. If the gateway ends before it answers, its next start answers.
 package enum ErasureOrder: Sendable, Hashable {
-    /// A beacon is to be forgotten.
+    /// A request to erase a beacon.
     case wanted(ErasureRequest)
-    /// It is: the event files up to this line are written no more.
+    /// The gateway has removed the beacon from its state, and no longer writes to event files up to this line. `erase`
+    /// can then rewrite these files.
     case done(upTo: Int)
-    /// It is not, and why.
+    /// The request was refused, with the reason.
     case refused(String)
 
-    /// What the file is called.
+    /// The name of the file.
     package static let fileName = "erase.json"
     private static let version = 1
     private static let sizeMax = 65_536
 
-    /// What stands in a state directory; `nil` where nothing was asked.
+    /// Reads the file in a state directory; `nil` if there is none.
     ///
-    /// - Throws: ``EventLogError`` where it can't be read, or makes no sense.
+    /// - Throws: ``EventLogError`` if it cannot be read or is invalid.
     package static func read(from directory: FilePath) throws(EventLogError) -> ErasureOrder? {
         let path = directory.appending(fileName)
         let bytes = try EventLogError.reading(path, WholeFile.read(path, octetsMax: sizeMax))
@@ -39,7 +40,7 @@ package enum ErasureOrder: Sendable, Hashable {
         return .wanted(ErasureRequest(beacon, before: text.date(before)))
     }
 
-    /// Puts it in place of what stood there.
+    /// Replaces the file in a state directory.
     ///
     /// - Throws: ``EventLogError``.
     package func write(in directory: FilePath) throws(EventLogError) {
@@ -59,7 +60,7 @@ package enum ErasureOrder: Sendable, Hashable {
         try EventLogError.writing(path, WholeFile.replace(path, with: buffer, files: SystemFiles()))
     }
 
-    /// Takes it away.
+    /// Deletes the file in a state directory.
     ///
     /// - Throws: ``EventLogError``.
     package static func remove(from directory: FilePath) throws(EventLogError) {

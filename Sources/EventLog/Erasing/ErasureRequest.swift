@@ -1,38 +1,38 @@
 package import BeaconMonitoring
 package import BluetoothLE
 
-/// Which beacon is to be forgotten, and how much of it.
+/// A beacon to erase, with an optional date limit.
 package struct ErasureRequest: Sendable, Hashable {
     /// The beacon.
     package let beacon: BeaconIdentity
-    /// What was before that date is forgotten; without one, everything.
+    /// Only events before this date are erased; `nil` means all.
     package let before: WallDate?
 
-    /// Asks for a beacon to be forgotten.
+    /// Creates a request.
     package init(_ beacon: BeaconIdentity, before: WallDate? = nil) {
         self.beacon = beacon
         self.before = before
     }
 
-    /// Whether what happened at a date is to be forgotten.
+    /// Returns whether an event with a date must be erased.
     func covers(_ date: WallDate) -> Bool { before.map { date < $0 } ?? true }
 
-    /// Whether a condition is this very beacon: whatever is said of it is said of the beacon.
+    /// Returns whether a condition matches exactly this beacon, so that all of its data concern the beacon.
     package func isExactly(_ condition: Condition) -> Bool {
         guard case .beacon(let identity) = condition else { return false }
         return identity.uuid == beacon.uuid && identity.major == beacon.major && identity.minor == beacon.minor
     }
 }
 
-/// What an erasure came to.
+/// The result of an erasure.
 package struct ErasureCounts: Sendable, Hashable {
-    /// Lines of the beacon's own that say nothing any more but their number and date.
+    /// The number of lines of the beacon that now have only their number and date.
     package var erased = 0
-    /// Lines of others out of which something was taken that told of it.
+    /// The number of other lines from which data about the beacon were removed.
     package var cleared = 0
-    /// Places where what is no line any more named it: blank now.
+    /// The number of places in damaged lines that contained the beacon and were overwritten with spaces.
     package var damaged = 0
 
-    /// Whether nothing told of it.
+    /// Whether nothing contained the beacon.
     package var isEmpty: Bool { self == ErasureCounts() }
 }

@@ -1,40 +1,42 @@
 import JSON
 package import SystemPackage
 
-/// Takes a beacon out of the event files of a folder.
+/// Erases a beacon from the event files of a folder.
 ///
-/// A file that names it is written again under another name, with the same mode, user and group, synchronised, and renamed
-/// over the old file (rename(2)): a reader that follows it notices another file and continues at the same byte. If this is
-/// interrupted, each file is the old one or the new one, whole, and the next erasure continues. A file that does not name
-/// the beacon is not changed.
+/// A file that contains the beacon is written again under another name, with the same mode, user and group,
+/// synchronized, and renamed over the old file (rename(2)). A reader that follows it detects the new file and continues
+/// at the same byte. If this is interrupted, each file is complete, old or new, and the next erasure continues. Other
+/// files do not change.
 package struct EventFilesErasure {
-    /// What a file is called while it is written anew; no segment, and nobody reads it.
+    /// The name of the temporary file. It is not a segment, so no program reads it.
     package static let temporaryName = ".erasing.new"
 
     private static let window = 256 << 10
-    // A name in what has no line end is found wherever it stands, though it is looked at piece by piece.
+    // Text without line ends is searched in pieces that overlap by this much, so that a beacon at their border is
+    // found.
     private static let overlap = 256
 
-    /// What came of it: how many files were written anew, and what was taken out of them.
+    /// The number of files that were written again.
     package private(set) var files = 0
-    /// What was taken out of lines.
+    /// How many lines were changed, by the kind of change.
     package var counts: ErasureCounts { erasure.counts }
-    /// How many octets of files were read.
+    /// The number of bytes that were read.
     package private(set) var octets = 0
 
     private let directory: FilePath
     private let system: any FileSystemCalls
     private var erasure: LineErasure
-    // The files when this was made: a gateway that is asked to forget a beacon later writes to none of them after that.
+    // The files when this value was created. A running gateway must be asked to erase the beacon after that: then it no
+    // longer writes to any of them.
     private let names: Set<String>
 
     /// Lists the event files of a folder, before anything is erased.
     ///
     /// - Parameters:
     ///   - directory: the folder.
-    ///   - request: the beacon, and how much of it.
+    ///   - request: the beacon and the date limit.
     ///   - files: the file system.
-    /// - Throws: ``EventLogError/linked(_:target:)`` if an event file is a symbolic link, which readers follow.
+    /// - Throws: ``EventLogError/linked(_:target:)`` if an event file is a symbolic link, because readers follow links.
     ///   ``EventLogError/readFailed(_:_:)`` if one cannot be opened.
     package init(
         _ directory: FilePath, _ request: ErasureRequest, files: any FileSystemCalls = SystemFiles()
@@ -51,14 +53,15 @@ package struct EventFilesErasure {
         names = Set(segments.map(\.name))
     }
 
-    /// Erases the beacon, or only counts the lines that it would change. No other process may write the files meanwhile.
+    /// Erases the beacon, or only counts the lines that would change. No other process must write to the files
+    /// meanwhile.
     ///
     /// - Parameters:
-    ///   - last: the last line that a running gateway has closed; files that it has begun after that are not read. Without
-    ///     it, all are.
+    ///   - last: the last line of the files that a running gateway has closed. Files that it started later are not
+    ///     read. `nil` means all files.
     ///   - isDryRun: whether no file is changed.
-    ///   - progress: called now and then with the number of bytes that have been read.
-    /// - Throws: ``EventLogError``; earlier changes remain.
+    ///   - progress: called from time to time with the number of bytes that were read.
+    /// - Throws: ``EventLogError``. Earlier changes remain.
     package mutating func run(
         upTo last: Int? = nil, isDryRun: Bool = false, progress: (Int) -> Void = { _ in }
     ) throws(EventLogError) {
@@ -83,7 +86,7 @@ package struct EventFilesErasure {
     }
 
     private func paths(upTo last: Int?) throws(EventLogError) -> [FilePath] {
-        // Lines of another gateway have other numbers: a file that was there before counts, whatever its lines are.
+        // Lines of another gateway have other numbers, so files that existed before are always included.
         try Self.segments(of: directory, system)
             .filter { segment in last.map { names.contains(segment.name) || segment.begins <= $0 } ?? true }
             .map { directory.appending($0.name) }
@@ -127,13 +130,13 @@ package struct EventFilesErasure {
         throw .linked(path.string, target: target)
     }
 
-    /// Takes away what an erasure left in a folder that was interrupted, where none is under way: a file of lines that
-    /// nobody would delete when they are old.
+    /// Deletes the temporary file of an interrupted erasure, unless an erasure is running. Retention would never delete
+    /// it.
     package static func tidy(_ directory: FilePath) {
         guard (try? SystemFiles().names(in: directory))?.contains(temporaryName) ?? false,
             let lock = try? StateLock(erasing: directory)
         else { return }
-        // Where it can't be taken away, the next erasure says so.
+        // If this fails, the next erasure reports it.
         try? SystemFiles().remove(directory.appending(temporaryName))
         lock.release()
     }
@@ -160,9 +163,9 @@ package struct EventFilesErasure {
         if isDifferent { files += 1 }
     }
 
-    /// Writes a file again, and puts it in its own place.
+    /// Writes a file again and replaces it.
     ///
-    /// - Returns: whether it was still there: retention may have deleted it.
+    /// - Returns: `false` if the file does not exist any more, because retention can have deleted it.
     private mutating func replace(_ path: FilePath, _ progress: (Int) -> Void) throws(EventLogError) -> Bool {
         let temporary = directory.appending(Self.temporaryName)
         var changed = erasure
@@ -171,7 +174,7 @@ package struct EventFilesErasure {
             let source: FileSystemCalls.Handle
             do throws(Errno) { source = try system.openForReading(path) } catch .noSuchFileOrDirectory { return false }
             defer { system.close(source) }
-            // It may be a link by now, to a file of another user.
+            // It can have become a link to a file of another user.
             guard try isStill(path, source) else { return false }
             let size = try system.size(of: source)
             let file = try system.open(temporary, replacing: source)
@@ -230,14 +233,14 @@ package struct EventFilesErasure {
 
     // MARK: Reading
 
-    /// Goes through the lines of a file.
+    /// Reads the lines of a file.
     ///
     /// - Parameters:
-    ///   - path: the file; one that is no more has no lines.
-    ///   - progress: called with how many octets have been read of all files.
-    ///   - edit: takes the octets between two line ends, or behind the last; gives whether it changed them.
-    ///   - body: takes the file's octets as they are then, in order.
-    /// - Returns: whether any were changed.
+    ///   - path: the file. A file that does not exist has no lines.
+    ///   - progress: called with the number of bytes that were read from all files.
+    ///   - edit: called with the bytes between two line ends, or after the last; returns whether it changed them.
+    ///   - body: called with the resulting bytes of the file, in order.
+    /// - Returns: whether any bytes were changed.
     /// - Throws: ``EventLogError/readFailed(_:_:)``.
     @discardableResult private mutating func each(
         _ path: FilePath, _ progress: (Int) -> Void, edit: (inout [UInt8], Range<Int>) -> Bool,
@@ -250,7 +253,7 @@ package struct EventFilesErasure {
             defer { octets = read }
             return try pass(source, &read, progress, edit: edit, body: body)
         } catch {
-            // What retention has deleted tells of nobody.
+            // Retention has deleted the file, so it contains nothing.
             if error == .noSuchFileOrDirectory { return false }
             throw .readFailed(path.string, error)
         }
@@ -272,7 +275,7 @@ package struct EventFilesErasure {
                 begin = end + 1
             }
             if count == 0 || buffer.count - begin > SegmentReader.lineMax {
-                // No line ends there.
+                // This part has no line end.
                 if begin < buffer.count, edit(&buffer, begin..<buffer.count) { isDifferent = true }
                 begin = count == 0 ? buffer.count : buffer.count - Self.overlap
             }

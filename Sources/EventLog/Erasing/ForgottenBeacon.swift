@@ -2,27 +2,28 @@ package import BluetoothLE
 import JSON
 package import SystemPackage
 
-/// A beacon whose retained messages a publisher is to take back from the broker, as a file in the state directory says.
+/// A beacon whose retained messages the publisher must delete from the broker, stored in a file in the state directory.
 ///
-/// The file is written by who forgets and taken away by the publisher, once its own file says so.
+/// The program that erases the beacon writes the file. The publisher deletes it after it has stored its own file
+/// without the beacon, except in topics that it must still clear.
 package struct ForgottenBeacon: Sendable, Hashable {
-    /// What the file is called.
+    /// The name of the file.
     package static let fileName = "mqtt-forget.json"
     private static let sizeMax = 1 << 20
-    // More than any operator erases between two runs of a publisher.
+    // The maximum number of beacons: more than an operator erases between two runs of a publisher.
     private static let countMost = 1000
 
     /// The beacon.
     package let beacon: BeaconIdentity
-    /// Lines up to this one may tell of it still.
+    /// The last line that can still contain the beacon.
     package let upTo: Int
 
-    /// A beacon of which lines up to a number may tell.
+    /// Creates an entry for a beacon and the last line that can contain it.
     package init(_ beacon: BeaconIdentity, upTo: Int) { (self.beacon, self.upTo) = (beacon, upTo) }
 
-    /// Those that a state directory names.
+    /// Returns the beacons in the file of a state directory.
     ///
-    /// - Throws: ``EventLogError`` where it can't be read; what makes no sense names none.
+    /// - Throws: ``EventLogError`` if it cannot be read. An invalid file counts as empty.
     package static func all(in directory: FilePath) throws(EventLogError) -> [ForgottenBeacon] {
         let path = directory.appending(fileName)
         let bytes = try EventLogError.reading(path, WholeFile.read(path, octetsMax: sizeMax))
@@ -32,7 +33,7 @@ package struct ForgottenBeacon: Sendable, Hashable {
         }
     }
 
-    /// Adds it to those that a state directory names.
+    /// Adds the beacon to the file in a state directory.
     ///
     /// - Throws: ``EventLogError``.
     package func add(in directory: FilePath) throws(EventLogError) {
@@ -50,7 +51,7 @@ package struct ForgottenBeacon: Sendable, Hashable {
         try EventLogError.writing(path, WholeFile.replace(path, with: buffer, files: SystemFiles()))
     }
 
-    /// Takes the file away.
+    /// Deletes the file.
     ///
     /// - Throws: ``EventLogError``.
     package static func removeAll(in directory: FilePath) throws(EventLogError) {

@@ -1,34 +1,34 @@
 import BeaconMonitoring
 import JSON
 
-/// Takes a beacon out of lines, each in its place and at its length, so that no octet behind it moves.
+/// Erases a beacon from lines. Each line keeps its place and length, so that all later bytes stay where they are.
 ///
-/// Lines go through it in the order of the files, three times. ``learn(_:_:)`` finds out under which device addresses the
-/// beacon was heard. In the stage ``Stage/others`` these addresses are taken out of lines that do not name it: the exits
-/// of conditions. In the stage ``Stage/named`` everything goes that names it. Whoever is interrupted between the two finds
-/// the addresses again.
+/// All lines must be processed three times, in the order of the files. ``learn(_:_:)`` collects the device addresses of
+/// the beacon. ``Stage/others`` removes these addresses from lines that do not name the beacon: the exits of
+/// conditions. ``Stage/named`` erases everything that names it. If the process is interrupted in between, the next run
+/// finds the addresses again.
 struct LineErasure: Sendable {
-    /// What is done at present.
+    /// The current stage.
     enum Stage: Sendable { case others, named }
 
     private static let space = UInt8(ascii: " ")
-    // Evidence stands behind its event and the visit that it ended.
+    // Evidence follows its event and the visit that the event ended, so few numbers are needed.
     private static let numbersMax = 8
 
     let request: ErasureRequest
     var stage = Stage.named
-    /// What `clock` lines say of dates.
+    /// The corrections of dates by `clock` lines.
     var stamping = Restamping()
     private(set) var counts = ErasureCounts()
-    /// The device addresses under which the beacon was heard, as lines spell them.
+    /// The device addresses of the beacon, as written in lines.
     private(set) var addresses: Set<String> = []
 
     private let name: BeaconText
     private var parser = LineParser()
-    // The numbers of the last lines that were erased, and of those out of which an address was taken.
+    // The numbers of the last erased lines, and of the last lines from which an address was removed.
     private var erased: [Int] = []
     private var cleared: [Int] = []
-    // Whether what was before the present line is to be forgotten: what is damaged there has no date of its own.
+    // Whether data before the current line must be erased. Damaged data have no date of their own.
     private var coversPlace = true
 
     init(_ request: ErasureRequest) {
@@ -36,9 +36,9 @@ struct LineErasure: Sendable {
         name = BeaconText(request.beacon)
     }
 
-    // MARK: What it is shown
+    // MARK: Input
 
-    /// Looks at the octets between two line ends for an address of the beacon.
+    /// Searches the bytes between two line ends for an address of the beacon.
     mutating func learn(_ buffer: [UInt8], _ range: Range<Int>) {
         guard name.mayStand(in: buffer.span.extracting(range)) else { return }
         _ = take(buffer, range)
@@ -50,9 +50,9 @@ struct LineErasure: Sendable {
         addresses.insert(address)
     }
 
-    /// Takes the beacon out of the octets between two line ends, or behind the last one.
+    /// Erases the beacon from the bytes between two line ends, or after the last one.
     ///
-    /// - Returns: whether anything is different.
+    /// - Returns: whether anything changed.
     mutating func erase(_ buffer: inout [UInt8], _ range: Range<Int>) -> Bool {
         guard isWorthALook(buffer.span.extracting(range)) else { return false }
         let begin = take(buffer, range)
@@ -68,10 +68,10 @@ struct LineErasure: Sendable {
         return isDifferent
     }
 
-    /// Blanks what names the beacon and is no line.
+    /// Overwrites damaged data that name the beacon with spaces.
     mutating func blank(_ buffer: inout [UInt8], _ range: Range<Int>) -> Bool {
         guard stage == .named, coversPlace, name.stands(in: buffer.span.extracting(range)) else { return false }
-        // Zeros are what recovery takes for the trace of a power cut.
+        // Zeros remain, because recovery uses them to detect a power failure.
         for index in range where buffer[index] != 0 { buffer[index] = Self.space }
         counts.damaged += 1
         return true
@@ -81,16 +81,16 @@ struct LineErasure: Sendable {
         if name.mayStand(in: octets) { return true }
         func holds(_ word: String) -> Bool { octets.first(of: Array(word.utf8), from: 0) != nil }
         if stage == .others, !addresses.isEmpty, holds("\"address\":\"") { return true }
-        // What was erased by an earlier try counts too.
+        // Lines that an earlier attempt erased also count.
         if holds("\"type\":\"erased\"") { return true }
         if !erased.isEmpty || !cleared.isEmpty, holds("\"type\":\"evidence\"") { return true }
-        // Where something damaged comes next, the date before it decides.
+        // The date of this line decides about damaged data after it.
         return request.before != nil
     }
 
-    /// Puts octets into the parser but for the zeros that a damaged sector left before them.
+    /// Copies bytes to the parser, without those up to the last zero byte, which a damaged sector has left.
     ///
-    /// - Returns: where what it was given begins.
+    /// - Returns: the index of the first copied byte.
     private mutating func take(_ buffer: [UInt8], _ range: Range<Int>) -> Int {
         let begin = buffer[range].lastIndex(of: 0).map { $0 + 1 } ?? range.lowerBound
         parser.text.bytes.removeAll(keepingCapacity: true)
@@ -98,7 +98,7 @@ struct LineErasure: Sendable {
         return begin
     }
 
-    // MARK: Whom a line is about
+    // MARK: The beacon of a line
 
     private func covers() -> Bool {
         request.covers(
@@ -106,19 +106,19 @@ struct LineErasure: Sendable {
                 parser.head.date, printedWith: parser.head.offset, machine: String(BootID.machine(of: parser.boot))))
     }
 
-    /// Whether the line names the beacon, wherever and however it is written.
+    /// Whether the line contains the beacon, in any place and form.
     private var isNamed: Bool {
         let text = parser.text
         if name.stands(in: text.bytes.span) { return true }
         return text.all.indices.contains { text.all[$0].kind == .object && text.beacon($0) == request.beacon }
     }
 
-    /// Whether it is about a condition that is the beacon.
+    /// Whether the line is of a condition that matches exactly the beacon.
     private var isOfItsCondition: Bool {
         parser.text.condition(parser.text.find("condition", in: parser.payload)).map { request.isExactly($0) } ?? false
     }
 
-    /// Whether it tells of the beacon itself, and of nobody else.
+    /// Whether the line is only about the beacon.
     private var isItsOwn: Bool {
         let text = parser.text
         if isOfItsCondition { return true }
@@ -134,7 +134,7 @@ struct LineErasure: Sendable {
         parser.text.find("sighting", in: parser.payload).flatMap { parser.text.find("address", in: $0) }
     }
 
-    // MARK: What becomes of it
+    // MARK: Changes of a line
 
     private mutating func eraseLine() {
         if isOf("erased") { return note(parser.head.sequence, in: \.erased) }
@@ -172,7 +172,8 @@ struct LineErasure: Sendable {
         if self[keyPath: list].count > Self.numbersMax { self[keyPath: list].removeFirst() }
     }
 
-    /// Takes the beacon out of what a condition's line tells: whom it was satisfied by, who is in view.
+    /// Removes the beacon from the line of a condition: as the beacon that satisfied it, and from the list of beacons
+    /// in range.
     private mutating func clearNames() {
         let text = parser.text
         if let place = text.find("refinement", in: parser.payload), text.beacon(place) == request.beacon {
@@ -186,7 +187,7 @@ struct LineErasure: Sendable {
         }
     }
 
-    /// An exit of a condition that the beacon was heard last before: its sightings are the beacon's.
+    /// Removes the sightings from the evidence of a condition's exit, because they are sightings of the beacon.
     private mutating func clearEvidence() {
         let text = parser.text
         for place in text.elements(of: text.find("sightings", in: parser.payload)) {
@@ -204,7 +205,7 @@ struct LineErasure: Sendable {
         counts.cleared += 1
     }
 
-    /// Leaves the envelope, the number and when it was.
+    /// Leaves only the envelope, the number and the times of a line.
     private mutating func eraseWhole() {
         let text = parser.text
         let (payload, stem) = (parser.payload, topicStem)
@@ -225,7 +226,7 @@ struct LineErasure: Sendable {
             guard payload != 0 else { return writePayload(&buffer) }
             if text.find("topic", in: 0) != nil {
                 buffer.key("topic")
-                // As it is in the line, with its escapes.
+                // As in the line, with its escapes.
                 buffer.quoted { $0.append(stem + Array("erased".utf8)) }
             }
             for key: StaticString in ["qos", "retain"] { copy(key, of: 0, into: &buffer) }
@@ -233,7 +234,8 @@ struct LineErasure: Sendable {
         }
         var line = buffer.bytes
         let room = text.bytes.count - line.count
-        // A beacon takes more room than the two letters by which this type can be longer. A forged line need not name one.
+        // A beacon needs more room than the two letters by which this type can be longer. A forged line need not
+        // contain one.
         guard room >= 0 else {
             for index in parser.text.bytes.indices { parser.text.bytes[index] = Self.space }
             counts.damaged += 1
@@ -245,7 +247,7 @@ struct LineErasure: Sendable {
         counts.erased += 1
     }
 
-    /// What the topics of the gateway begin with, as far as the line's own tells.
+    /// The start of all topics of the gateway, as far as the topic of the line shows it.
     private var topicStem: [UInt8] {
         let text = parser.text
         guard let topic = text.find("topic", in: 0), let gateway = text.find("gateway", in: parser.payload),
@@ -257,13 +259,13 @@ struct LineErasure: Sendable {
         return octets[..<place] + name
     }
 
-    // MARK: Octets
+    // MARK: Bytes
 
     private mutating func blank(_ range: Range<Int>) {
         for index in range { parser.text.bytes[index] = Self.space }
     }
 
-    /// Takes a member out of its object: key, value and a comma.
+    /// Removes a member from its object: key, value and a comma.
     private mutating func remove(member value: Int) {
         let (key, octets) = (parser.text.octets(value - 1), parser.text.octets(value))
         remove(key.startIndex..<octets.endIndex)

@@ -4,15 +4,15 @@ import JSON
 package import SystemPackage
 
 extension MonitorSnapshot {
-    /// Takes a beacon out, as if it had never been heard.
+    /// Removes a beacon, as if it had never been received.
     ///
-    /// Where it is what keeps a condition satisfied, the condition stays so until its own time is over, and by whom is not
-    /// told any more. A condition that is the beacon is one of which nothing is known.
+    /// If it keeps a condition satisfied, the condition stays satisfied for its usual time, but without naming the
+    /// beacon. A condition that matches exactly the beacon becomes `unknown`.
     ///
     /// - Parameters:
-    ///   - request: the beacon, and how much of it.
-    ///   - offset: how far the wall clock is ahead of the snapshot's timeline.
-    /// - Returns: the conditions by whose last refresh the beacon was told.
+    ///   - request: the beacon and the date limit.
+    ///   - offset: how far the wall clock is ahead of the timeline of the snapshot.
+    /// - Returns: the conditions whose last refresh was of the beacon.
     @discardableResult
     package mutating func forget(_ request: ErasureRequest, offset: ClockOffset) -> Set<Identifier> {
         var refreshed: Set<Identifier> = []
@@ -43,12 +43,12 @@ extension MonitorSnapshot {
 }
 
 extension RecordBuilder.StoredRecord {
-    /// Takes a beacon out of what a condition's last event tells.
+    /// Removes a beacon from the last event of a condition.
     ///
     /// - Parameters:
-    ///   - request: the beacon, and how much of it.
-    ///   - isRefreshed: whether the condition was refreshed last by it.
-    ///   - now: the present.
+    ///   - request: the beacon and the date limit.
+    ///   - isRefreshed: whether the last refresh of the condition was of the beacon.
+    ///   - now: the current time.
     mutating func forget(_ request: ErasureRequest, isRefreshed: Bool, at now: Instant) {
         guard request.covers(event.date) else { return }
         if request.isExactly(event.condition) {
@@ -68,19 +68,19 @@ extension RecordBuilder.StoredRecord {
     }
 }
 
-/// Takes a beacon out of the state directory of a gateway.
+/// Erases a beacon from the state directory of a gateway.
 package struct StateErasure {
-    // A start renames a state file that it can't read to this.
+    // A start renames an unreadable state file to this name.
     private static let asideName = StateFile.name + ".damaged"
     private static let names = [StateFile.name, ErasureOrder.fileName, ForgottenBeacon.fileName, "mqtt-state.json"]
-    // A power cut during a write leaves one of these.
+    // A power failure during a write leaves one of these files.
     private static let temporaryNames = names.map { ".\($0).new" }
 
     private let directory: FilePath
     private let request: ErasureRequest
     private let files: any FileSystemCalls
 
-    /// An erasure in a state directory.
+    /// Creates an erasure in a state directory.
     package init(_ directory: FilePath, _ request: ErasureRequest, files: any FileSystemCalls = SystemFiles()) {
         self.directory = directory
         self.request = request
@@ -94,13 +94,13 @@ package struct StateErasure {
         try EventFilesErasure.check(Self.names + Self.temporaryNames + [Self.asideName], in: directory, files)
     }
 
-    /// Erases the beacon, or only finds out whether a file names it.
+    /// Erases the beacon, or only finds the files that contain it.
     ///
     /// - Parameters:
     ///   - isDryRun: whether no file is changed.
-    ///   - isRunning: whether a gateway has the directory. Then it writes its state itself, and only a damaged state file
-    ///     of an earlier start is deleted.
-    /// - Returns: the names of the files that named the beacon.
+    ///   - isRunning: whether a gateway uses the directory. It then writes its state itself, and only a damaged state
+    ///     file of an earlier start is deleted.
+    /// - Returns: the names of the files that contained the beacon.
     /// - Throws: ``EventLogError``.
     package func run(isDryRun: Bool = false, isRunning: Bool = false) throws(EventLogError) -> [String] {
         var told: [String] = []
@@ -149,7 +149,7 @@ package struct StateErasure {
 }
 
 extension StateFile {
-    /// Takes a beacon out.
+    /// Removes a beacon.
     mutating func forget(_ request: ErasureRequest, at now: Instant) {
         let refreshed = snapshot.forget(request, offset: offset)
         for identifier in Array(records.keys) {

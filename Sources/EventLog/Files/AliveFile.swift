@@ -3,30 +3,30 @@ package import BeaconMonitoring
 import JSON
 package import SystemPackage
 
-/// When a gateway was last known to be alive, whatever its lines say: the file `alive` beside them.
+/// The last time at which a gateway was known to work, from the file `alive` next to its event files.
 package struct ProofOfLife: Sendable, Hashable {
-    /// The gateway's name.
+    /// The name of the gateway.
     package var gateway: String
-    /// The start that it was written in; empty in a replay.
+    /// The ID of the start in which it was written; empty in a replay.
     package var boot: String
-    /// The last line that was durable; 0 where there was none.
+    /// The number of the last durable line; 0 if there was none.
     package var sequence: Int
-    /// When, on its own timeline.
+    /// The time on the gateway's timeline.
     package var time: Instant
-    /// What its date was printed with.
+    /// How far the wall clock is ahead of the timeline at that time.
     package var offset: ClockOffset
-    /// When, by the wall clock as it was then.
+    /// The time on the wall clock.
     package var date: WallDate { WallDate(time, offset: offset) }
 }
 
-/// The file `alive` in a folder of event files: one line, overwritten where it stands.
+/// The file `alive` in a folder of event files: one line, which is overwritten in place.
 ///
-/// It is not synchronised: what a power cut takes of it costs a minute of knowledge, and nothing else. It is not renamed
-/// into place, since file systems put such a file on the disk at once, and a card wears out by it.
+/// It is not synchronized: a power failure can lose the knowledge of the last minutes, and nothing else. It is not
+/// renamed into place, because file systems write renamed files to the disk immediately, which wears an SD card.
 package struct AliveFile {
     /// The name of the file in the folder of event files.
     package static let name = "alive"
-    // A name has 128 octets at most, each of which may be escaped.
+    // A name has at most 128 bytes, and each byte can need an escape.
     private static let octetsMax = 4096
 
     /// The path of the file.
@@ -34,17 +34,17 @@ package struct AliveFile {
     private let encoder: LineEncoder
     private let files: any FileSystemCalls
 
-    /// The file of a gateway in `directory`.
+    /// Creates the file of a gateway in `directory`. It is not written yet.
     ///
     /// - Parameters:
     ///   - directory: the folder of event files.
-    ///   - gateway: the gateway's name.
-    ///   - boot: this start; absent in a replay.
+    ///   - gateway: the name of the gateway.
+    ///   - boot: the ID of this start; `nil` in a replay.
     package init(in directory: FilePath, gateway: Identifier, boot: String?) {
         self.init(in: directory, gateway: gateway, boot: boot, files: SystemFiles())
     }
 
-    /// The same over a file system of the caller's, which a test makes fail.
+    /// Creates the file with another file system, for tests.
     package init(in directory: FilePath, gateway: Identifier, boot: String?, files: any FileSystemCalls) {
         path = directory.appending(Self.name)
         var options = LineEncoder.Options(gateway: gateway)
@@ -53,12 +53,12 @@ package struct AliveFile {
         self.files = files
     }
 
-    /// Says that the gateway is alive at `time`.
+    /// Records that the gateway works at `time`.
     ///
     /// - Parameters:
-    ///   - time: the present.
-    ///   - clockOffset: how far the wall clock is ahead of it.
-    ///   - sequence: the last line that is durable.
+    ///   - time: the current time.
+    ///   - clockOffset: how far the wall clock is ahead of the timeline.
+    ///   - sequence: the number of the last durable line.
     /// - Throws: `Errno` of open(2), pwrite(2) and ftruncate(2).
     package func write(at time: Instant, clockOffset: ClockOffset, after sequence: Int) throws(Errno) {
         var buffer = LineBuffer(capacity: 512)
@@ -77,9 +77,9 @@ package struct AliveFile {
         }
     }
 
-    /// What the file in `directory` says; `nil` where there is none, or none that is whole.
+    /// Reads the file in `directory`; `nil` if there is none, or if it is invalid.
     ///
-    /// - Throws: `Errno` of what reads it.
+    /// - Throws: `Errno` of the system calls that read it.
     package static func read(
         in directory: FilePath, files: any FileSystemCalls = SystemFiles()
     ) throws(Errno) -> ProofOfLife? {

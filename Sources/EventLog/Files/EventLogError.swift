@@ -1,28 +1,29 @@
 public import SystemPackage
 
-/// Why lines could not be kept.
+/// An error of reading, writing or locking files of the event log.
 public enum EventLogError: Error, Hashable {
-    /// A file or folder could not be made.
+    /// A file or folder cannot be created.
     case createFailed(String, Errno)
-    /// The folder for the files of a replay holds something already.
+    /// The folder for the files of a replay is not empty.
     case directoryNotEmpty(String)
-    /// A file could not be written on.
+    /// A file cannot be written.
     case writeFailed(String, Errno)
-    /// A file or folder could not be read.
+    /// A file or folder cannot be read.
     case readFailed(String, Errno)
-    /// A file that is to be rewritten is a symbolic link: the file, and its target.
+    /// A file to be rewritten is a symbolic link: the file, and its target.
     case linked(String, target: String)
-    /// A file changed, or another took its place, while it was rewritten.
+    /// A file was changed or replaced while it was rewritten.
     case changedMeanwhile(String)
-    /// The user and group of a file can't be given to the file that replaces it: the file, and why.
+    /// The user and group of a file cannot be given to its replacement: the file, and the error.
     case ownerNotKept(String, Errno)
-    /// A file is of a version of its format that came after this program.
+    /// A file has a later version of its format than this program supports.
     case newerVersion(String, Int)
-    /// A file says that a line has a number greater than any can be: the file, and of a line where it stands.
+    /// A line has a number above the maximum: the file, and the offset of the line in an event file; `nil` for
+    /// `state.json`.
     case numberTooGreat(String, offset: Int?)
-    /// Another process, or this one, holds what only one may have (rule N1): what, who, where.
+    /// Another process, or this one, has the exclusive right (rule N1): to what, the process, and the lock file.
     case inUse(String, holder: String, lock: String)
-    /// What stands where a lock's file should be is none of ours: where, and why not.
+    /// The path of a lock has something that cannot be a lock file: the path, and the reason.
     case notALock(String, String)
 }
 
@@ -47,7 +48,7 @@ extension EventLogError {
 }
 
 extension EventLogError: CustomStringConvertible {
-    /// What, where and what to do.
+    /// A text for operators: what failed, where, and what to do.
     public var description: String {
         switch self {
         case .createFailed(let path, let error): "\(path) can't be created: \(error)"

@@ -1,60 +1,61 @@
 import JSON
 package import SystemPackage
 
-/// What a journal asks of the file system: the seam at which a test makes it fail, fill up, or lose power.
+/// The file system calls of a journal. Tests implement it with errors, full disks and power failures.
 ///
-/// Each call is one system call or two, and none is tried again here: what becomes of an error is the journal's to say.
+/// Each function makes one or two system calls and does not retry. The journal decides how to handle errors.
 package protocol FileSystemCalls: AnyObject {
-    /// An open file.
+    /// A file descriptor.
     typealias Handle = Int32
 
-    /// Opens a file for reading and writing; makes it if `isNew`, and it must not exist then (open(2), O_EXCL).
+    /// Opens a file for reading and writing. If `isNew`, creates it; it must not exist then (open(2), O_EXCL).
     func open(_ path: FilePath, isNew: Bool) throws(Errno) -> Handle
-    /// Makes a file that is to replace another, with mode 0600, until ``copyOwnership(of:to:)`` (open(2), O_EXCL).
+    /// Creates a file that will replace another, with mode 0600 until ``copyOwnership(of:to:)`` (open(2), O_EXCL).
     func open(_ path: FilePath, replacing original: Handle) throws(Errno) -> Handle
-    /// Opens a plain file that is only read, and waits for nobody.
+    /// Opens a regular file for reading, without blocking.
     ///
-    /// - Throws: `Errno` of open(2); `isDirectory` for a folder, `illegalSeek` for a FIFO, a socket or a device, which have
-    ///   no octet that could be read twice.
+    /// - Throws: `Errno` of open(2); `isDirectory` for a folder; `illegalSeek` for a FIFO, a socket or a device, which
+    ///   cannot be read twice.
     func openForReading(_ path: FilePath) throws(Errno) -> Handle
-    /// Whether `path` still leads to an open file, which may have been deleted or renamed since (stat(2), fstat(2)).
+    /// Returns whether `path` is still the path of an open file, which can have been deleted or renamed (stat(2),
+    /// fstat(2)).
     ///
-    /// Symbolic links are followed, as `open` and `openForReading` follow them.
+    /// Symbolic links are followed, as `open` and `openForReading` do.
     func leads(_ path: FilePath, to file: Handle) throws(Errno) -> Bool
-    /// How long an open file is (fstat(2)).
+    /// Returns the size of an open file in bytes (fstat(2)).
     func size(of file: Handle) throws(Errno) -> Int
-    /// Reads up to `count` octets at `offset` behind what `buffer` holds (pread(2)).
+    /// Reads up to `count` bytes at `offset` and appends them to `buffer` (pread(2)).
     ///
-    /// - Returns: how many were read; none at the end.
+    /// - Returns: the number of bytes; 0 at the end of the file.
     func read(_ file: Handle, at offset: Int, count: Int, appendingTo buffer: inout [UInt8]) throws(Errno) -> Int
-    /// Writes at `offset`; gives how many octets were, at least one (pwrite(2)).
+    /// Writes at `offset` and returns the number of written bytes, at least one (pwrite(2)).
     func write(_ file: Handle, at offset: Int, _ bytes: UnsafeRawBufferPointer) throws(Errno) -> Int
-    /// Cuts a file to `size` octets (ftruncate(2)).
+    /// Truncates a file to `size` bytes (ftruncate(2)).
     func truncate(_ file: Handle, to size: Int) throws(Errno)
     /// Gives an open file the mode, user and group of another (fstat(2), fchown(2), fchmod(2)).
     func copyOwnership(of original: Handle, to file: Handle) throws(Errno)
-    /// Returns when all of a file is on the disk (fdatasync(2)).
+    /// Returns when the content of a file is on the disk (fdatasync(2)).
     func synchronize(_ file: Handle) throws(Errno)
     /// Closes a file (close(2)).
     func close(_ file: Handle)
-    /// Gives a file another name, in place of what has it (rename(2)).
+    /// Renames a file and replaces an existing one (rename(2)).
     func rename(_ path: FilePath, to other: FilePath) throws(Errno)
-    /// Takes a name away (unlink(2)).
+    /// Deletes a file (unlink(2)).
     func remove(_ path: FilePath) throws(Errno)
-    /// Makes a link that shows `target` (symlink(2)).
+    /// Creates a symbolic link to `target` (symlink(2)).
     func link(_ path: FilePath, to target: String) throws(Errno)
-    /// What a link shows (readlink(2)).
+    /// Returns the target of a symbolic link (readlink(2)).
     func target(of link: FilePath) throws(Errno) -> String
-    /// The names in a folder, but for `.` and `..`, in no order (readdir(3)).
+    /// Returns the names in a folder except `.` and `..`, in no particular order (readdir(3)).
     func names(in directory: FilePath) throws(Errno) -> [String]
-    /// Makes a folder, where it is not there (mkdir(2)).
+    /// Creates a folder unless it exists (mkdir(2)).
     func makeDirectory(_ path: FilePath) throws(Errno)
-    /// Returns when what was made, renamed and removed in a folder is on the disk (fsync(2)).
+    /// Returns when created, renamed and deleted names in a folder are on the disk (fsync(2)).
     func synchronizeDirectory(_ path: FilePath) throws(Errno)
 }
 
 extension FileSystemCalls {
-    /// Whether a symbolic link has this name (readlink(2)).
+    /// Returns whether a path is a symbolic link (readlink(2)).
     func isLink(_ path: FilePath) -> Bool { (try? target(of: path)) != nil }
 
     /// Removes a file if there is one.
@@ -62,14 +63,14 @@ extension FileSystemCalls {
         do throws(Errno) { try remove(path) } catch .noSuchFileOrDirectory {}
     }
 
-    /// The size of the file at a path.
+    /// Returns the size of the file at a path in bytes.
     func size(at path: FilePath) throws(Errno) -> Int {
         let file = try openForReading(path)
         defer { close(file) }
         return try size(of: file)
     }
 
-    /// Reads `count` bytes at `offset`, or those up to the end of the file.
+    /// Returns `count` bytes at `offset`, or fewer at the end of the file.
     package func readAll(_ file: Handle, at offset: Int, count: Int) throws(Errno) -> [UInt8] {
         var bytes: [UInt8] = []
         while bytes.count < count {
@@ -99,7 +100,7 @@ extension FileSystemCalls {
         }
     }
 
-    /// Makes a folder and those above it, where they are not there.
+    /// Creates a folder and its parents unless they exist.
     func makeDirectories(_ path: FilePath) throws(Errno) {
         do throws(Errno) {
             try makeDirectory(path)

@@ -1,17 +1,21 @@
 public import BeaconMonitoring
 public import SystemPackage
 
-/// The exclusive right to use a state directory, a monitor's name in it (rule N1), or a folder of event files, until it is
-/// released.
+/// The exclusive right to use a state directory, the name of a monitor in it (rule N1), or a folder of event files,
+/// until it is released.
 ///
-/// It is a lock on a file in that directory (flock(2)). It ends with the process, and excludes other locks of the same process
-/// too. The file stays, and has the name of the program that locked it if the disk permits it.
+/// It is a lock on a file in that directory (flock(2)). It ends with the process, and excludes other locks of the same
+/// process too. The file stays, and has the name of the program that locked it if the disk permits it.
 ///
-/// On a read-only file system, a lock file that exists is locked all the same. If there is none, nothing is locked, and
-/// ``remark`` explains that: two processes cannot damage a directory that cannot be written, and monitoring continues (rule
-/// N5).
+/// On a read-only file system, an existing lock file is still locked. If there is none, nothing is locked, and
+/// ``remark`` explains that: two processes cannot damage a directory that cannot be written, and monitoring continues
+/// (rule N5).
+///
+///     let lock = try StateLock(in: "/var/lib/my-gateway/state", program: "my-gateway")
+///     defer { lock.release() }
+///     if let remark = lock.remark { print(remark) }
 public final class StateLock {
-    /// What the lock stands for.
+    /// The resource of the lock.
     enum Scope {
         case directory
         case monitor(Identifier)
@@ -37,40 +41,41 @@ public final class StateLock {
         }
     }
 
-    /// What operators should know of a lock that was not had as it should be; absent where all is well.
+    /// A remark for operators if the lock is not effective; `nil` otherwise.
     public let remark: String?
-    /// Whether nobody else can have what it stands for; `false` where its file is not there and could not be made.
+    /// Whether the right is exclusive; `false` if the lock file does not exist and could not be created.
     public var isHeld: Bool { lock != nil }
     private var lock: FileLock?
 
-    /// Takes the lock of a monitor's name, or without one of the state directory as a whole.
+    /// Locks the name of a monitor, or the whole state directory if `name` is `nil`.
     ///
     /// - Parameters:
-    ///   - name: the monitor's.
-    ///   - directory: the state directory; made where it is not there.
-    ///   - program: who takes it, for people: `beacon-gateway run`.
-    /// - Throws: ``EventLogError/inUse(_:holder:lock:)`` with who has it, ``EventLogError/notALock(_:_:)`` where what
-    ///   stands in the file's place is none, ``EventLogError/createFailed(_:_:)``.
+    ///   - name: the name of the monitor.
+    ///   - directory: the state directory. It is created if it does not exist.
+    ///   - program: the name of the program for people, such as `beacon-gateway run`.
+    /// - Throws: ``EventLogError/inUse(_:holder:lock:)`` with the holder, if another process or another lock of this
+    ///   process has it; ``EventLogError/notALock(_:_:)`` if the path cannot be a lock file;
+    ///   ``EventLogError/createFailed(_:_:)``.
     public convenience init(
         _ name: Identifier? = nil, in directory: FilePath, program: String
     ) throws(EventLogError) {
         try self.init(scope: name.map { .monitor($0) } ?? .directory, in: directory, program: program)
     }
 
-    /// Takes the lock of a folder of event files: one journal at a time writes there.
+    /// Locks a folder of event files, to which only one journal may write.
     ///
     /// - Parameters:
-    ///   - directory: the folder; made where it is not there.
-    ///   - program: who takes it, for people.
-    /// - Throws: as the other does.
+    ///   - directory: the folder. It is created if it does not exist.
+    ///   - program: the name of the program for people.
+    /// - Throws: the errors of ``init(_:in:program:)``.
     public convenience init(events directory: FilePath, program: String) throws(EventLogError) {
         try self.init(scope: .events, in: directory, program: program)
     }
 
-    /// Takes the right to be the one that erases in a folder of event files.
+    /// Locks erasing in a folder of event files.
     ///
     /// - Parameter directory: the folder.
-    /// - Throws: as the others do.
+    /// - Throws: the errors of ``init(_:in:program:)``.
     package convenience init(erasing directory: FilePath) throws(EventLogError) {
         try self.init(scope: .erasing, in: directory, program: "beacon-gateway erase")
     }
@@ -91,7 +96,7 @@ public final class StateLock {
             case .missing(let error), .unopened(let error): failure = error
             }
         }
-        // Monitoring continues in spite of these (rule N5).
+        // Monitoring continues in spite of these errors (rule N5).
         guard FileLock.diskErrors.contains(failure) else { throw .createFailed(path.string, failure) }
         remark =
             "\(path.string) can't be created: \(failure); a second gateway is not excluded from \(scope.words(directory))"

@@ -1,23 +1,24 @@
 import Glibc
 package import SystemPackage
 
-/// The machine's own file system.
+/// The file system of the machine.
 package final class SystemFiles: FileSystemCalls {
-    /// Calls the system; all of these are alike.
+    /// Creates an instance. All instances are equivalent.
     package init() {}
 
-    /// Opens a file for reading and writing; makes it if `isNew`, and it must not exist then (open(2), O_EXCL).
+    /// Opens a file for reading and writing. If `isNew`, creates it; it must not exist then (open(2), O_EXCL).
     ///
-    /// A new file has mode 0640, less the umask: only the owner and the group may read who was present.
+    /// A new file has mode 0640 minus the umask, so that only the owner and the group can read presence data.
     package func open(_ path: FilePath, isNew: Bool) throws(Errno) -> Handle {
         let flags = O_RDWR | O_CLOEXEC | (isNew ? O_CREAT | O_EXCL : 0)
         return try Self.check(unsafe path.withPlatformString { unsafe Self.open($0, flags, 0o640) })
     }
 
-    /// Makes a file that is to replace another, with mode 0600 (open(2), O_EXCL).
+    /// Creates a file that will replace another, with mode 0600 (open(2), O_EXCL).
     ///
-    /// If the original is another user's and this process is root's, the new file is root's until ``copyOwnership(of:to:)``:
-    /// the user that the process acts as cannot open it, and has no descriptor of it when it is given away.
+    /// If the original belongs to another user and this process is root's, the new file belongs to root until
+    /// ``copyOwnership(of:to:)``. The user that the process acts as cannot open it, and has no descriptor of it when
+    /// its owner changes.
     package func open(_ path: FilePath, replacing original: Handle) throws(Errno) -> Handle {
         var status = stat()
         _ = try Self.check(unsafe fstat(original, &status))
@@ -43,11 +44,11 @@ package final class SystemFiles: FileSystemCalls {
         return result
     }
 
-    /// Opens a plain file that is only read, and waits for nobody.
+    /// Opens a regular file for reading, without blocking.
     ///
-    /// - Throws: `Errno` of open(2); `isDirectory` for a folder, `illegalSeek` for a FIFO, a socket or a device.
+    /// - Throws: `Errno` of open(2); `isDirectory` for a folder; `illegalSeek` for a FIFO, a socket or a device.
     package func openForReading(_ path: FilePath) throws(Errno) -> Handle {
-        // A FIFO would be waited for until somebody writes (fifo(7)).
+        // Opening a FIFO would block until another process writes to it (fifo(7)).
         let file = try Self.check(
             unsafe path.withPlatformString { unsafe Self.open($0, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0) })
         var status = stat()
@@ -59,7 +60,7 @@ package final class SystemFiles: FileSystemCalls {
         return file
     }
 
-    /// Whether `path` still leads to an open file, through symbolic links too (stat(2), fstat(2)).
+    /// Returns whether `path` is still the path of an open file, also through symbolic links (stat(2), fstat(2)).
     package func leads(_ path: FilePath, to file: Handle) throws(Errno) -> Bool {
         var (found, opened) = (stat(), stat())
         _ = try Self.check(unsafe fstat(file, &opened))
@@ -73,16 +74,16 @@ package final class SystemFiles: FileSystemCalls {
         unsafe Glibc.open(path, flags, mode)
     }
 
-    /// How long an open file is (fstat(2)).
+    /// Returns the size of an open file in bytes (fstat(2)).
     package func size(of file: Handle) throws(Errno) -> Int {
         var status = stat()
         _ = try Self.check(unsafe fstat(file, &status))
         return Int(status.st_size)
     }
 
-    /// Reads up to `count` octets at `offset` behind what `buffer` holds (pread(2)).
+    /// Reads up to `count` bytes at `offset` and appends them to `buffer` (pread(2)).
     ///
-    /// - Returns: how many were read; none at the end.
+    /// - Returns: the number of bytes; 0 at the end of the file.
     package func read(
         _ file: Handle, at offset: Int, count: Int, appendingTo buffer: inout [UInt8]
     ) throws(Errno) -> Int {
@@ -98,24 +99,24 @@ package final class SystemFiles: FileSystemCalls {
         return taken
     }
 
-    /// Writes at `offset`; gives how many octets were, at least one (pwrite(2)).
+    /// Writes at `offset` and returns the number of written bytes, at least one (pwrite(2)).
     package func write(_ file: Handle, at offset: Int, _ bytes: UnsafeRawBufferPointer) throws(Errno) -> Int {
         let written = unsafe pwrite(file, bytes.baseAddress, bytes.count, off_t(offset))
         if written < 0 { throw Errno(rawValue: errno) }
-        // A file that takes nothing and says nothing would be asked for ever.
+        // Without an error here, a caller would retry without end.
         if written == 0, unsafe !bytes.isEmpty { throw .noSpace }
         return written
     }
 
-    /// Cuts a file to `size` octets (ftruncate(2)).
+    /// Truncates a file to `size` bytes (ftruncate(2)).
     package func truncate(_ file: Handle, to size: Int) throws(Errno) {
         _ = try Self.check(ftruncate(file, off_t(size)))
     }
 
     /// Gives an open file the mode, user and group of another (fstat(2), fchown(2), fchmod(2)).
     ///
-    /// The bits that run a program as its owner, and the sticky bit, are not copied. A process whose real user is root acts as
-    /// root during the call: only root may give files away.
+    /// The bits that run a program as its owner, and the sticky bit, are not copied. A process whose real user is root
+    /// acts as root during the call: only root may give files away.
     package func copyOwnership(of original: Handle, to file: Handle) throws(Errno) {
         var status = stat()
         _ = try Self.check(unsafe fstat(original, &status))
@@ -127,16 +128,16 @@ package final class SystemFiles: FileSystemCalls {
         if getuid() == 0 { try Self.asRoot(copy) } else { try copy() }
     }
 
-    /// Returns when all of a file is on the disk (fdatasync(2)).
+    /// Returns when the content of a file is on the disk (fdatasync(2)).
     package func synchronize(_ file: Handle) throws(Errno) { _ = try Self.check(fdatasync(file)) }
 
     /// Closes a file (close(2)).
     package func close(_ file: Handle) {
-        // All that was written has been synchronised, or was said not to be.
+        // An error needs no action: everything was synchronized, or reported as not synchronized.
         _ = Glibc.close(file)
     }
 
-    /// Gives a file another name, in place of what has it (rename(2)).
+    /// Renames a file and replaces an existing one (rename(2)).
     package func rename(_ path: FilePath, to other: FilePath) throws(Errno) {
         let result = unsafe path.withPlatformString { path in
             unsafe other.withPlatformString { unsafe Self.rename(path, $0) }
@@ -148,17 +149,17 @@ package final class SystemFiles: FileSystemCalls {
         unsafe Glibc.rename(path, other)
     }
 
-    /// Takes a name away (unlink(2)).
+    /// Deletes a file (unlink(2)).
     package func remove(_ path: FilePath) throws(Errno) {
         _ = try Self.check(unsafe path.withPlatformString { unsafe unlink($0) })
     }
 
-    /// Makes a link that shows `target` (symlink(2)).
+    /// Creates a symbolic link to `target` (symlink(2)).
     package func link(_ path: FilePath, to target: String) throws(Errno) {
         _ = try Self.check(unsafe path.withPlatformString { unsafe symlink(target, $0) })
     }
 
-    /// What a link shows (readlink(2)).
+    /// Returns the target of a symbolic link (readlink(2)).
     package func target(of link: FilePath) throws(Errno) -> String {
         var bytes = [CChar](repeating: 0, count: 4096)
         let count = unsafe bytes.withUnsafeMutableBufferPointer { buffer in
@@ -169,7 +170,7 @@ package final class SystemFiles: FileSystemCalls {
         return String(decoding: bytes[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// The names in a folder, but for `.` and `..`, in no order (readdir(3)).
+    /// Returns the names in a folder except `.` and `..`, in no particular order (readdir(3)).
     package func names(in directory: FilePath) throws(Errno) -> [String] {
         guard let folder = unsafe directory.withPlatformString({ unsafe opendir($0) }) else {
             throw Errno(rawValue: errno)
@@ -185,18 +186,18 @@ package final class SystemFiles: FileSystemCalls {
         return names
     }
 
-    /// Makes a folder, where it is not there (mkdir(2)): mode 0750, less what the umask takes.
+    /// Creates a folder unless it exists (mkdir(2)), with mode 0750 minus the umask.
     package func makeDirectory(_ path: FilePath) throws(Errno) {
         let result = unsafe path.withPlatformString { unsafe mkdir($0, 0o750) }
         if result != 0, errno != EEXIST { throw Errno(rawValue: errno) }
     }
 
-    /// Returns when what was made, renamed and removed in a folder is on the disk (fsync(2)).
+    /// Returns when created, renamed and deleted names in a folder are on the disk (fsync(2)).
     package func synchronizeDirectory(_ path: FilePath) throws(Errno) {
         let folder = try Self.check(
             unsafe path.withPlatformString { unsafe Self.open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0) })
         defer { close(folder) }
-        // Not every file system can (EINVAL): those that can't keep names in order by themselves.
+        // Some file systems return EINVAL because they keep names in order without it.
         if fsync(folder) != 0, errno != EINVAL { throw Errno(rawValue: errno) }
     }
 

@@ -1,11 +1,11 @@
 import JSON
 package import SystemPackage
 
-/// Small files that are read and replaced as a whole: there is the old one or the new one, after a power cut too.
+/// Small files that are read and replaced as a whole. After a power failure, the file is the old one or the new one.
 package enum WholeFile {
-    /// The octets of a file, at most `octetsMax`; `nil` where there is none.
+    /// Returns the bytes of a file; `nil` if there is none.
     ///
-    /// - Throws: `Errno` of open(2) and pread(2); `fileTooLarge` where there are more octets.
+    /// - Throws: `Errno` of open(2) and pread(2); `fileTooLarge` if it has more than `octetsMax` bytes.
     package static func read(
         _ path: FilePath, octetsMax: Int, files: any FileSystemCalls = SystemFiles()
     ) throws(Errno) -> [UInt8]? {
@@ -17,7 +17,7 @@ package enum WholeFile {
         return bytes
     }
 
-    /// The first bytes of a file, at most `count`; `nil` if there is no file.
+    /// Returns the first bytes of a file, at most `count`; `nil` if there is no file.
     ///
     /// - Throws: `Errno` of open(2) and pread(2); `isDirectory` or `illegalSeek` if it is not a regular file.
     package static func prefix(
@@ -37,9 +37,9 @@ package enum WholeFile {
         return bytes
     }
 
-    /// Puts `bytes` in place of what a file held: a temporary file, synchronised, renamed, the folder synchronised.
+    /// Replaces a file: writes a temporary file, synchronizes and renames it, and synchronizes the folder.
     ///
-    /// - Throws: `Errno` of any of that; the old file stands then, or the new one.
+    /// - Throws: `Errno` of any of these calls. The file is the old one or the new one then.
     package static func replace(
         _ path: FilePath, with bytes: [UInt8], files: any FileSystemCalls = SystemFiles()
     ) throws(Errno) {
@@ -54,7 +54,8 @@ package enum WholeFile {
     ///   - path: the file.
     ///   - buffer: the bytes.
     ///   - files: the file system.
-    ///   - keepsOwnership: whether the new file has the mode, user and group of the old one; else mode 0640, less the umask.
+    ///   - keepsOwnership: whether the new file has the mode, user and group of the old one; else mode 0640, less the
+    ///     umask.
     /// - Throws: `Errno`; the file is the old one or the new one then.
     static func replace(
         _ path: FilePath, with buffer: borrowing LineBuffer, files: any FileSystemCalls, keepsOwnership: Bool = false
@@ -75,7 +76,7 @@ package enum WholeFile {
             try files.synchronize(file)
         } catch {
             files.close(file)
-            // What it takes up may be what is missing.
+            // The temporary file can use space that is missing.
             try? files.remove(temporary)
             throw error
         }

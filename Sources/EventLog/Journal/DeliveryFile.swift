@@ -3,25 +3,29 @@ import BeaconMonitoring
 import JSON
 import SystemPackage
 
-/// Which events of a monitor its subscribers have still to handle, and the last that they handled of each condition, in a
-/// file of its own beside the event files (rule N3).
+/// Stores the events of a monitor that its subscribers have not handled, and the last handled event of each condition,
+/// in a file next to the event files (rule N3).
 ///
-/// Each line is one of five: `{"payload":…}`, an event as in the event files that nobody has handled;
-/// `{"record":true,"payload":…}`, the last of a condition, or what it began with; `{"handled":[…]}`, the numbers of events
-/// that were handled, `{"forgotten":[…]}`, that gave way to newer ones; `{"removed":"…"}`, a condition that has no record
-/// any more. It is written at its end, and anew when most of it says nothing any more: at each start, and when it has
-/// grown to twice what it was.
+/// Each line has one of five forms:
+/// - `{"payload":…}`: an event that has not been handled, as in event files;
+/// - `{"record":true,"payload":…}`: the last handled event of a condition, or its placeholder;
+/// - `{"handled":[…]}`: the numbers of events that were handled;
+/// - `{"forgotten":[…]}`: the numbers of events that newer ones replaced;
+/// - `{"removed":"…"}`: a condition whose record was deleted.
+///
+/// Lines are appended. The file is rewritten at each start, and when it has grown to twice its size after the last
+/// rewrite, because most lines are outdated then.
 final class DeliveryFile {
-    /// An event as it is kept: on the timeline of the start that it was made in.
+    /// An event on the timeline of the start in which it was made.
     private struct Entry {
         var kept: KeptEvent
-        /// The adapter that heard its sighting.
+        /// The name of the adapter that received its sighting.
         var adapter: String
         var boot: String
     }
 
     static let fileName = "deliveries.jsonl"
-    // A file below this is not worth writing anew.
+    // A smaller file is not rewritten after the start, except after an error.
     private static let compactMin = 256 << 10
 
     private let path: FilePath
@@ -35,12 +39,12 @@ final class DeliveryFile {
     private var size = 0
     private var sizeAnew = 0
     private var buffer = LineBuffer(capacity: 4096)
-    /// Lines that could not be made sense of, and were passed over.
+    /// The number of invalid lines, which were skipped.
     private(set) var damagedLines = 0
-    /// Why it can't be written; what was to be written is in memory, and written with the next try.
+    /// The reason if the file cannot be written. The data are in memory and are written with the next attempt.
     private(set) var trouble: String?
 
-    /// Reads the file; where there is none, the records are those of the event files.
+    /// Reads the file. If there is none, the records are those of the event files.
     ///
     /// - Throws: ``EventLogError/readFailed(_:_:)``.
     init(
@@ -69,14 +73,14 @@ final class DeliveryFile {
         if let file { files.close(file) }
     }
 
-    // MARK: What there is
+    // MARK: Content
 
-    /// What nobody has handled, in order, on the present timeline.
+    /// Returns the events that have not been handled, in order, on the current timeline.
     func unhandledEvents(_ adapters: [String: AdapterID]) -> [KeptEvent] {
         unhandled.sorted { $0.key < $1.key }.map { present($0.value, adapters) }
     }
 
-    /// The last of a condition, on the present timeline.
+    /// Returns the last handled event of a condition, on the current timeline.
     func lastHandled(of identifier: Identifier, _ adapters: [String: AdapterID]) -> KeptEvent? {
         records[identifier].map { present($0, adapters) }
     }
@@ -84,7 +88,7 @@ final class DeliveryFile {
     private func present(_ entry: Entry, _ adapters: [String: AdapterID]) -> KeptEvent {
         var kept = entry.kept
         if BootID.machine(of: entry.boot) != boot.machine {
-            // Of another start of the machine: what stays is the date.
+            // After a restart of the machine, the date stays the same.
             let shift = kept.event.clockOffset.nanoseconds &- offset.nanoseconds
             func moved(_ instant: Instant) -> Instant { Instant(remembered: instant.nanoseconds &+ shift) }
             kept.event.time = moved(kept.event.time)
@@ -96,9 +100,10 @@ final class DeliveryFile {
         return kept
     }
 
-    // MARK: What happens
+    // MARK: Changes
 
-    /// Keeps events that nobody has handled, and what becomes of records; durable on return, or ``trouble`` says why not.
+    /// Stores events that have not been handled, and changes of records. They are durable on return, unless ``trouble``
+    /// has a reason.
     func keep(_ actions: ActionBuffer, events: [KeptEvent], adapterName: (AdapterID) -> String) {
         for case .condition(let change) in actions.actions where change.kind == .removed {
             records[Identifier(lookup: change.identifier)] = nil
@@ -117,13 +122,13 @@ final class DeliveryFile {
         flush(durably: true)
     }
 
-    /// Takes note that events were handled. It waits for no disk: a mark that is lost has its event come once more.
+    /// Records that events were handled. It does not wait for the disk: an event whose mark is lost is delivered again.
     func handled(_ numbers: [Int]) {
         for number in numbers { handled(number) }
         append("handled", numbers)
     }
 
-    /// Lets go of events that nobody has handled: they make no record.
+    /// Discards events that no subscriber has handled. They do not become records.
     func forget(_ numbers: [Int]) {
         for number in numbers { unhandled[number] = nil }
         append("forgotten", numbers)
@@ -141,10 +146,10 @@ final class DeliveryFile {
         records[identifier] = entry
     }
 
-    /// Tries again what could not be written.
+    /// Tries again to write.
     func retry() { if trouble != nil { writeAnew() } }
 
-    /// Puts what is only written on the disk, and closes the file.
+    /// Synchronizes and closes the file.
     func close() {
         if trouble != nil { writeAnew() }
         guard let open = file else { return }
@@ -171,7 +176,7 @@ final class DeliveryFile {
             }
             buffer.key("payload")
             encoder.encode(.event(event), into: &buffer)
-            // Without the line's end.
+            // Without the line end.
             buffer.removeLast()
         }
     }
@@ -191,7 +196,7 @@ final class DeliveryFile {
         damagedLines += reader.overlong
     }
 
-    /// - Returns: whether the line says something.
+    /// Returns whether the line is valid, and applies it.
     private func apply(_ parser: inout LineParser) -> Bool {
         guard parser.text.parse() else { return false }
         if let place = parser.text.find("handled", in: 0) {
@@ -241,7 +246,7 @@ final class DeliveryFile {
         }
     }
 
-    /// Writes all that is known in place of what the file held.
+    /// Replaces the file by the current content.
     private func writeAnew() {
         buffer.removeAll()
         for entry in records.sorted(by: { $0.key < $1.key }).map(\.value) { append(entry, isRecord: true) }

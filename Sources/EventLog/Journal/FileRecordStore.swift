@@ -3,13 +3,13 @@ public import BeaconMonitoring
 import JSON
 public import SystemPackage
 
-/// A monitor's records in a folder: event files and a snapshot, as a gateway has them.
+/// Stores the records of a monitor in a folder: event files and a snapshot, as the gateway does.
 ///
 ///     let store = FileRecordStore(directory: "/var/lib/my-app/beacons")
 ///     let monitor = try BeaconMonitor("site", clock: clock, store: store)
 ///
-/// Beside the event files stands `deliveries.jsonl`: which events the monitor's subscribers have still to handle (rule N3).
-/// An event is on the disk in both before anybody hears of it, at the price of two synchronisations.
+/// Next to the event files is `deliveries.jsonl`, with the events that the subscribers have not handled (rule N3). An
+/// event is on the disk in both before any subscriber receives it, so each event costs two synchronizations.
 public final class FileRecordStore: RecordStore {
     private let directory: FilePath
     private var locks: [StateLock] = []
@@ -19,12 +19,12 @@ public final class FileRecordStore: RecordStore {
     private var names: [AdapterID: String] = [:]
     private var retryAt: Instant?
 
-    /// A store in a folder, which is made where it is not there. Several monitors may share one.
+    /// Creates a store in a folder, which is created when needed. Several monitors can share a folder.
     public init(directory: FilePath) { self.directory = directory }
 
-    /// Locks the monitor's name in the folder and reads what is there.
+    /// Locks the name of the monitor in the folder, and reads its stored state.
     ///
-    /// - Throws: ``EventLogError``, and `Errno` where `/proc` can't be read.
+    /// - Throws: ``EventLogError``; `Errno` if `/proc` cannot be read.
     public func open(
         _ monitor: Identifier, at now: Instant, offset: ClockOffset
     ) throws -> MonitorSnapshot? {
@@ -57,12 +57,13 @@ public final class FileRecordStore: RecordStore {
         names[adapter] = name
     }
 
-    /// Appends the lines of `actions` and puts them on the disk; keeps a snapshot where it is time.
+    /// Appends the lines of `actions` and synchronizes them. Stores a snapshot if one is due.
     public func keep(
         _ actions: ActionBuffer, events: [KeptEvent], at now: Instant, snapshot: () -> MonitorSnapshot
     ) {
         for case .adapterNamed(let adapter, let name) in actions.actions { note(adapter, name) }
-        // First what is delivered: where the power fails between the two, an event comes once more, and none is lost.
+        // The deliveries come first: after a power failure between the two, an event is delivered again, but none is
+        // lost.
         deliveries?.keep(actions, events: events) { names[$0] ?? "" }
         noteTrouble(at: now)
         journal?.append(actions)
@@ -70,22 +71,22 @@ public final class FileRecordStore: RecordStore {
         keepSnapshot(at: now, snapshot)
     }
 
-    /// Writes which events were handled.
+    /// Stores that events were handled.
     public func handled(_ numbers: [Int]) { deliveries?.handled(numbers) }
 
-    /// Lets go of events that nobody has handled.
+    /// Discards events that no subscriber has handled.
     public func forget(_ numbers: [Int]) { deliveries?.forget(numbers) }
 
-    /// The events that nobody had handled when the process before ended.
+    /// The events that were not handled when the earlier process ended.
     public var unhandledEvents: [KeptEvent] { deliveries?.unhandledEvents(adapters) ?? [] }
 
-    /// When the files want ``advance(to:snapshot:)``.
+    /// The next time at which ``advance(to:snapshot:)`` must be called; `nil` if there is none.
     public var nextDeadline: Instant? {
         guard let next = journal?.nextDeadline, let retryAt else { return journal?.nextDeadline ?? retryAt }
         return min(next, retryAt)
     }
 
-    /// Tries again what could not be kept, rotates and deletes what is old.
+    /// Tries again to write, closes the event file if it is old enough, and deletes old ones.
     public func advance(to now: Instant, snapshot: () -> MonitorSnapshot) {
         journal?.advance(to: now)
         if let retryAt, retryAt <= now {
@@ -104,15 +105,15 @@ public final class FileRecordStore: RecordStore {
         journal.keep(snapshot(), at: now)
     }
 
-    /// A condition's last event that was handled before this start.
+    /// Returns the last event of a condition that was handled before this start.
     public func lastHandled(of identifier: Identifier) -> KeptEvent? {
         deliveries?.lastHandled(of: identifier, adapters)
     }
 
-    /// Whether the disk takes what is written.
+    /// Whether the disk can be written.
     public var isKeeping: Bool { journal?.isKeeping ?? false && deliveries?.trouble == nil }
 
-    /// Keeps the last snapshot, closes the files and gives the name back.
+    /// Stores the last snapshot, closes the files and releases the locks.
     public func close(_ snapshot: MonitorSnapshot, at now: Instant) {
         deliveries?.close()
         journal?.close(snapshot, at: now)

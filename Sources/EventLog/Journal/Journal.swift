@@ -3,26 +3,36 @@ public import BeaconMonitoring
 import JSON
 import SystemPackage
 
-/// The event files as the journal that they are: what was durably written is what counts (rule N3).
+/// The event files as a journal: a line counts when it is durable (rule N3).
 ///
-/// It belongs to one thread and waits for nothing but the disk. Whoever drives the engine appends its actions, commits
-/// at the end of each turn, calls ``advance(to:)`` at ``nextDeadline``, and keeps a snapshot when ``wantsSnapshot`` says
-/// so. What can't be written waits in bounded memory and is tried again (rule N5); no call fails for that.
+/// A journal belongs to one thread. Its calls block only for the disk. The program that runs the engine must append its
+/// actions, call ``commit(at:)`` at the end of each turn, call ``advance(to:)`` at ``nextDeadline``, and store a
+/// snapshot with ``keep(_:at:)`` when ``wantsSnapshot`` is true. Lines that cannot be written wait in bounded memory
+/// and are tried again (rule N5); no call fails because of that.
+///
+///     let options = JournalOptions(directory: events, stateDirectory: state, gateway: try Identifier("lobby"))
+///     let journal = try Journal(
+///         options, boot: try BootID.current(), now: now, clockOffset: offset, isClockSynchronized: true)
+///     journal.append(actions)
+///     journal.commit(at: now)
+///     if journal.wantsSnapshot { journal.keep(engine.snapshot, at: now) }
+///     journal.close(engine.snapshot, at: now)
 public final class Journal {
-    // Lines that wait to be durable are kept in memory too; more of them are put on the disk before their time.
+    // Lines that are not durable yet are also in memory. If there are more bytes than this, they are synchronized
+    // early.
     private static let unsynchronizedMax = 1 << 20
-    // Lines that are not numbered prove nothing: the disk may have them later.
+    // Lines without a number need not be durable soon.
     private static let lazyInterval: Duration = .seconds(60)
     private static let housekeepingInterval: Duration = .seconds(3600)
 
-    /// Where it keeps its files, how long, and what may be lost.
+    /// The folders, the limits and the durability.
     public let options: JournalOptions
-    /// What tells this start from the others, as lines have it.
+    /// The ID of this start, as in lines.
     public let boot: BootID
-    /// What was found when it was opened.
+    /// The result of opening the journal.
     public private(set) var recovery: Recovery
 
-    /// How long what could not be written waits at most for the next try.
+    /// The longest time before a failed write is tried again.
     static let retryLast: Duration = .seconds(30)
 
     private var queue: LineQueue
@@ -35,24 +45,24 @@ public final class Journal {
 
     /// The time of the latest call.
     private var now: Instant
-    /// When what was written has to be durable.
+    /// The time by which written lines must be durable.
     private var synchronizeAt: Instant?
     private var retryAt: Instant?
     private var backOff = BackOff(first: .seconds(1), most: retryLast)
     private var housekeepAt: Instant
-    /// Why lines can't be kept at present.
+    /// The reason if lines cannot be written at present.
     private var lineTrouble: String?
 
-    /// How far the wall clock is ahead; what files are named by.
+    /// How far the wall clock is ahead of the timeline, which the names of files use.
     public private(set) var clockOffset: ClockOffset
-    /// Whether the kernel said that the wall clock is set.
+    /// Whether the kernel reports that the wall clock is synchronized.
     public private(set) var isClockSynchronized: Bool
-    /// The number of the last line that is durable.
+    /// The number of the last durable line.
     public private(set) var durableSequence: Int
-    /// The number up to which a publisher is done; only where ``JournalOptions/waitsForShipping`` is set.
+    /// The number up to which the publisher has finished; only if ``JournalOptions/waitsForShipping`` is set.
     public var shipped = 0
 
-    /// Opens the journal of a gateway over a file system of the caller's, which a test makes fail.
+    /// Opens a journal with another file system, for tests.
     package init(
         _ options: JournalOptions, boot: BootID, now: Instant, clockOffset: ClockOffset, isClockSynchronized: Bool,
         files: any FileSystemCalls
@@ -79,48 +89,48 @@ public final class Journal {
 
     // MARK: Lines
 
-    /// The number of the last line that was appended.
+    /// The number of the last appended line.
     public var sequence: Int { queue.sequence }
 
-    /// Sets the name that lines have for an adapter that was known before the first action. Later names come with
+    /// Sets the name in lines for an adapter that was known before the first action. Later names come with
     /// `Action.adapterNamed`.
     public func name(_ adapter: AdapterID, _ name: String) { queue.name(adapter, name) }
 
-    /// Appends the lines of what an input led to; they count once they are durable.
+    /// Appends the lines of the actions of an input. They count when they are durable.
     public func append(_ actions: ActionBuffer) {
         for action in actions.actions { queue.append(action) }
     }
 
-    /// Appends the same, and beside each exit what it rests on.
+    /// Appends the lines of actions, and the evidence of each exit.
     public func append(_ actions: ActionBuffer, evidence recorder: inout EvidenceRecorder) {
         queue.append(actions, evidence: &recorder)
     }
 
-    /// Appends the line of an action, where it has one.
+    /// Appends the line of an action, if it has one.
     public func append(_ action: Action) { queue.append(action) }
 
-    /// Appends the line of what became of the wall clock, whose offset holds from now on.
+    /// Appends the line of a change of the wall clock. Its offset is used from now on.
     public func append(_ change: ClockChange) {
         queue.append(change)
         clockOffset = change.after
         isClockSynchronized = change.isSynchronized
     }
 
-    /// Appends the line of a start or a stop of the gateway.
+    /// Appends the line of a start or stop of the gateway.
     public func append(_ change: GatewayChange) { queue.append(change) }
 
-    /// Appends the line of who is in view of a condition. It has no number, and does not ask for the disk.
+    /// Appends the line with the beacons in range of a condition. It has no number, and need not be durable soon.
     public func append(_ ranging: Ranging, monitor: String, identifier: String) {
         queue.append(ranging, monitor: monitor, identifier: identifier)
     }
 
-    /// How many octets of lines wait in memory.
+    /// The number of bytes of lines that wait in memory.
     public var waiting: Int { queue.size }
     /// The lines that wait in memory.
     var waitingOctets: [UInt8] { queue.octets }
     // MARK: Time
 
-    /// Ends a turn: what was appended is written, and put on the disk as ``JournalOptions/durability`` has it.
+    /// Ends a turn: writes the appended lines, and synchronizes them as ``JournalOptions/durability`` requires.
     public func commit(at time: Instant) {
         now = max(now, time)
         queue.endTurn()
@@ -138,17 +148,19 @@ public final class Journal {
         }
     }
 
-    /// When the journal next wants ``advance(to:)``.
+    /// The next time at which ``advance(to:)`` must be called.
     public var nextDeadline: Instant? {
         var next = min(housekeepAt, snapshots.due)
         if let synchronizeAt { next = min(next, synchronizeAt) }
         if let retryAt { next = min(next, retryAt) }
         if let rotateAt = writer.rotateAt { next = min(next, rotateAt) }
-        // While lines can't be kept, nothing else can be done with them.
+        // While lines cannot be written, rotation and snapshots wait for the next attempt. Deletion of old files does
+        // not.
         return retryAt.map { max(next, min($0, housekeepAt)) } ?? next
     }
 
-    /// Does what is due: puts lines on the disk, tries again what failed, closes what is old, deletes what is too old.
+    /// Does everything that is due: synchronizes lines, tries failed writes again, closes the open file if it is old
+    /// enough, and deletes files by retention.
     public func advance(to time: Instant) {
         now = max(now, time)
         commit(at: now)
@@ -162,48 +174,49 @@ public final class Journal {
 
     // MARK: State
 
-    /// Whether lines and records can be kept: where not, events carry `persistenceUnavailable` (rule N5).
+    /// Whether lines and records can be stored. If not, events must have `persistenceUnavailable` (rule N5).
     public var isKeeping: Bool { trouble == nil }
-    /// Why lines or records can't be kept at present, for operators.
+    /// The reason if lines or records cannot be stored at present, for operators.
     public var trouble: String? { lineTrouble ?? snapshots.trouble }
-    /// Whether it is lines that can't be kept, which wait in memory then; `false` where it is records alone.
+    /// Whether lines cannot be stored and wait in memory; `false` if only records are affected.
     public var linesWait: Bool { lineTrouble != nil }
-    /// What it has counted since it was opened.
+    /// The counters since the journal was opened.
     public var counters: JournalCounters { tally.counters }
 
-    /// What became of event files since this was asked last, for the log, one sentence each; at most 100, the last.
+    /// Returns and removes the remarks about event files since the last call, for the log: at most 100, the latest.
     public func drainRemarks() -> [String] { remarks.removeAll() }
 
-    /// What was written, and how often synchronised, in the last 24 hours.
+    /// Returns the numbers of written bytes and of synchronizations in the last 24 hours.
     public func day() -> (bytes: Int, synchronizations: Int) { tally.day(at: now) }
 
-    /// A condition with its last durable event (rule N3).
+    /// Returns a condition with its last durable event (rule N3).
     public func record(for identifier: Identifier) -> BeaconMonitor.Record? {
         records.record(for: identifier) { queue.adapter(named: $0) }
     }
 
-    /// The identifiers for which there is a record.
+    /// The identifiers of the conditions with a record.
     public var recordIdentifiers: [Identifier] { records.identifiers }
 
-    /// Takes a beacon out of the records, and appends the line that says so.
+    /// Removes a beacon from the records, and appends a line about the erasure.
     private func forgetRecords(_ request: ErasureRequest, refreshed: Set<Identifier>, at now: Instant) {
         records.forget(request, refreshed: refreshed, at: now)
         queue.appendErased(at: now, clockOffset: clockOffset)
     }
 
-    /// The records as a snapshot has them.
+    /// The records in the form of a snapshot.
     var storedRecords: [Identifier: RecordBuilder.StoredRecord] { records.forSnapshot }
 
     // MARK: Snapshots
 
-    /// Whether it is time to ``keep(_:at:)`` a snapshot: now and then; after a rotation and after many lines too, but not
-    /// before lines weigh as much as the last snapshot did.
+    /// Whether a snapshot should be stored with ``keep(_:at:)``: at regular intervals, after a segment was closed, and
+    /// after many lines. In the last two cases, not before the lines are as large as the last snapshot.
     public var wantsSnapshot: Bool { snapshots.isTime && lineTrouble == nil }
 
-    /// Keeps a snapshot of the engine, with all lines durable that led to it.
+    /// Stores a snapshot of the engine. All lines before it are durable.
     ///
-    /// A temporary file, synchronised, renamed, the folder synchronised: there is the old one or the new one, whole.
-    /// - Returns: whether it is kept; where not, the one before stands, and it is tried again.
+    /// It writes a temporary file, synchronizes and renames it, and synchronizes the folder. The file is the old one or
+    /// the new one, complete.
+    /// - Returns: whether it is stored. If not, the previous one remains, and it is tried again.
     @discardableResult public func keep(_ snapshot: MonitorSnapshot, at time: Instant) -> Bool {
         keep(snapshot, at: time, isClosing: false)
     }
@@ -220,26 +233,26 @@ public final class Journal {
         state.isSynchronized = isClockSynchronized
         state.snapshot = snapshot
         state.records = records.forSnapshot
-        // While no segment is open, no number can have been given that no line tells of.
+        // Without an open segment, no number can have been used that is not in a line.
         let isEnd = isClosing || writer.name == nil
         guard snapshots.keep(state, isEnd: isEnd, at: now, &tally) else { return false }
         records.snapshotIsKept()
         return true
     }
 
-    /// Ends the journal: what waits is put on the disk, the snapshot is kept, the files are closed.
+    /// Ends the journal: synchronizes waiting lines, stores the snapshot, and closes the files.
     public func close(_ snapshot: MonitorSnapshot?, at time: Instant) {
         now = max(now, time)
-        // One last try, whatever failed before.
+        // One last attempt, even if an earlier one failed.
         retryAt = nil
         writeAll()
         if let snapshot { _ = keep(snapshot, at: now, isClosing: true) }
         writer.close()
     }
 
-    // MARK: How lines get to the disk
+    // MARK: Writing
 
-    /// Writes what waits and puts it on the disk, whenever that is due.
+    /// Writes and synchronizes all waiting lines, even if they are not due.
     private func writeAll() {
         do throws(Errno) {
             try write()
@@ -249,7 +262,7 @@ public final class Journal {
         }
     }
 
-    /// Writes what waits, whole lines only.
+    /// Writes waiting lines, only whole ones.
     private func write() throws(Errno) {
         if try !writer.resume() { leaveSegment() }
         guard queue.hasUnwritten else { return }
@@ -276,7 +289,7 @@ public final class Journal {
         synchronizeAt = min(synchronizeAt ?? .latest, now + wait)
     }
 
-    /// Puts what was written on the disk: it counts then.
+    /// Synchronizes the written lines, which count from then on.
     private func synchronize() throws(Errno) {
         synchronizeAt = nil
         guard queue.written > 0, writer.name != nil else { return }
@@ -289,15 +302,16 @@ public final class Journal {
         records.apply(durable.updates)
     }
 
-    /// Takes a failure in: lines wait, and are tried again.
+    /// Handles an error: lines wait and are tried again.
     ///
-    /// What was written before it may be on the disk or not, and the kernel does not try again what it failed to put
-    /// there (fsync(2) tells of an error once), so it is written again from where it was durable last.
+    /// Lines that were written before may or may not be on the disk. The kernel does not retry a failed
+    /// synchronization, and fsync(2) reports an error only once. So all lines after the last durable one are written
+    /// again.
     private func fail(_ error: Errno) {
         tally.counters.failures += 1
         if queue.written > 0 {
-            // Lines that stand whole in the file are worth a try, before the file is closed. Where it was the
-            // synchronising that failed, another success would prove nothing.
+            // Complete lines in the file are synchronized before it is closed. If synchronizing itself failed, a later
+            // success would prove nothing.
             do throws(Errno) {
                 guard synchronizeAt != nil else { throw .ioError }
                 try synchronize()
@@ -312,7 +326,7 @@ public final class Journal {
         dropOldest()
     }
 
-    /// Drops the oldest lines where more wait than memory has room for: a gap in `sequence`, and counted.
+    /// Drops the oldest lines if more wait than the limit. This is a gap in `sequence`, and counted.
     private func dropOldest() {
         let dropped = queue.dropOldest(octetsMax: options.queueSize)
         tally.counters.dropped += dropped.numbered
@@ -322,7 +336,8 @@ public final class Journal {
 
     // MARK: Segments
 
-    /// Goes on with the last segment, its torn end cut off; where it can't be written to, the next line opens another.
+    /// Continues the last segment after removing its incomplete end. If it cannot be written, the next line starts a
+    /// new one.
     private func continueSegment(_ found: Recovery.Finding) {
         guard found.goesOn, let begun = shelf.lastDate else { return }
         let age = isClockSynchronized ? WallDate(now, offset: clockOffset).duration(since: begun) ?? .zero : .zero
@@ -345,8 +360,8 @@ public final class Journal {
                 rotateAt: now + options.rotateInterval, at: now, &tally))
     }
 
-    /// Lines that are not durable are written to the next segment; those that were are gone, for whoever deletes a file
-    /// wants no other to have them.
+    /// Writes lines that are not durable to a new segment. Durable lines of the deleted file are lost, because a
+    /// program that deletes a file may want that.
     private func leaveSegment() {
         guard let name = writer.name else { return }
         let first = shelf.forget(name) ?? 0
@@ -360,7 +375,7 @@ public final class Journal {
         synchronizeAt = nil
     }
 
-    /// Closes the open segment, all of it durable; the next line opens another.
+    /// Closes the open segment after synchronizing it. The next line starts a new one.
     private func closeSegment() throws(Errno) {
         guard writer.name != nil else { return }
         try synchronize()
@@ -369,14 +384,14 @@ public final class Journal {
         housekeepAt = min(housekeepAt, now)
     }
 
-    /// Closes the open segment, as logrotate asks for with SIGUSR1; one that is empty stays.
+    /// Closes the open segment, as logrotate requests with SIGUSR1. An empty one stays open.
     public func rotate() {
         guard writer.name != nil, lineTrouble == nil else { return }
         if writer.durable + queue.written == 0 { return writer.rotate(at: now + options.rotateInterval) }
         do throws(Errno) { try closeSegment() } catch { fail(error) }
     }
 
-    /// Deletes closed segments that are too old, or of which all have too much; tries the link again.
+    /// Deletes closed segments that are too old, or because the total size is too large. Retries the symbolic link.
     private func housekeep() {
         writer.refreshLink(&tally)
         let present = SegmentShelf.Present(
@@ -385,13 +400,13 @@ public final class Journal {
         shelf.deleteSome(present, &tally, &remarks)
     }
 
-    /// Tells the visit that the last line ended, where the line that should have told it is missing (rule N3).
+    /// Appends the line of the visit that the last line ended, if that line is missing (rule N3).
     private func endTornVisit(_ found: inout Recovery.Finding) {
         guard let (visit, number) = found.endTornVisit(machine: boot.machine, at: now, offset: clockOffset) else {
             return
         }
         recovery.snapshot = found.builder.snapshot(machine: boot.machine)
-        // What was shipped has been told.
+        // Published lines already include the visit.
         guard found.shipped <= number else { return }
         queue.append(.visit(visit))
         recovery.remarks.append(
@@ -400,16 +415,17 @@ public final class Journal {
 
     // MARK: Opening
 
-    /// Opens the journal of a gateway: finds out what the one before left, cuts off a torn end, goes on with its numbers.
+    /// Opens the journal of a gateway: reads the state of the last run, removes an incomplete line at the end, and
+    /// continues its numbers.
     ///
     /// - Parameters:
-    ///   - options: where it keeps what.
-    ///   - boot: this start.
-    ///   - now: the timeline's present.
-    ///   - clockOffset: how far the wall clock is ahead.
-    ///   - isClockSynchronized: whether the kernel says that it has been set.
-    /// - Throws: ``EventLogError`` where what is there can't be read, or was written by a newer version: going on would
-    ///   use numbers again. That nothing can be written is no error (rule N5).
+    ///   - options: the folders, the limits and the durability.
+    ///   - boot: the ID of this start.
+    ///   - now: the current time on the timeline.
+    ///   - clockOffset: how far the wall clock is ahead of the timeline.
+    ///   - isClockSynchronized: whether the kernel reports that the wall clock is synchronized.
+    /// - Throws: ``EventLogError`` if the existing files cannot be read, or were written by a later version, because
+    ///   numbers could be used twice. A disk that cannot be written is not an error (rule N5).
     public convenience init(
         _ options: JournalOptions, boot: BootID, now: Instant, clockOffset: ClockOffset, isClockSynchronized: Bool
     ) throws(EventLogError) {
@@ -420,17 +436,17 @@ public final class Journal {
 
     // MARK: Erasing
 
-    /// Closes what was written until now, says in the first line of the next file that something was forgotten, and keeps a
-    /// snapshot that knows nothing of it. After that, the closed files can be replaced while the gateway runs. The line is
-    /// written now because a start appends to the last file: otherwise a gateway that restarts during the erasure could
-    /// append to a file that is about to be replaced.
+    /// Prepares the erasure of a beacon: closes the open file, appends a line about the erasure to the next file, and
+    /// stores a snapshot without the beacon. After that, the closed files can be replaced while the gateway runs. The
+    /// line is necessary because a start appends to the last file: otherwise a gateway that restarts during the erasure
+    /// could append to a file that is about to be replaced.
     ///
     /// - Parameters:
-    ///   - request: the beacon, and how much of it.
-    ///   - snapshot: the engine's state, without it.
-    ///   - refreshed: the conditions that it was the last to refresh.
-    ///   - now: the present.
-    /// - Returns: the number of the last line in the closed files; `nil` where lines or records can't be kept now.
+    ///   - request: the beacon and the date limit.
+    ///   - snapshot: the state of the engine, without the beacon.
+    ///   - refreshed: the conditions whose last refresh was of the beacon.
+    ///   - now: the current time.
+    /// - Returns: the number of the last line in the closed files; `nil` if lines or records cannot be stored now.
     package func forget(
         _ request: ErasureRequest, _ snapshot: MonitorSnapshot, refreshed: Set<Identifier>, at now: Instant
     ) -> Int? {
@@ -446,22 +462,23 @@ public final class Journal {
 
     // MARK: Recovery
 
-    /// What a journal found when it was opened.
+    /// The result of opening a journal.
     public struct Recovery: Sendable {
-        /// What the engine begins from (rule N4); absent at a first start.
+        /// The state with which the engine starts (rule N4); `nil` at a first start.
         public var snapshot: MonitorSnapshot?
-        /// The number after which numbers go on: the last line's, or one that is greater than all that were given.
+        /// The number after which numbers continue: that of the last line, or one that is greater than all that were
+        /// used.
         public var sequence: Int
-        /// How far the wall clock was ahead when the last line was written, and whether it was known to be set; absent
-        /// where the machine was started since, and its timeline is another.
+        /// How far the wall clock is ahead of the timeline in the last line, and whether it was known to be
+        /// synchronized. `nil` if the machine has restarted since then, because its timeline is another one.
         public var clock: (offset: ClockOffset, isSynchronized: Bool)?
-        /// How many lines were read that the snapshot did not have.
+        /// The number of lines after the snapshot that were read.
         public var linesRead: Int
-        /// How many octets of a torn end were cut off.
+        /// The number of bytes of an incomplete line that were removed.
         public var tornOctets: Int
-        /// Lines that could not be made sense of, and were passed over.
+        /// The number of invalid lines, which were skipped.
         public var damagedLines: Int
-        /// What operators should know, one sentence each.
+        /// Remarks for operators.
         public var remarks: [String]
 
         init(_ found: Finding, machine: String) {

@@ -1,52 +1,54 @@
 import BaseTypes
 
-/// What a journal has counted since it was opened.
+/// The counters of a journal since it was opened.
 public struct JournalCounters: Sendable, Hashable {
-    /// Lines that were kept.
+    /// The number of stored lines.
     public var lines = 0
-    /// Octets that were written, those of `state.json` and of what had to be written again included.
+    /// The number of written bytes, including those of `state.json` and of repeated writes.
     public var bytes = 0
-    /// How often a file or folder was put on the disk (fsync, fdatasync).
+    /// The number of synchronizations of files and folders (fsync(2), fdatasync(2)).
     public var synchronizations = 0
-    /// How often `state.json` was written.
+    /// The number of writes of `state.json`.
     public var snapshots = 0
-    /// Segments that were begun since the journal was opened.
+    /// The number of new segments.
     public var segments = 0
-    /// Numbered lines that were dropped because they could not be kept and too many waited: the gaps in `sequence`.
+    /// The number of lines with a number that were dropped because they could not be written and too many waited. They
+    /// are the gaps in `sequence`.
     public var dropped = 0
-    /// Lines without a number that were dropped for the same reason.
+    /// The number of lines without a number that were dropped for the same reason.
     public var droppedUnnumbered = 0
-    /// Segments that were deleted because they were too old or all of them too large.
+    /// The number of segments that retention deleted.
     public var deletedSegments = 0
-    /// Lines in them that had not been shipped.
+    /// The number of lines in them that had not been published.
     public var deletedUnshipped = 0
-    /// Segments that were deleted for the size of all, which would have been kept by their age.
+    /// The number of segments that were deleted because of the total size, before their age required it.
     public var deletedEarly = 0
-    /// Segments that somebody else deleted, renamed or cut while they were written to.
+    /// The number of open segments that another program deleted, renamed or truncated.
     public var segmentsTakenAway = 0
-    /// How often something could not be kept.
+    /// The number of failed writes and synchronizations, and also of failed deletions of old segments and updates of
+    /// the link `current`.
     public var failures = 0
 }
 
-/// What a journal counts, and what it wrote in the last 24 hours.
+/// The counters of a journal, and the writes in the last 24 hours.
 struct WriteTally {
     var counters = JournalCounters()
     private var budget: WriteBudget
 
     init(start: Instant) { budget = WriteBudget(start: start) }
 
-    /// So many octets were written, and so often something was put on the disk.
+    /// Counts written bytes and synchronizations.
     mutating func note(bytes: Int = 0, synchronizations: Int = 0, at now: Instant) {
         counters.bytes += bytes
         counters.synchronizations += synchronizations
         budget.note(bytes: bytes, synchronizations: synchronizations, at: now)
     }
 
-    /// What was written and synchronised in the last 24 hours.
+    /// Returns the numbers of written bytes and of synchronizations in the last 24 hours.
     mutating func day(at now: Instant) -> (bytes: Int, synchronizations: Int) { budget.day(at: now) }
 }
 
-/// What was written and synchronised in the last 24 hours, by the hour: SD cards die of writes.
+/// The writes in the last 24 hours, by the hour, because writes wear SD cards.
 struct WriteBudget {
     private static let hour: Int64 = 3_600_000_000_000
     private var bytes = [Int](repeating: 0, count: 24)
@@ -72,7 +74,7 @@ struct WriteBudget {
         }
     }
 
-    /// What was written in the last 24 hours.
+    /// Returns the numbers of the last 24 hours.
     mutating func day(at now: Instant) -> (bytes: Int, synchronizations: Int) {
         advance(to: now)
         return (bytes.reduce(0, +), synchronizations.reduce(0, +))

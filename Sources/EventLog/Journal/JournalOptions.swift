@@ -1,13 +1,13 @@
 public import BeaconMonitoring
 public import SystemPackage
 
-/// Where a journal keeps its files, how long, and what may be lost.
+/// The options of a journal: its folders, its limits and its durability.
 public struct JournalOptions: Sendable {
-    /// When a line is on the disk.
+    /// The time at which a line is on the disk.
     public enum Durability: Sendable, Hashable {
-        /// Before it counts: one fdatasync for all lines of a turn of the loop.
+        /// Before it counts: one fdatasync(2) for all lines of a turn of the loop.
         case event
-        /// At most so long after it was written; what is lost with the power is determined again.
+        /// At most this long after it was written. State that is lost in a power failure is determined again.
         case every(Duration)
     }
 
@@ -15,30 +15,32 @@ public struct JournalOptions: Sendable {
     public var directory: FilePath
     /// The folder of `state.json`.
     public var stateDirectory: FilePath
-    /// The gateway's name: the second level of every topic.
+    /// The name of the gateway, the second level of every topic.
     public var gateway: Identifier
     /// The first level of every topic.
     public var prefix = "beacons"
-    /// Whether lines are envelopes with topic and qos; else payloads alone.
+    /// Whether lines are envelopes with topic and qos; otherwise only payloads.
     public var envelope = true
-    /// How large a segment may grow, in octets, before the next line opens another.
+    /// The maximum size of a segment in bytes. Lines that would exceed it start a new one.
     public var rotateSize = 64 << 20
-    /// How old a segment may grow before the next line opens another.
+    /// The maximum age of a segment. It is closed then, and the next line starts a new one.
     public var rotateInterval: Duration = .seconds(86_400)
-    /// How long closed segments are kept, by the dates of their last lines.
+    /// The time for which closed segments are kept, measured by the dates of their last lines.
     public var retain: Duration = .seconds(30 * 86_400)
-    /// How many octets all segments may have.
+    /// The maximum size of all segments in bytes.
     public var retainSize = 2 << 30
-    /// When a line is on the disk.
+    /// The time at which a line is on the disk.
     public var durability: Durability = .event
-    /// How many octets of lines wait in memory while they can't be kept; then the oldest are dropped.
+    /// The maximum number of bytes of lines that wait in memory while they cannot be written. If there are more, the
+    /// oldest are dropped.
     public var queueSize = 8 << 20
-    /// How long what no line tells (refreshes, holders) may be known to memory alone.
+    /// The longest time for which state without lines (refreshes, holders) is only in memory.
     public var snapshotInterval: Duration = .seconds(900)
-    /// Whether a publisher says with ``Journal/shipped`` what it is done with; else every closed segment counts as shipped.
+    /// Whether a publisher reports its progress with ``Journal/shipped``; otherwise every closed segment counts as
+    /// published.
     public var waitsForShipping = false
 
-    /// A journal with the defaults, in two folders that are made where they are not there.
+    /// Creates the default options for two folders, which are created when needed.
     public init(directory: FilePath, stateDirectory: FilePath, gateway: Identifier) {
         self.directory = directory
         self.stateDirectory = stateDirectory
@@ -46,16 +48,17 @@ public struct JournalOptions: Sendable {
     }
 }
 
-/// What tells one start from another: the machine's, and within it the process's.
+/// The ID of a start: of the machine, and of the process.
 ///
-/// Lines have it as `boot`: `9f3c2a11-04d1b7e2`. Lines with the same digits before the hyphen share one timeline.
+/// Lines have it as `boot`: `9f3c2a11-04d1b7e2`. Lines with the same digits before the hyphen have the same timeline.
 public struct BootID: Sendable, Hashable {
-    /// The machine's start: eight hexadecimal digits.
+    /// The start of the machine: eight hexadecimal digits.
     public let machine: String
-    /// The process's start: eight hexadecimal digits.
+    /// The start of the process: eight hexadecimal digits.
     public let process: String
 
-    /// Makes one; `machine` is the text of `/proc/sys/kernel/random/boot_id` (random(4)), of which eight digits are kept.
+    /// Creates an ID. `machine` is the text of `/proc/sys/kernel/random/boot_id` (random(4)), of which eight digits are
+    /// used.
     public init(machine: String, process: UInt32) {
         let digits = machine.utf8.filter {
             (0x30...0x39).contains($0) || (0x61...0x66).contains($0)
@@ -65,9 +68,9 @@ public struct BootID: Sendable, Hashable {
         self.process = String(repeating: "0", count: 8 - text.utf8.count) + text
     }
 
-    /// The machine's present start, and one of the process by chance.
+    /// Returns an ID with the current start of the machine and a random number for the process.
     ///
-    /// - Throws: `Errno` where `/proc` can't be read.
+    /// - Throws: `Errno` if `/proc` cannot be read.
     public static func current() throws(Errno) -> BootID {
         let files = SystemFiles()
         let file = try files.openForReading("/proc/sys/kernel/random/boot_id")
@@ -77,9 +80,9 @@ public struct BootID: Sendable, Hashable {
         return BootID(machine: String(decoding: text, as: UTF8.self), process: .random(in: 0 ... .max))
     }
 
-    /// Both, as lines have them: `9f3c2a11-04d1b7e2`.
+    /// Both parts, as in lines: `9f3c2a11-04d1b7e2`.
     public var text: String { "\(machine)-\(process)" }
 
-    /// The part of a line's `boot` that names the machine's start.
+    /// Returns the part of a line's `boot` for the start of the machine.
     package static func machine(of boot: String) -> Substring { boot.prefix { $0 != "-" } }
 }

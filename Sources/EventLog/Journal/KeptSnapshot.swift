@@ -2,19 +2,19 @@ package import BeaconMonitoring
 import JSON
 package import SystemPackage
 
-/// The engine's state as a journal kept it last, and at which line that was; lines behind it say more.
+/// The last stored state of the engine, and the line to which it belongs. Later lines contain later changes.
 package struct KeptSnapshot: Sendable {
-    /// The state that the engine begins from.
+    /// The state with which the engine starts.
     package let snapshot: MonitorSnapshot
-    /// The number of the last line that led to it.
+    /// The number of the last line before it.
     package let sequence: Int
-    /// How far the wall clock was ahead of the timeline of its moments.
+    /// How far the wall clock is ahead of the timeline of its times.
     package let offset: ClockOffset
 
-    /// Reads `state.json`, and touches nothing.
+    /// Reads `state.json` without changing it.
     ///
-    /// - Returns: nothing where there is none.
-    /// - Throws: ``EventLogError`` where it can't be read, is damaged, or was written by a newer version.
+    /// - Returns: `nil` if there is none.
+    /// - Throws: ``EventLogError`` if it cannot be read, is damaged, or was written by a later version.
     package static func read(from directory: FilePath) throws(EventLogError) -> KeptSnapshot? {
         guard let state = try StateFile.whole(in: directory) else { return nil }
         return KeptSnapshot(snapshot: state.snapshot, sequence: state.sequence, offset: state.offset)

@@ -2,22 +2,22 @@ package import BeaconMonitoring
 import JSON
 package import SystemPackage
 
-/// What a gateway that is not running left in its state directory: read, and not touched.
+/// The state directory of a gateway that is not running, which is read without changing it.
 ///
-/// It stands at the gateway's last snapshot, which an orderly end keeps. After a crash the event lines that follow
-/// ``sequence`` say more.
+/// It is the state of the last snapshot; an orderly end stores one. After a crash, event lines after ``sequence`` have
+/// later changes.
 package struct LastState: Sendable {
-    /// The number of the line that it stands at.
+    /// The number of the line to which it belongs.
     package let sequence: Int
-    /// The start that wrote it, as lines have it.
+    /// The ID of the start that wrote it, as in lines.
     package let boot: String
-    /// The last event of each condition that has had one, by identifier.
+    /// The last event of each condition that has had one, in the order of identifiers.
     package let events: [BeaconMonitor.Event]
 
     /// Reads `state.json`.
     ///
-    /// - Returns: nothing where there is none.
-    /// - Throws: ``EventLogError`` where it can't be read, is damaged, or was written by a newer version.
+    /// - Returns: `nil` if there is none.
+    /// - Throws: ``EventLogError`` if it cannot be read, is damaged, or was written by a later version.
     package static func read(from directory: FilePath) throws(EventLogError) -> LastState? {
         guard let state = try StateFile.whole(in: directory) else { return nil }
         let events = state.records.sorted { $0.key < $1.key }.filter { !$0.value.isPlaceholder }

@@ -3,21 +3,22 @@ import BeaconMonitoring
 import JSON
 import SystemPackage
 
-/// Lines on their way to the disk: those that wait to be written, and before them those that stand in the open segment
-/// and are not durable yet.
+/// The lines on their way to the disk: those that wait to be written, and before them those that are in the open
+/// segment and not durable yet.
 ///
-/// What belongs together (an event and the visit that it ends, with its evidence) becomes durable, or is dropped, together.
+/// Lines that belong together (an event and the visit that it ends, with its evidence) become durable, or are dropped,
+/// together.
 struct LineQueue: ~Copyable {
     private struct Group {
-        /// How many octets.
+        /// The number of bytes.
         var size: Int
         var lines = 1
-        /// The numbers of its lines: `last` is less than `first` where it has none.
+        /// The numbers of its lines. `last` is less than `first` if they have none.
         var first: Int
         var last: Int
-        /// What becomes of records once it is durable.
+        /// The changes of records after it is durable.
         var updates: [RecordTable.Update] = []
-        /// Whether a visit may still be added.
+        /// Whether a visit can still be added.
         var isOpen = false
 
         var hasNumbers: Bool { last >= first }
@@ -27,30 +28,30 @@ struct LineQueue: ~Copyable {
     struct Durable {
         var octets = 0
         var lines = 0
-        /// Those among them that a start would read: what stands with a number.
+        /// The number of those lines that a start would read: groups with numbers.
         var linesWithNumbers = 0
-        /// The number of the last of them; absent where none has one.
+        /// The number of the last line; `nil` if none has a number.
         var last: Int?
         var updates: [RecordTable.Update] = []
     }
 
-    /// Lines that were given up because too many waited.
+    /// Lines that were dropped because too many waited.
     struct Dropped {
-        /// Lines with a number: a gap in `sequence`.
+        /// Lines with a number, which leave a gap in `sequence`.
         var numbered = 0
         var unnumbered = 0
         var updates: [RecordTable.Update] = []
     }
 
-    /// What turns actions into lines, and numbers them.
+    /// Encodes actions as lines, and numbers them.
     private var encoder: LineEncoder
     private var buffer = LineBuffer(capacity: 64 << 10)
     private var groups: [Group] = []
-    /// How many octets of the buffer stand in the open segment.
+    /// The number of bytes of the buffer that are in the open segment.
     private(set) var written = 0
     private var writtenGroups = 0
 
-    /// A queue whose first line has the number after `sequence`.
+    /// Creates a queue. Its first line has the number after `sequence`.
     init(_ options: JournalOptions, boot: BootID, after sequence: Int) {
         var encoding = LineEncoder.Options(gateway: options.gateway)
         encoding.prefix = options.prefix
@@ -59,23 +60,23 @@ struct LineQueue: ~Copyable {
         encoder = LineEncoder(encoding, after: sequence)
     }
 
-    /// The number of the last line that was appended.
+    /// The number of the last appended line.
     var sequence: Int { encoder.sequence }
     var isEmpty: Bool { groups.isEmpty }
-    /// How many octets are not durable.
+    /// The number of bytes that are not durable.
     var size: Int { buffer.count }
-    /// All that is not durable.
+    /// The bytes that are not durable.
     var octets: [UInt8] { buffer.bytes }
 
-    /// Sets the name that lines have for an adapter of the engine.
+    /// Sets the name in lines for an adapter of the engine.
     mutating func name(_ adapter: AdapterID, _ name: String) { encoder.name(adapter, name) }
 
-    /// The adapter of the engine that has a name in lines now.
+    /// Returns the adapter of the engine that currently has a name in lines.
     func adapter(named name: String) -> AdapterID? { encoder.adapter(named: name) }
 
     // MARK: Appending
 
-    /// Appends the line of an action, where it has one.
+    /// Appends the line of an action, if it has one.
     mutating func append(_ action: Action) {
         let (count, sequence) = (buffer.count, encoder.sequence)
         encoder.encode(action, into: &buffer)
@@ -97,7 +98,7 @@ struct LineQueue: ~Copyable {
         groups.append(group)
     }
 
-    /// Appends the lines of actions, and beside each exit what it rests on.
+    /// Appends the lines of actions, and the evidence of each exit.
     mutating func append(_ actions: ActionBuffer, evidence recorder: inout EvidenceRecorder) {
         for action in actions.actions {
             if let evidence = recorder.evidence(before: action) { append(evidence) }
@@ -107,7 +108,7 @@ struct LineQueue: ~Copyable {
         if let evidence = recorder.evidence(before: nil) { append(evidence) }
     }
 
-    /// Adds what was just encoded to the last group, which is an event's that ends a visit.
+    /// Adds the last encoded line to the last group, if that is an event that ends a visit.
     private mutating func joinsLast(_ count: Int, _ sequence: Int) -> Bool {
         guard let last = groups.indices.last, last >= writtenGroups, groups[last].isOpen else { return false }
         groups[last].size += buffer.count - count
@@ -118,7 +119,7 @@ struct LineQueue: ~Copyable {
         return true
     }
 
-    /// Appends what an exit rests on, to its event where that waits too.
+    /// Appends the evidence of an exit, to the group of its event if that still waits.
     mutating func append(_ evidence: Evidence) {
         let count = buffer.count
         encoder.encode(evidence, into: &buffer)
@@ -130,28 +131,28 @@ struct LineQueue: ~Copyable {
         }
     }
 
-    /// Appends the line of what became of the wall clock.
+    /// Appends the line of a change of the wall clock.
     mutating func append(_ change: ClockChange) {
         let (count, sequence) = (buffer.count, encoder.sequence)
         encoder.encode(change, into: &buffer)
         groups.append(Group(size: buffer.count - count, first: sequence + 1, last: encoder.sequence))
     }
 
-    /// Appends the line of a start or a stop of the gateway.
+    /// Appends the line of a start or stop of the gateway.
     mutating func append(_ change: GatewayChange) {
         let (count, sequence) = (buffer.count, encoder.sequence)
         encoder.encode(change, into: &buffer)
         groups.append(Group(size: buffer.count - count, first: sequence + 1, last: encoder.sequence))
     }
 
-    /// Appends the line that says that something was forgotten.
+    /// Appends the line about an erasure.
     mutating func appendErased(at time: Instant, clockOffset: ClockOffset) {
         let (count, sequence) = (buffer.count, encoder.sequence)
         encoder.encodeErased(at: time, clockOffset: clockOffset, into: &buffer)
         groups.append(Group(size: buffer.count - count, first: sequence + 1, last: encoder.sequence))
     }
 
-    /// Appends the line of who is in view of a condition, which has no number.
+    /// Appends the line with the beacons in range of a condition, which has no number.
     mutating func append(_ ranging: Ranging, monitor: String, identifier: String) {
         let count = buffer.count
         encoder.encode(ranging, monitor: monitor, identifier: identifier, into: &buffer)
@@ -162,24 +163,24 @@ struct LineQueue: ~Copyable {
         groups.append(Group(size: buffer.count - count, first: encoder.sequence + 1, last: encoder.sequence))
     }
 
-    /// Nothing more belongs to the lines before: a turn of the loop has ended.
+    /// Ends a turn of the loop: no more lines belong to those before.
     mutating func endTurn() {
         if let last = groups.indices.last { groups[last].isOpen = false }
     }
 
     // MARK: Writing
 
-    /// Whether there is something that does not stand in the open segment.
+    /// Whether there are lines that are not in the open segment.
     var hasUnwritten: Bool { written < buffer.count }
-    /// Whether any of that has a number.
+    /// Whether any of those lines has a number.
     var unwrittenHasNumbers: Bool { groups[writtenGroups...].contains { $0.hasNumbers } }
-    /// The number of the first such line, or the one that the next will have.
+    /// The number of the first such line, or the number that the next line will have.
     var firstUnwritten: Int { groups[writtenGroups...].first { $0.hasNumbers }?.first ?? encoder.sequence + 1 }
 
-    /// Hands what is unwritten to `body`, again and again from where it stopped; all of it is written then, or none.
+    /// Passes unwritten bytes to `body` until all are written. If it throws, none count as written.
     ///
-    /// - Parameter body: is given octets and how many stand before them; gives how many it wrote.
-    /// - Throws: what `body` throws.
+    /// - Parameter body: receives bytes and the number of bytes before them, and returns how many it wrote.
+    /// - Throws: the error of `body`.
     mutating func write(
         _ body: (_ octets: UnsafeRawBufferPointer, _ before: Int) throws(Errno) -> Int
     ) throws(Errno) {
@@ -195,10 +196,10 @@ struct LineQueue: ~Copyable {
         writtenGroups = groups.count
     }
 
-    /// What was written does not count: it is written again.
+    /// Marks all written lines as unwritten, so that they are written again.
     mutating func rewind() { (written, writtenGroups) = (0, 0) }
 
-    /// All that was written is durable, and leaves the queue.
+    /// Removes all written lines, which are durable now.
     mutating func removeWritten() -> Durable {
         var durable = Durable(octets: written)
         for group in groups[..<writtenGroups] {
@@ -215,7 +216,7 @@ struct LineQueue: ~Copyable {
         return durable
     }
 
-    /// Drops the oldest lines until no more than `octetsMax` wait; none while some stand in the open segment.
+    /// Drops the oldest lines until at most `octetsMax` bytes wait. Drops none while lines are in the open segment.
     mutating func dropOldest(octetsMax: Int) -> Dropped {
         var dropped = Dropped()
         guard written == 0 else { return dropped }

@@ -1,41 +1,42 @@
 import BaseTypes
 
-/// Up to which number lines may come to stand somewhere, as `state.json` says before any of them is written: whoever finds
-/// the last lines gone goes on behind it.
+/// Reserves line numbers in `state.json` before they are written. If the last lines are lost, numbers continue after
+/// the reserved ones.
 struct NumberReservation {
-    /// How many numbers are reserved ahead; renewed by each snapshot that finds fewer than half of them left.
+    /// How many numbers are reserved at once. A snapshot renews them if fewer than half are left.
     static let count = 10_000
     private static let retryInterval: Duration = .seconds(30)
 
     private var last: Int
     private var retryAt: Instant?
 
-    /// `last` is the greatest number that is reserved already.
+    /// Creates a reservation. `last` is the greatest number that is already reserved.
     init(_ last: Int) { self.last = last }
 
-    /// The number that has to be reserved before `sequence` is written; `nil` where that is done, or was tried just now.
+    /// Returns the number that must be reserved before `sequence` is written; `nil` if that is done, or failed just
+    /// before.
     func wanted(for sequence: Int, at now: Instant) -> Int? {
         guard sequence > last, retryAt.map({ $0 <= now }) ?? true else { return nil }
         return sequence + Self.count
     }
 
-    /// What a snapshot says that stands at `sequence`.
+    /// Returns the greatest number to reserve in a snapshot.
     ///
     /// - Parameters:
     ///   - sequence: the number of the last line.
-    ///   - isEnd: whether no number can have been given that no line tells of: no segment is open, or will be.
-    /// - Returns: the greatest number that is reserved then.
+    ///   - isEnd: whether all used numbers are in lines, because no segment is open or will be.
+    /// - Returns: the greatest reserved number.
     func forSnapshot(at sequence: Int, isEnd: Bool) -> Int {
         if isEnd { return sequence }
         return last - sequence < Self.count / 2 ? sequence + Self.count : last
     }
 
-    /// A snapshot says so.
+    /// Records that a snapshot with the reservation was stored.
     mutating func isKept(_ number: Int) { last = number }
 
-    /// The file says so, without a snapshot.
+    /// Records that the reservation was stored without a snapshot.
     mutating func isReserved(_ number: Int) { (last, retryAt) = (number, nil) }
 
-    /// It can't be said. That is no reason not to keep lines (rule N5), and it is tried again.
+    /// Records that the reservation could not be stored. Lines are still written (rule N5), and it is tried again.
     mutating func isRefused(at now: Instant) { retryAt = now + Self.retryInterval }
 }

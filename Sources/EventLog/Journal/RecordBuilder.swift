@@ -3,14 +3,14 @@ import BeaconMonitoring
 import BluetoothLE
 import JSON
 
-/// What the lines say, put together: a snapshot, brought up to date by each line that follows it (rule N4).
+/// Builds a snapshot from lines: it starts with a stored snapshot and applies each later line (rule N4).
 struct RecordBuilder {
-    /// A record as the lines have it.
+    /// A record as in lines.
     struct StoredRecord: Hashable {
         var event: BeaconMonitor.Event
-        /// The adapter that heard its sighting.
+        /// The name of the adapter that received its sighting.
         var adapter: String
-        /// Rule C1: nobody was told of it.
+        /// Whether it is a placeholder, which was not delivered (rule C1).
         var isPlaceholder: Bool
     }
 
@@ -20,35 +20,35 @@ struct RecordBuilder {
     }
 
     private struct AdapterEntry {
-        /// Absent in the lines of a version before, too.
+        /// Also `nil` in lines of earlier versions.
         var address: DeviceAddress?
         var stopped: PastMoment?
-        /// Since when it counts as stopped for rule L2, which a restart moves (rule N4).
+        /// The time since which it counts as stopped for rule L2; a restart moves it (rule N4).
         var outage: Instant?
     }
 
     private var monitors: [MonitorSnapshot.Monitor] = []
     private var entries: [Identifier: Entry] = [:]
-    /// The identifiers in the order of their places.
+    /// The identifiers in the order of their conditions.
     private var order: [Identifier] = []
     private var adapters: [String: AdapterEntry] = [:]
     private var adapterOrder: [String] = []
     private(set) var records: [Identifier: StoredRecord] = [:]
-    /// The leaving event that was the last line, whose `visit` line has not come yet, and the visit that it ended.
+    /// The leaving event that was the last line, while its `visit` line has not followed, and the visit that it ended.
     private var leaving: (event: BeaconMonitor.Event, visit: MonitorSnapshot.OpenVisit)?
 
     /// The number of the last line.
     private(set) var sequence = 0
-    /// The start that the last line was written in.
+    /// The ID of the start that wrote the last line.
     private(set) var boot = ""
-    /// How far the wall clock was ahead of the timeline, in the last line.
+    /// How far the wall clock is ahead of the timeline in the last line.
     private(set) var offset = ClockOffset.zero
-    /// Whether it was known to be set; `nil` where nothing has said so.
+    /// Whether the wall clock was known to be synchronized; `nil` if that is unknown.
     private(set) var isSynchronized: Bool?
 
     init() {}
 
-    /// What a state file says.
+    /// Starts with a state file.
     init(_ state: StateFile) {
         monitors = state.snapshot.monitors
         for condition in state.snapshot.conditions {
@@ -78,16 +78,16 @@ struct RecordBuilder {
         return instant
     }
 
-    /// The number of a leaving event that stands last, without the visit that belongs to it.
+    /// The number of a leaving event that is the last line, without its visit.
     var tornSequence: Int? { leaving == nil ? nil : sequence }
 
-    /// Ends the visit of the leaving event that stands last, as the line would have that is missing.
+    /// Ends the visit of the leaving event that is the last line, like the missing line.
     ///
     /// - Parameters:
-    ///   - machine: the machine's present start.
-    ///   - now: the present on its timeline.
+    ///   - machine: the current start of the machine.
+    ///   - now: the current time on its timeline.
     ///   - offset: how far the wall clock is ahead of it.
-    /// - Returns: the visit as it ended; `nil` where no visit is open.
+    /// - Returns: the visit; `nil` if no visit is open.
     mutating func endTornVisit(machine: String, at now: Instant, offset: ClockOffset) -> Visit? {
         guard let (event, open) = leaving else { return nil }
         func instant(_ moment: PastMoment) -> Instant {
@@ -111,7 +111,7 @@ struct RecordBuilder {
         return visit
     }
 
-    /// What there is after the last line. Of a machine that was started since, with dates for places on its timeline.
+    /// Returns the snapshot after the last line. After a restart of the machine, times are dates.
     func snapshot(machine: String) -> MonitorSnapshot {
         var snapshot = MonitorSnapshot()
         snapshot.monitors = monitors
@@ -129,7 +129,7 @@ struct RecordBuilder {
 
     // MARK: Lines
 
-    /// Takes in a line that has been parsed; one without a number only for what it tells of the start it was written in.
+    /// Applies a parsed line. If it has no number, only the information about its start is used.
     mutating func apply(_ parser: inout LineParser) {
         let head = parser.head
         if !parser.isOf(boot: Array(boot.utf8)) { startAnew(parser.boot, at: head.time) }
@@ -147,13 +147,13 @@ struct RecordBuilder {
         }
     }
 
-    /// Dates are cut to microseconds, so an offset that is read off one is up to one of them too small.
+    /// Dates are cut to microseconds, so the offset that results from a date is up to one microsecond too small.
     private mutating func note(offset: ClockOffset) {
         let (difference, overflow) = offset.nanoseconds.subtractingReportingOverflow(self.offset.nanoseconds)
         if overflow || difference.magnitude > 2000 { self.offset = offset }
     }
 
-    /// The process, and perhaps the machine, was started again.
+    /// Handles a restart of the process, or of the machine.
     private mutating func startAnew(_ boot: String, at time: Instant) {
         let isSameMachine = BootID.machine(of: boot) == BootID.machine(of: self.boot)
         if !isSameMachine {
@@ -225,7 +225,7 @@ struct RecordBuilder {
             var subject =
                 entries[identifier]?.beacons[beacon] ?? MonitorSnapshot.Subject(beacon: beacon, state: .unsatisfied)
             change(&subject, by: event, adapter, outageTimeout: outageTimeout(of: condition.monitor))
-            // Rule P1: forgotten once it is `unsatisfied`.
+            // Rule P1: an `unsatisfied` beacon is forgotten.
             entries[identifier]?.beacons[beacon] = event.state == .unsatisfied ? nil : subject
         }
     }
@@ -253,14 +253,14 @@ struct RecordBuilder {
         if isCircle { subject.lastSeen = event.lastSeen.map { moment($0) } }
         switch event.state {
         case .satisfied:
-            // Rule L3: the refresh ends what adapters hold that stopped too long ago.
+            // Rule L3: the refresh ends the holds of adapters that stopped too long ago.
             subject.holders.removeAll { name in
                 guard let entry = adapters[name], entry.stopped != nil, let outage = entry.outage else {
                     return name == adapter
                 }
                 return name == adapter || outage + outageTimeout <= event.time
             }
-            // Nobody holds a circle (rule G3).
+            // A circle has no holders (rule G3).
             if !isCircle { subject.holders.append(adapter) }
             subject.holders.removeFirst(max(0, subject.holders.count - MonitorEngine.holdersMax))
             subject.visit =
@@ -279,7 +279,7 @@ struct RecordBuilder {
     }
 
     private func moment(_ instant: Instant) -> PastMoment {
-        // What lies before the timeline's beginning was remembered from another.
+        // A time before the start of the timeline is from an earlier timeline.
         instant.nanoseconds < 0 ? .date(WallDate(instant, offset: offset)) : .timeline(instant)
     }
 
@@ -315,7 +315,7 @@ struct RecordBuilder {
         }
     }
 
-    /// Whether the adapter that lines called so was forgotten, and its name has become another's (rule L7).
+    /// Returns whether the adapter with this name was forgotten, and its name now belongs to another one (rule L7).
     private func isAnother(_ known: AdapterEntry, _ change: AdapterChange) -> Bool {
         if let before = known.address, let address = change.address, before != address { return true }
         guard change.state == .listening, case .timeline(let stopped)? = known.stopped,
@@ -324,7 +324,7 @@ struct RecordBuilder {
         return stopped + longest <= change.time
     }
 
-    /// What was held under that name is held by it no more (rule L3).
+    /// Removes the holds of an adapter with this name (rule L3).
     private mutating func forget(_ name: String) {
         for identifier in order {
             entries[identifier]?.condition.own.holders.removeAll { $0 == name }

@@ -3,33 +3,33 @@ import BeaconMonitoring
 
 /// The last event of each condition whose line is durable (rule N3).
 ///
-/// What lines said that had to be dropped stands apart: it becomes a record with the next snapshot that says so.
+/// Events whose lines were dropped are stored separately. They become records with the next stored snapshot.
 struct RecordTable {
-    /// What a line makes of a record.
+    /// A change of a record by a line.
     enum Update {
         /// An event of the condition itself.
         case event(BeaconMonitor.Event, adapter: String)
-        /// A condition was added, or put in place of another.
+        /// A condition was added or replaced.
         case begun(ConditionChange)
         /// The condition with this identifier was removed.
         case removed(String)
     }
 
-    // The last event of each record is enough: beyond so many they are looked through.
+    // Only the last event of each record is needed. If there are more changes than this, the others are removed.
     private static let droppedMax = 4096
 
     private var records: [Identifier: RecordBuilder.StoredRecord]
     private var dropped: [Update] = []
 
-    /// What was found when a journal was opened.
+    /// Creates a table with the records that were found when a journal was opened.
     init(_ records: [Identifier: RecordBuilder.StoredRecord]) { self.records = records }
 
-    /// Makes records of lines that are durable now.
+    /// Updates records with lines that are durable now.
     mutating func apply(_ updates: [Update]) {
         for update in updates { Self.apply(update, to: &records) }
     }
 
-    /// Remembers what lines said that were dropped.
+    /// Stores the changes of lines that were dropped.
     mutating func drop(_ updates: [Update]) {
         dropped += updates
         guard dropped.count > Self.droppedMax else { return }
@@ -38,19 +38,19 @@ struct RecordTable {
         dropped = last.values.sorted().map { dropped[$0] }
     }
 
-    /// What a snapshot has to say of records: what was dropped included.
+    /// The records for a snapshot, including those of dropped lines.
     var forSnapshot: [Identifier: RecordBuilder.StoredRecord] {
         var records = records
         for update in dropped { Self.apply(update, to: &records) }
         return records
     }
 
-    /// Takes a beacon out of what last events tell.
+    /// Removes a beacon from the last events.
     ///
     /// - Parameters:
-    ///   - request: the beacon, and how much of it.
-    ///   - refreshed: the conditions that it was the last to refresh.
-    ///   - now: the present.
+    ///   - request: the beacon and the date limit.
+    ///   - refreshed: the conditions whose last refresh was of the beacon.
+    ///   - now: the current time.
     mutating func forget(_ request: ErasureRequest, refreshed: Set<Identifier>, at now: Instant) {
         records = forSnapshot
         dropped = []
@@ -59,18 +59,18 @@ struct RecordTable {
         }
     }
 
-    /// A snapshot says ``forSnapshot``.
+    /// Records that a snapshot with ``forSnapshot`` was stored.
     mutating func snapshotIsKept() {
         records = forSnapshot
         dropped = []
     }
 
-    /// A condition with its last durable event.
+    /// Returns a condition with its last durable event.
     ///
     /// - Parameters:
-    ///   - identifier: The condition's identifier.
-    ///   - adapter: Returns the engine's adapter that has a name; absent if none has it.
-    /// - Returns: The record; `nil` if no event of that condition is durable.
+    ///   - identifier: the identifier of the condition.
+    ///   - adapter: returns the engine's adapter with a name; `nil` if there is none.
+    /// - Returns: the record; `nil` if no event of the condition is durable.
     func record(for identifier: Identifier, adapter: (String) -> AdapterID?) -> BeaconMonitor.Record? {
         guard let stored = records[identifier] else { return nil }
         var event = stored.event
@@ -78,7 +78,7 @@ struct RecordTable {
         return BeaconMonitor.Record(condition: event.condition, lastEvent: event)
     }
 
-    /// The identifiers for which there is a record, in their order.
+    /// The identifiers of the conditions with a record, in order.
     var identifiers: [Identifier] { records.keys.sorted() }
 
     private static func apply(_ update: Update, to records: inout [Identifier: RecordBuilder.StoredRecord]) {

@@ -4,11 +4,11 @@ import JSON
 import SystemPackage
 
 extension Journal.Recovery {
-    /// What the files say, read and not touched but for a state file that is none.
+    /// The content of the files. They are not changed, except that a damaged state file is renamed.
     struct Finding {
         var builder = RecordBuilder()
         var segments: [Segment] = []
-        /// The number that `state.json` stands at, and up to which numbers may have been given.
+        /// The number of the line to which `state.json` belongs, and the last number that can have been used.
         var stateSequence = 0
         var reserved: Int?
         var stateSize = 0
@@ -16,28 +16,28 @@ extension Journal.Recovery {
         var linesRead = 0
         var damage = Damage()
         var remarks: [String] = []
-        /// The last segment: how long it is, and up to where it is lines.
+        /// The last segment: its size, and the end of its valid lines.
         var lastName = ""
         var size = 0
         var end = 0
-        /// How many lines may have stood in what is no line behind that.
+        /// The number of lines that can have been in the invalid data after that.
         var lostAtEnd = 0
         /// The greatest number in the lines that were read.
         var greatest = 0
-        /// How far lines were shipped, as far as the publisher's file tells.
+        /// The last published line, as far as the publisher's file shows it.
         var shipped = 0
-        /// The number after which numbers go on.
+        /// The number after which numbers continue.
         var sequence = 0
-        /// Whether they go on in the last segment.
+        /// Whether the last segment is continued.
         var goesOn = true
         /// Whether the folders were restored from a backup.
         var isRestored = false
 
         private(set) var hasState = false
-        // A line of a version that is not known, and nothing after it that is: the version, and the file.
+        // The version and the file of a line with an unknown version, if no line with a known one follows.
         private var newer: (version: Int, path: String)?
 
-        /// The greatest number that is reserved already.
+        /// The greatest number that is already reserved.
         var reservation: Int {
             let reserved = reserved ?? 0
             return goesOn || reserved > sequence ? reserved : sequence
@@ -47,9 +47,9 @@ extension Journal.Recovery {
             try readState(options, files)
             segments = try Self.segments(in: options.directory, files)
             if !segments.isEmpty { isFirstStart = false }
-            // Those that end before the snapshot does have nothing new; the last one is always read.
+            // Segments that end before the snapshot have no new lines. The last one is always read.
             let place = segments.lastIndex { $0.begins <= builder.sequence + 1 } ?? 0
-            // Of those that begin alike, one is a copy of the other as it was.
+            // If several start with the same line, one is an older copy of the other.
             let begin = segments.firstIndex { $0.begins == segments[place].begins } ?? 0
             for index in segments.indices.dropFirst(begin) { try read(index, options, files) }
             if let newer { throw .newerVersion(newer.path, newer.version) }
@@ -67,10 +67,11 @@ extension Journal.Recovery {
                 builder = RecordBuilder(state)
                 (hasState, stateSequence, reserved) = (true, state.sequence, state.reserved)
                 stateSize = size
-                // Numbers were reserved, and nothing was kept yet.
+                // Numbers were reserved, but nothing was stored yet.
                 isFirstStart = state.boot.isEmpty
-                // Who wrote it may not have lived to synchronise its name, and what is gone on from must not be older after
-                // a power cut. Where that can't be done nothing newer is written either (rule N5).
+                // The program that wrote it may have ended before it synchronized the folder, and this start must not
+                // continue from a file that a power failure replaces by an older one. If this fails, nothing newer is
+                // written either (rule N5).
                 try? files.synchronizeDirectory(options.stateDirectory)
             case .damaged(let path):
                 isFirstStart = false
@@ -81,13 +82,13 @@ extension Journal.Recovery {
             }
         }
 
-        /// How far a publisher has come. What its file is worth is the publisher's to say.
+        /// Returns the progress of the publisher; 0 if its file cannot be used, which the publisher reports itself.
         private static func shipped(_ options: JournalOptions, _ files: any FileSystemCalls) -> Int {
             let path = options.stateDirectory.appending(ShippingCheckpoint.fileName)
             return (try? ShippingCheckpoint.read(path, files: files))?.position.sequence ?? 0
         }
 
-        /// Ends the visit that the last line ended, where the line that should have told it is missing (rule N3).
+        /// Ends the visit that the last line ended, if its line is missing (rule N3).
         ///
         /// - Returns: the visit, and the number of the last line.
         mutating func endTornVisit(
@@ -99,7 +100,7 @@ extension Journal.Recovery {
             return (visit, number)
         }
 
-        /// The segments of a folder, in the order of their lines.
+        /// Returns the segments of a folder, in the order of their lines.
         static func segments(
             in directory: FilePath, _ files: any FileSystemCalls
         ) throws(EventLogError) -> [Segment] {
@@ -121,14 +122,14 @@ extension Journal.Recovery {
             return segments
         }
 
-        /// Reads a segment: every whole line counts, wherever it stands.
+        /// Reads a segment. Every complete line counts, also after damaged data.
         private mutating func read(
             _ index: Int, _ options: JournalOptions, _ files: any FileSystemCalls
         ) throws(EventLogError) {
             let path = options.directory.appending(segments[index].name)
             (lastName, size, end) = (segments[index].name, segments[index].size, 0)
             var parser = LineParser()
-            // Where what is no line begins, and how many of such there are.
+            // The start of invalid data, and the number of invalid lines in it.
             var (damaged, count): (Int?, Int) = (nil, 0)
             var offset = 0
             do throws(Errno) {
@@ -142,7 +143,7 @@ extension Journal.Recovery {
                         count += 1
                         continue
                     }
-                    // Where a line's end is damaged, the next one stands behind what is left of it.
+                    // If the end of a line is damaged, the next line follows the rest of it.
                     let begin = reader.offset - 1 - parser.text.bytes.count
                     if begin > offset, damaged == nil { damaged = offset }
                     if begin > offset { count += 1 }
@@ -155,7 +156,7 @@ extension Journal.Recovery {
                         newer = (parser.head.version, path.string)
                         continue
                     }
-                    // One line among others that are known is of no newer version but damaged.
+                    // A line with a later version before lines with a known one is damaged.
                     if newer != nil { damage.note(lastName, nil, lines: 1) }
                     newer = nil
                     guard let sequence = parser.head.sequence else { continue }
@@ -178,17 +179,17 @@ extension Journal.Recovery {
     }
 }
 
-// With which number the next line begins: no number is ever given twice.
+// The number of the next line. No number must be used twice.
 extension Journal.Recovery.Finding {
-    // No line of ours is shorter.
+    // No line of this project is shorter.
     private static let lineMin = 128
-    // A torn line at the end of a file is not longer; more is looked at no further.
+    // An incomplete line at the end of a file is not longer. Further bytes are not read.
     private static let endMax = 1 << 20
 
-    /// How many lines may have stood behind the last whole one of a file, in what is none.
+    /// Returns the number of lines that can have been in the invalid data after the last complete line of a file.
     ///
-    /// Somebody who is killed while writing leaves the beginning of a line. Zeros, and ends of lines, are what is left where
-    /// there was more: it may have been on the disk, and shipped.
+    /// A process that is killed while writing leaves the start of a line. Zeros and line ends are the rest of more
+    /// lines, which can have been on the disk and published.
     static func linesLost(
         in path: FilePath, _ place: Range<Int>, _ files: any FileSystemCalls
     ) throws(Errno) -> Int {
@@ -206,17 +207,18 @@ extension Journal.Recovery.Finding {
         return isTornAlone ? 0 : place.count / lineMin + 1
     }
 
-    /// The file that says in a state directory that all of it was restored from a backup.
+    /// The name of a file in the state directory that marks a restored backup.
     static let restoredName = "restored"
-    // What a gateway may have written since a backup: a year at 30 lines a second.
+    // The number of lines that a gateway can have written since a backup: a year with 30 lines per second.
     static let restoredGap = 1_000_000_000
 
-    /// Numbers go on after the greatest that is seen anywhere; where lines are missing at the end, after all that may have
-    /// been given; after a restored backup far behind all that may have been given since it was made.
+    /// Determines the number after which numbers continue: the greatest one in any file. If lines are missing at the
+    /// end, it is the last number that can have been used. After a restored backup, it is the last number that can have
+    /// been used since.
     mutating func findNumber(_ options: JournalOptions, _ files: any FileSystemCalls) {
         findNumberInFiles(options, files)
         if !segments.isEmpty, files.isLink(options.directory.appending(lastName)) {
-            // Its target is outside the folder: readers read it, and it is not changed.
+            // Its target is outside the folder: readers read it, but it must not be changed.
             goesOn = false
         }
         let marker = options.stateDirectory.appending(Self.restoredName)
@@ -236,7 +238,7 @@ extension Journal.Recovery.Finding {
         let isComplete = sequence == inFiles
         goesOn = isComplete
         if isComplete, lostAtEnd > 0 {
-            // The end stays as it is, and another segment begins: nothing but what stands there tells of the numbers.
+            // The end stays unchanged and a new segment starts, because only these data show that numbers were used.
             sequence += lostAtEnd
             goesOn = false
             remarks.append(
@@ -244,7 +246,7 @@ extension Journal.Recovery.Finding {
                     + "continue with \(sequence + 1)")
         }
         let link = options.directory.appending("current")
-        // It is a link of ours, or shows nothing.
+        // It is a link of this project, or it is ignored.
         let named = (try? files.target(of: link)).flatMap { Segment(name: $0) }
         let isThere = segments.contains { $0.name == named?.name }
         guard !isThere || !isComplete, let behind = given(after: named, isComplete, options) else { return }
@@ -261,18 +263,19 @@ extension Journal.Recovery.Finding {
         sequence = behind
     }
 
-    /// The last number that may have been given where lines are missing at the end; `nil` where nothing more can have been.
+    /// Returns the last number that can have been used if lines are missing at the end; `nil` if no more can have been
+    /// used.
     private func given(after named: Segment?, _ isComplete: Bool, _ options: JournalOptions) -> Int? {
         if let reserved { return reserved > max(stateSequence, sequence) ? reserved : nil }
-        // A file of an earlier version reserved nothing; and where neither it nor `current` is there, as with files that
-        // were copied to another machine, nothing tells that lines are missing.
+        // A state file of an earlier version reserved nothing. If there is neither a state file nor `current`, as with
+        // files that were copied to another machine, nothing shows that lines are missing.
         guard !hasState, named != nil || !isComplete else { return nil }
         return max(sequence, (named?.first ?? 1) - 1) + options.rotateSize / Self.lineMin
     }
 }
 
 extension Journal.Recovery {
-    /// What was found that is no line, said of the first places.
+    /// The invalid data that were found, with the first places.
     struct Damage {
         private static let remarksMax = 20
 
@@ -280,7 +283,7 @@ extension Journal.Recovery {
         private var places: [String] = []
         private var more = 0
 
-        /// Notes what stands at a place in a segment, as far as that is known.
+        /// Records invalid data, with their place in a segment if it is known.
         mutating func note(_ name: String, _ place: Range<Int>?, lines count: Int) {
             lines += count
             guard places.count < Self.remarksMax else {
@@ -296,7 +299,7 @@ extension Journal.Recovery {
                     + "after them are kept")
         }
 
-        /// For operators, one sentence each.
+        /// Remarks for operators.
         var remarks: [String] {
             more > 0 ? places + ["\(more == 1 ? "1 more place is" : "\(more) more places are") damaged"] : places
         }

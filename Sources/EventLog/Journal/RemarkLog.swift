@@ -1,4 +1,4 @@
-/// What operators should know of event files and was not said yet, one sentence each: the last hundred.
+/// Remarks about event files for operators that have not been reported yet: the last hundred.
 struct RemarkLog {
     private static let countMax = 100
     private var remarks: [String] = []
@@ -8,7 +8,7 @@ struct RemarkLog {
         remarks.append(remark)
     }
 
-    /// Gives what is there, and forgets it.
+    /// Returns and removes all remarks.
     mutating func removeAll() -> [String] {
         defer { remarks = [] }
         return remarks

@@ -2,27 +2,28 @@ import BaseTypes
 import BeaconMonitoring
 import JSON
 
-/// One event file of a folder, by its name.
+/// An event file of a folder, described by its name.
 struct Segment: Hashable {
     /// The number of its first line.
     let first: Int
-    /// When it was begun, as the wall clock showed it, to the second.
+    /// The date at which it was started, in whole seconds of the wall clock.
     let date: WallDate
     let name: String
-    /// The number of the first line in it, as far as it is known, else what its name says: a copy of another segment has
-    /// that one's lines, whatever it is called.
+    /// The number of its first line, if it is known; otherwise that of its name. A copy of another segment has the
+    /// numbers of that segment, whatever its name is.
     var begins: Int
     var size = 0
-    /// What is known of its last line's date: nothing until somebody asked.
+    /// The date of its last line; `nil` until it is requested.
     var age: Age?
 
-    /// What its last line says of its age.
+    /// The date of a segment's last line.
     struct Age: Hashable {
         var machine: String
-        /// The date that the last line has.
+        /// The date in the last line.
         var date: WallDate
         var monotonic: Int64
-        /// What the date is once the clock lines that follow are known; absent where they tell nothing.
+        /// The date as corrected by the `clock` lines of this file and later ones; `nil` if there are none for that
+        /// start of the machine.
         var restamped: WallDate?
     }
 
@@ -49,7 +50,7 @@ struct Segment: Hashable {
         return Int(String(decoding: octets, as: UTF8.self))
     }
 
-    /// The order of their lines.
+    /// Returns whether the lines of `left` are before those of `right`.
     static func precedes(_ left: Segment, _ right: Segment) -> Bool {
         left.begins != right.begins ? left.begins < right.begins : left.name < right.name
     }

@@ -3,15 +3,15 @@ import Glibc
 import JSON
 package import SystemPackage
 
-/// A folder of event files: segments named by their first sequence and their first line's date, and the link `current`
-/// that shows the open one.
+/// A folder of event files: segments named by the number and the date of their first line, and the link `current` to
+/// the open one.
 package struct SegmentDirectory: Sendable {
     /// The path of the folder.
     package let path: FilePath
 
-    /// A folder that is created with mode 0750, less the umask, if it does not exist, and must be empty.
+    /// Uses an empty folder, which is created with mode 0750 minus the umask if it does not exist.
     ///
-    /// - Throws: ``EventLogError`` where it can't be made or read, or holds something.
+    /// - Throws: ``EventLogError`` if it cannot be created or read, or is not empty.
     package init(empty path: FilePath) throws(EventLogError) {
         self.path = path
         let made = unsafe path.withPlatformString { unsafe mkdir($0, 0o750) }
@@ -21,7 +21,7 @@ package struct SegmentDirectory: Sendable {
         guard names.isEmpty else { throw .directoryNotEmpty(path.string) }
     }
 
-    /// The name of the segment that begins with line `sequence` at `date`.
+    /// Returns the name of the segment that starts with line `sequence` at `date`.
     package static func segmentName(first sequence: Int, date: WallDate) -> String {
         var buffer = LineBuffer(capacity: 1024)
         buffer.append("events-")
@@ -29,13 +29,13 @@ package struct SegmentDirectory: Sendable {
         buffer.append(octet: UInt8(ascii: "-"))
         var text = LineBuffer(capacity: 1024)
         text.append(date)
-        // 2026-11-21T07:46:27.123456Z without what a file name is better without: 20261121T074627Z.
+        // 2026-11-21T07:46:27.123456Z without characters that are inconvenient in file names: 20261121T074627Z.
         buffer.append(text.bytes.prefix(19).filter { $0 != UInt8(ascii: "-") && $0 != UInt8(ascii: ":") })
         buffer.append("Z.jsonl")
         return String(decoding: buffer.bytes, as: UTF8.self)
     }
 
-    /// Opens a new segment and lets `current` show it.
+    /// Opens a new segment and sets the link `current` to it.
     ///
     /// - Throws: ``EventLogError/createFailed(_:_:)``.
     package func open(first sequence: Int, date: WallDate) throws(EventLogError) -> LineOutput {

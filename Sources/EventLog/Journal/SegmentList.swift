@@ -1,26 +1,26 @@
 import JSON
 import SystemPackage
 
-/// The event files of a folder in the order of their lines, whatever they are called.
+/// The event files of a folder in the order of their lines, whatever their names are.
 ///
-/// A name says with which number a segment begins, and a look at its first line whether that is so: who copies and renames
-/// files makes others of them. Each is looked at once.
+/// The name of a segment has the number of its first line. The first line is checked, because copied and renamed files
+/// can differ. Each file is checked once.
 struct SegmentList {
-    // A line of a condition has some hundred octets, one of evidence some thousand.
+    // The line of a condition has some hundred bytes, a line of evidence some thousand.
     private static let windows = [4 << 10, 60 << 10]
 
-    /// The numbers of first lines, by name.
+    /// The numbers of first lines, by file name.
     private var begins: [String: Int] = [:]
 
-    /// What is there now.
+    /// Returns the current event files.
     ///
-    /// - Throws: `Errno` of what reads folders.
+    /// - Throws: `Errno` of reading the folder.
     mutating func read(_ directory: FilePath, _ files: any FileSystemCalls) throws(Errno) -> [Segment] {
         var segments = try files.names(in: directory).compactMap { Segment(name: $0) }
         var known: [String: Int] = [:]
         for index in segments.indices {
             let name = segments[index].name
-            // What can't be read is told to who reads it. In an empty one nothing stands yet.
+            // Errors of reading are reported when the file is read. An empty file has no line yet.
             guard let first = begins[name] ?? Self.firstNumber(in: directory.appending(name), files) else { continue }
             known[name] = first
             segments[index].begins = first
@@ -30,7 +30,7 @@ struct SegmentList {
         return segments
     }
 
-    /// The number of the first whole line that has one.
+    /// Returns the number of the first complete line with a number.
     private static func firstNumber(in path: FilePath, _ files: any FileSystemCalls) -> Int? {
         guard let file = try? files.openForReading(path) else { return nil }
         defer { files.close(file) }

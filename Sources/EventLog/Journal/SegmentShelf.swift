@@ -3,26 +3,26 @@ import BeaconMonitoring
 import JSON
 import SystemPackage
 
-/// The segments of a folder in the order of their lines, and which of them have to go: the oldest that are closed, once
-/// they are too old, or all have too much.
+/// The event files of a folder in the order of their lines. It deletes the oldest closed files if they are too old or
+/// if all files together are too large.
 struct SegmentShelf {
-    /// What decides over segments beside themselves.
+    /// The values, apart from the files themselves, that decide which files are deleted.
     struct Present {
         var now: Instant
         var clockOffset: ClockOffset
-        /// The machine's start.
+        /// The ID of the start of the machine.
         var machine: String
-        /// The name of the segment that is written to, which is never deleted, and how much is written and not durable.
+        /// The name of the open file, which is never deleted, and how many of its bytes are written but not durable.
         var open: String?
         var written: Int
         /// The number of the last durable line.
         var durable: Int
-        /// The number up to which a publisher is done.
+        /// The number up to which a publisher has finished.
         var shipped: Int
-        /// The number that the last snapshot stands at.
+        /// The number up to which the last snapshot covers the lines.
         var covered: Int
 
-        /// How long ago a date was; `nil` where that can't be told.
+        /// Returns the time since a date; `nil` if it cannot be computed.
         func age(of date: WallDate) -> Duration? { WallDate(now, offset: clockOffset).duration(since: date) }
     }
 
@@ -30,7 +30,7 @@ struct SegmentShelf {
 
     private let options: JournalOptions
     private let files: any FileSystemCalls
-    /// By their numbers; the last is the open one, where one is.
+    /// In the order of their numbers. The last one is the open file, if one is open.
     private var segments: [Segment]
     private var lastEarlyRemark: Instant?
 
@@ -40,29 +40,29 @@ struct SegmentShelf {
         self.files = files
     }
 
-    /// When the last was begun.
+    /// The date when the last file was started.
     var lastDate: WallDate? { segments.last?.date }
 
-    /// A segment was begun.
+    /// Adds a file that was started.
     mutating func add(_ name: String) {
         if let segment = Segment(name: name) { segments.append(segment) }
     }
 
-    /// How large the last is.
+    /// Sets the size of the last file.
     mutating func setSize(_ size: Int) {
         if let last = segments.indices.last { segments[last].size = size }
     }
 
-    /// A segment is no longer there.
+    /// Removes a file that no longer exists.
     ///
-    /// - Returns: the number that its name begins with, where it was the last.
+    /// - Returns: the number at the start of its name if it was the last file; otherwise `nil`.
     mutating func forget(_ name: String) -> Int? {
         let first = segments.last?.name == name ? segments.last?.first : nil
         segments.removeAll { $0.name == name }
         return first
     }
 
-    /// Deletes closed segments that are too old, or of which all have too much.
+    /// Deletes closed files that are too old, and the oldest closed files while all together are too large.
     mutating func deleteSome(_ present: Present, _ tally: inout WriteTally, _ remarks: inout RemarkLog) {
         while let oldest = segments.first, oldest.name != present.open, isShipped(0, present),
             last(of: 0, present) <= present.covered, isOld(0, present)
@@ -78,7 +78,7 @@ struct SegmentShelf {
         }
     }
 
-    /// The number of the last line of a segment, or one that is not less.
+    /// Returns the number of the last line of a file, or a number that is not lower.
     private func last(of index: Int, _ present: Present) -> Int {
         index + 1 < segments.count ? segments[index + 1].begins - 1 : present.durable
     }
@@ -95,9 +95,11 @@ struct SegmentShelf {
                 + "\(options.retainSize) bytes")
     }
 
-    /// Counts a segment that `retain` would have kept, and says so once an hour: what deletes it is perhaps a flood.
+    /// Counts a file that `retain` would have kept. A warning about it is written at most once an hour, because the
+    /// cause can be a flood of forged beacons.
     private mutating func noteEarly(_ present: Present, _ tally: inout WriteTally, _ remarks: inout RemarkLog) {
-        // Its last line is older than the next segment, by the clock of then; reading all of it would take too long here.
+        // Its last line is older than the next file, by the clock at that time. To read the whole file would take too
+        // long here.
         let end = segments.count > 1 ? segments[1].date : segments[0].date
         if let age = present.age(of: end), age > options.retain { return }
         tally.counters.deletedEarly += 1
@@ -109,7 +111,7 @@ struct SegmentShelf {
                 + "If the number of lines has no other reason, check for forged beacons")
     }
 
-    /// Deletes the oldest; whether that could be done.
+    /// Deletes the oldest file, and returns true if it could be deleted.
     private mutating func delete(_ tally: inout WriteTally) -> Bool {
         do throws(Errno) {
             try files.remove(options.directory.appending(segments[0].name))
@@ -126,18 +128,19 @@ struct SegmentShelf {
 
     // MARK: Age
 
-    /// Whether the last line of a segment is older than lines are kept, by its date as the clock lines correct it.
+    /// Returns true if the last line of a file is older than lines are kept, by its date after the `clock` lines have
+    /// corrected it.
     private mutating func isOld(_ index: Int, _ present: Present) -> Bool {
         guard let age = lastDate(of: index, present).flatMap({ present.age(of: $0) }) else { return false }
         return age > options.retain
     }
 
-    /// The date of a segment's last line, as far as it is known; `nil` where it has none.
+    /// Returns the date of the last line of a file; `nil` if the file has no line or cannot be read.
     private mutating func lastDate(of index: Int, _ present: Present) -> WallDate? {
         if segments[index].age == nil { segments[index].age = age(of: index, machine: present.machine) }
         guard let age = segments[index].age else { return nil }
         if age.machine == present.machine {
-            // This timeline goes on: what the clock shows now says when that was.
+            // The same start of the machine: the present offset of the clock gives the date.
             return WallDate(Instant(nanoseconds: age.monotonic &* 1000), offset: present.clockOffset)
         }
         return age.restamped ?? age.date
@@ -157,7 +160,7 @@ struct SegmentShelf {
                 monotonic: parser.head.monotonic)
         }
         guard let found = age, found.machine != machine else { return age }
-        // A later line of the same start of the machine may tell that the clock was wrong.
+        // A later line of the same start of the machine can show that the clock was wrong.
         var stamper = Restamping()
         for later in segments.indices.dropFirst(index) {
             guard stamper.read(options.directory.appending(segments[later].name), files, until: found.machine) else {
@@ -174,7 +177,7 @@ struct SegmentShelf {
 }
 
 extension WallDate {
-    /// How long after another date it is; `nil` where a duration can't be so long.
+    /// Returns the time from another date to this one; `nil` if it exceeds the range of a duration.
     func duration(since other: WallDate) -> Duration? {
         let (microseconds, overflow) = microseconds.subtractingReportingOverflow(other.microseconds)
         return overflow ? nil : .microseconds(microseconds)

@@ -2,18 +2,17 @@ import BaseTypes
 import BeaconMonitoring
 import SystemPackage
 
-/// The segment that lines are written to, and the link `current` that shows it.
+/// Writes to the open event file, and maintains the link `current` to it.
 ///
-/// It does what it is told and says what stood in the way: when to try again, and what becomes of the lines, is the
-/// journal's to decide.
+/// It only executes and reports errors. The journal decides when to try again and what happens to the lines.
 struct SegmentWriter: ~Copyable {
     private struct Open {
         let name: String
-        /// Absent after a failure, until it is opened again.
+        /// `nil` after a failure, until the file is opened again.
         var file: FileSystemCalls.Handle?
-        /// How long it is as far as it is durable.
+        /// The number of durable bytes.
         var durable: Int
-        /// When it will be old enough to be closed.
+        /// The time at which it is old enough to be closed.
         var rotateAt: Instant
     }
 
@@ -31,28 +30,30 @@ struct SegmentWriter: ~Copyable {
         if let file = open?.file { files.close(file) }
     }
 
-    /// The name of the open segment; `nil` where the next line begins one.
+    /// The name of the open file; `nil` if the next line starts a file.
     var name: String? { open?.name }
-    /// How many octets of it are durable.
+    /// The number of durable bytes in the open file.
     var durable: Int { open?.durable ?? 0 }
-    /// When it will be old enough to be closed.
+    /// The time at which the open file is old enough to be closed.
     var rotateAt: Instant? { open?.rotateAt }
 
-    /// Puts off when it is old enough: nothing stands in it yet.
+    /// Sets the time at which the open file is old enough, while it has no lines yet.
     mutating func rotate(at time: Instant) { open?.rotateAt = time }
 
-    // MARK: Beginning
+    // MARK: Open
 
-    /// Goes on with a segment that an earlier start left, `size` octets long, of which `end` are lines.
+    /// Continues a file that an earlier start left. The file has `size` bytes, of which the first `end` bytes are
+    /// lines.
     ///
-    /// - Throws: `Errno`; it is not open then.
+    /// - Throws: `Errno`; then the file is not open.
     mutating func goOn(
         with name: String, size: Int, end: Int, rotateAt: Instant, at now: Instant, _ tally: inout WriteTally
     ) throws(Errno) {
         let file = try files.open(directory.appending(name), isNew: false)
         do throws(Errno) {
             if size > end { try files.truncate(file, to: end) }
-            // What the process before wrote and did not live to synchronise was taken for durable when it was read.
+            // Lines that the earlier process wrote but did not synchronize were read as durable, so they must become
+            // durable.
             try files.synchronize(file)
             tally.note(synchronizations: 1, at: now)
             open = Open(name: name, file: file, durable: end, rotateAt: rotateAt)
@@ -67,10 +68,10 @@ struct SegmentWriter: ~Copyable {
         }
     }
 
-    /// Begins a segment whose first line has the number `first`.
+    /// Starts a file. Its first line has the number `first`.
     ///
-    /// - Returns: its name.
-    /// - Throws: `Errno`; there is none then.
+    /// - Returns: the name of the file.
+    /// - Throws: `Errno`; then no file is open.
     mutating func begin(
         first: Int, date: WallDate, rotateAt: Instant, at now: Instant, _ tally: inout WriteTally
     ) throws(Errno) -> String {
@@ -80,7 +81,7 @@ struct SegmentWriter: ~Copyable {
         linkIsStale = true
         refreshLink(&tally)
         do throws(Errno) {
-            // Both names are there before the first line is: where one is missing, lines are.
+            // Both names must exist before the first line does: a missing file means missing lines.
             try files.synchronizeDirectory(directory)
         } catch {
             open = nil
@@ -101,14 +102,14 @@ struct SegmentWriter: ~Copyable {
                 return (name, try files.open(directory.appending(name), isNew: true))
             } catch {
                 guard error == .fileExists, attempt < 8 else { throw error }
-                // One that can't be used has the name: the next second's is as good.
+                // A file that cannot be used has the name. The name of the next second serves as well.
                 date = WallDate(microseconds: date.microseconds + 1_000_000)
             }
         }
         throw .fileExists
     }
 
-    /// Lets `current` show the open segment. It is a convenience: that it fails is no reason not to keep lines.
+    /// Points the link `current` to the open file. It is only a convenience: if it fails, lines are still written.
     mutating func refreshLink(_ tally: inout WriteTally) {
         guard linkIsStale, let open else { return }
         let (temporary, link) = (directory.appending(".current"), directory.appending("current"))
@@ -122,22 +123,22 @@ struct SegmentWriter: ~Copyable {
         }
     }
 
-    // MARK: Writing
+    // MARK: Write
 
-    /// Writes behind what is durable and `written` octets more; gives how many octets were.
+    /// Writes after the durable bytes and `written` more, and returns how many bytes were written.
     func write(_ octets: UnsafeRawBufferPointer, behind written: Int) throws(Errno) -> Int {
         guard let open, let file = open.file else { throw .badFileDescriptor }
         return try unsafe files.write(file, at: open.durable + written, octets)
     }
 
-    /// Takes away what stands behind the durable octets and `written` more: it is no line yet, and nobody shall read it.
+    /// Truncates the file after the durable bytes and `written` more. The rest is not a line yet, and must not be read.
     func cut(behind written: Int) {
         guard let open, let file = open.file else { return }
-        // Where this fails too, the next try cuts it off.
+        // If this fails too, the next attempt truncates the file.
         try? files.truncate(file, to: open.durable + written)
     }
 
-    /// Puts the next `count` octets on the disk: they are durable then.
+    /// Synchronizes the file: the next `count` bytes become durable.
     mutating func synchronize(_ count: Int, at now: Instant, _ tally: inout WriteTally) throws(Errno) {
         guard let file = open?.file else { throw .badFileDescriptor }
         try files.synchronize(file)
@@ -145,18 +146,19 @@ struct SegmentWriter: ~Copyable {
         open?.durable += count
     }
 
-    // MARK: Giving up and ending
+    // MARK: Failures and end
 
-    /// Lets go of the file after a failure; it is opened again before more is written.
+    /// Closes the file after a failure. It is opened again before more is written.
     mutating func suspend() {
         guard let file = open?.file else { return }
         files.close(file)
         open?.file = nil
     }
 
-    /// Opens the segment again that was suspended.
+    /// Opens the file again after ``suspend()``.
     ///
-    /// - Returns: whether it is still what was written.
+    /// - Returns: true if the file still has its durable bytes; bytes after them are removed. False if it is missing,
+    ///   too short, or a symbolic link.
     mutating func resume() throws(Errno) -> Bool {
         guard let open, open.file == nil else { return true }
         // The target of a link is not written to.
@@ -165,7 +167,7 @@ struct SegmentWriter: ~Copyable {
             let file = try files.open(directory.appending(open.name), isNew: false)
             do throws(Errno) {
                 let size = try files.size(of: file)
-                // What was durable is gone.
+                // Durable lines are missing.
                 if size < open.durable { throw .noSuchFileOrDirectory }
                 if size > open.durable { try files.truncate(file, to: open.durable) }
                 self.open?.file = file
@@ -180,7 +182,7 @@ struct SegmentWriter: ~Copyable {
         }
     }
 
-    /// Whether it was deleted, renamed, cut, or moved with a symbolic link left in its place.
+    /// Returns true if the file was deleted, renamed, truncated, or replaced by a symbolic link.
     func isTakenAway() throws(Errno) -> Bool {
         guard let open, let file = open.file else { return false }
         let path = directory.appending(open.name)
@@ -188,7 +190,7 @@ struct SegmentWriter: ~Copyable {
         return try files.size(of: file) < open.durable
     }
 
-    /// Closes it: what is written next begins another.
+    /// Closes the file. The next line starts another one.
     mutating func close() {
         suspend()
         open = nil

@@ -3,23 +3,24 @@ import BeaconMonitoring
 import JSON
 import SystemPackage
 
-/// Keeps `state.json`: when it is time for a snapshot, what the file says beside it, and which numbers are reserved there.
+/// Stores `state.json`: decides when to take a snapshot, and reserves numbers of lines in the file.
 struct SnapshotKeeper {
     private static let retryInterval: Duration = .seconds(30)
 
     private let directory: FilePath
     private let files: any FileSystemCalls
-    /// Whether a file says that all of this was restored, which holds until a snapshot says where numbers go on.
+    /// Whether the file `restored` exists in the state directory. It is deleted after a snapshot has stored the next
+    /// number.
     private var isRestored: Bool
     private var writer: StateFileWriter
     private var schedule: SnapshotSchedule
     private var reservation: NumberReservation
-    /// The number that the last snapshot stands at.
+    /// The number of the last line that the last snapshot includes.
     private(set) var sequence: Int
-    /// Why records can't be kept at present, for operators.
+    /// The reason if records cannot be stored at present, for operators.
     private(set) var trouble: String?
 
-    /// Goes on with the file that `found` tells of.
+    /// Continues with the state file that `found` describes.
     init(
         _ found: Journal.Recovery.Finding, _ options: JournalOptions, _ files: any FileSystemCalls, at now: Instant
     ) {
@@ -35,32 +36,33 @@ struct SnapshotKeeper {
 
     // MARK: When
 
-    /// Whether it is time for one.
+    /// Whether a snapshot must be taken now.
     var isTime: Bool { schedule.isTime }
-    /// When one is due, whatever happens.
+    /// The time at which the next snapshot is due in any case.
     var due: Instant { schedule.due }
 
     mutating func advance(to now: Instant) { schedule.advance(to: now) }
 
-    /// Lines have become durable, of which a start would read `lines`.
+    /// Notes bytes that became durable, and how many of their lines the next start would have to read.
     mutating func note(octets: Int, lines: Int) { schedule.note(octets: octets, lines: lines) }
 
-    /// A segment was closed: one is wanted when lines weigh as much as it does.
+    /// Notes that an event file was closed: takes a snapshot when the lines since the last one are as large as that
+    /// snapshot.
     mutating func wish() { schedule.wish() }
 
-    /// One was asked for, and is to come now.
+    /// Notes that a snapshot was requested and is about to be stored.
     mutating func begin() { schedule.begin() }
 
-    // MARK: What
+    // MARK: Store
 
-    /// Keeps a snapshot, where all lines that led to it are durable.
+    /// Stores a snapshot. All lines that it includes must be durable.
     ///
     /// - Parameters:
-    ///   - state: what is kept; numbers are reserved in it besides.
-    ///   - isEnd: whether no number can have been given that no line tells of.
-    ///   - now: the present.
-    ///   - tally: what counts it.
-    /// - Returns: whether it is kept; where not, the one before stands, and it is tried again.
+    ///   - state: the state to store. The reservation of numbers is added to it.
+    ///   - isEnd: true if every number that was given is in a line.
+    ///   - now: the time.
+    ///   - tally: counts the writes.
+    /// - Returns: true if it is stored. Otherwise the earlier snapshot stays, and storing is tried again.
     mutating func keep(
         _ state: StateFile, isEnd: Bool, at now: Instant, _ tally: inout WriteTally
     ) -> Bool {
@@ -75,7 +77,7 @@ struct SnapshotKeeper {
             trouble = nil
             if isRestored {
                 isRestored = false
-                // Where it stays, the next start leaves out as many numbers again.
+                // If the file stays, the next start skips the same count of numbers again.
                 try? files.remove(directory.appending(Journal.Recovery.Finding.restoredName))
             }
             return true
@@ -87,10 +89,10 @@ struct SnapshotKeeper {
         }
     }
 
-    /// Says in the file, before any of them is written, up to which number lines may come to stand somewhere.
+    /// Reserves numbers: stores the highest reserved number in the file before lines with these numbers are written.
     ///
-    /// Whoever finds the last lines gone goes on behind it (``Journal/Recovery``). That it can't be said is no reason not
-    /// to keep lines (rule N5).
+    /// A start that finds the last lines missing continues after this number (``Journal/Recovery``). If it cannot be
+    /// stored, lines are still written (rule N5).
     mutating func reserve(for sequence: Int, at now: Instant, _ tally: inout WriteTally) {
         guard let number = reservation.wanted(for: sequence, at: now) else { return }
         do throws(Errno) {

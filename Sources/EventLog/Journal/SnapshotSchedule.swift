@@ -1,29 +1,29 @@
 import BaseTypes
 
-/// When a journal wants a snapshot: now and then, and where a start would have much to read without one.
+/// Decides when a journal takes a snapshot: at intervals, and if a start would otherwise have to read many lines.
 struct SnapshotSchedule {
-    // A start reads at most so many lines beyond the snapshot, and what was written since.
+    // After this many lines a snapshot is requested. A start reads these lines, and those written until it is stored.
     private static let linesMax = 5000
 
     private let interval: Duration
-    /// When the next is due.
+    /// The time at which the next snapshot is due.
     private(set) var due: Instant
     private var isDue = true
-    /// Whether one is wanted as soon as lines weigh as much as it does.
+    /// Whether a snapshot is taken as soon as the lines since the last one are as large as that snapshot.
     private var isWished = false
-    /// How many octets the last one had, and lines since.
+    /// The size of the last snapshot in bytes, then the bytes and the number of the lines since.
     private var size: Int
     private var octets = 0
     private var lines: Int
 
-    /// One is due at once: it says from when on adapters count as stopped, and spares the next start the lines that this
-    /// one read.
+    /// Creates a schedule with a snapshot due at once. It stores from which time adapters count as stopped, and the
+    /// next start does not have to read the same lines again.
     ///
     /// - Parameters:
-    ///   - interval: how long what no line tells may be known to memory alone.
-    ///   - size: how many octets the last one had.
-    ///   - lines: how many lines stand behind it.
-    ///   - now: the present.
+    ///   - interval: the longest time that facts which no line contains stay in memory only.
+    ///   - size: the size of the last snapshot in bytes.
+    ///   - lines: the number of lines after it.
+    ///   - now: the time.
     init(interval: Duration, size: Int, lines: Int, at now: Instant) {
         self.interval = interval
         self.size = size
@@ -31,7 +31,8 @@ struct SnapshotSchedule {
         due = now + interval
     }
 
-    /// Whether it is time: not before lines weigh as much as the last snapshot did, unless it is due.
+    /// Whether a snapshot must be taken now: if it is due, or if one was requested (after a closed file or many lines)
+    /// and the lines are at least as large as the last snapshot.
     var isTime: Bool { isDue || isWished && octets >= size }
 
     mutating func advance(to now: Instant) {
@@ -40,25 +41,25 @@ struct SnapshotSchedule {
         due = now + interval
     }
 
-    /// Lines have become durable.
+    /// Notes bytes and lines that became durable.
     mutating func note(octets: Int, lines: Int) {
         self.octets += octets
         self.lines += lines
         if self.lines >= Self.linesMax { isWished = true }
     }
 
-    /// A segment was closed.
+    /// Notes that an event file was closed.
     mutating func wish() { isWished = true }
 
-    /// One is about to be kept.
+    /// Notes that a snapshot is about to be stored.
     mutating func begin() { (isDue, isWished) = (false, false) }
 
-    /// One is kept; `size` is absent where the file says what it said before.
+    /// Notes that a snapshot was stored; `size` is `nil` if its content is the same as before.
     mutating func isKept(size: Int?) {
         (octets, lines) = (0, 0)
         if let size { self.size = size }
     }
 
-    /// One could not be kept: it is tried again then, where nothing comes before.
+    /// Notes that a snapshot could not be stored. It is tried again at that time at the latest.
     mutating func isPutOff(until time: Instant) { due = min(due, time) }
 }

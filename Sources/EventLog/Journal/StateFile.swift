@@ -4,19 +4,20 @@ import BluetoothLE
 import JSON
 import SystemPackage
 
-/// What `state.json` says: a snapshot, and the number of the line that it stands at.
+/// The content of `state.json`: a snapshot, and the number of the last line that it includes.
 ///
-/// Places on the timeline are whole nanoseconds, moments of an earlier start of the machine are dates.
+/// Times of the present start of the machine are whole nanoseconds of its timeline. Times of an earlier start are
+/// dates.
 struct StateFile {
     /// The name of the file in the state directory.
     static let name = "state.json"
-    /// Of the format. A reader refuses what is newer.
+    /// The version of the format. A reader refuses a higher one.
     static let version = 1
-    /// The longest: readers hold its values by 32 bits.
+    /// The largest size in bytes: readers store positions in 32 bits.
     static let sizeMax = JSONText.sizeMax
 
     var sequence = 0
-    /// No line after this number may stand anywhere; absent in files of earlier versions.
+    /// No line has a number above this one; `nil` in files of earlier versions.
     var reserved: Int?
     var boot = ""
     var offset = ClockOffset.zero
@@ -24,21 +25,21 @@ struct StateFile {
     var snapshot = MonitorSnapshot()
     var records: [Identifier: RecordBuilder.StoredRecord] = [:]
 
-    // MARK: Reading
+    // MARK: Read
 
-    /// What stands in a state directory.
+    /// The state file of a directory, as found.
     enum Found {
         case absent
-        /// A state, and how many octets its file has.
+        /// A valid state, and the size of its file in bytes.
         case whole(StateFile, size: Int)
-        /// Something that is none: where.
+        /// A file that is not a valid state, and its path.
         case damaged(FilePath)
     }
 
-    /// Reads the file of a state directory, and touches nothing.
+    /// Reads the file of a state directory, without changing anything.
     ///
-    /// - Throws: ``EventLogError`` where it can't be read, was written by a newer version, or tells of numbers greater than
-    ///   any can be.
+    /// - Throws: ``EventLogError`` if it cannot be read, was written by a newer version, or has a number above the
+    ///   highest possible one.
     static func read(
         from directory: FilePath, _ files: any FileSystemCalls = SystemFiles()
     ) throws(EventLogError) -> Found {
@@ -56,9 +57,9 @@ struct StateFile {
         }
     }
 
-    /// The same for whoever can do nothing with a damaged one.
+    /// Reads the file, and also throws if it is damaged.
     ///
-    /// - Returns: `nil` where there is none.
+    /// - Returns: `nil` if there is no file.
     static func whole(in directory: FilePath) throws(EventLogError) -> StateFile? {
         switch try read(from: directory) {
         case .absent: nil
@@ -68,11 +69,12 @@ struct StateFile {
     }
 }
 
-// How it is written.
+// Writing.
 extension StateFile {
-    /// Appends the file; the same state gives the same octets. Times that change by themselves stand before `monitors`.
+    /// Appends the content of the file; the same state gives the same bytes. Values that change with time alone come
+    /// before `sequence`.
     ///
-    /// - Returns: how many octets stand before what changes only when something happens.
+    /// - Returns: the number of bytes before `sequence`. Everything after them changes only if something happens.
     func encode(gateway: String, now: Instant, into buffer: inout LineBuffer) -> Int {
         var varying = 0
         buffer.object { buffer in
@@ -86,7 +88,7 @@ extension StateFile {
             if let reserved { buffer.write("reserved", reserved) }
             buffer.write("offset", offset.nanoseconds)
             if let isSynchronized { buffer.write("synchronized", isSynchronized) }
-            // A line each, for people.
+            // One line each, so that people can read it.
             buffer.objects("monitors", snapshot.monitors, onLines: true) { buffer, monitor in
                 buffer.write("name", monitor.name)
                 buffer.write("outageTimeout", seconds: monitor.settings.outageTimeout)
@@ -103,7 +105,7 @@ extension StateFile {
         return varying
     }
 
-    /// The text of a file with another reservation; `nil` where it is none.
+    /// Returns the text of a file with another reservation; `nil` if the text is not a state.
     static func text(_ bytes: [UInt8], reserving number: Int) -> [UInt8]? {
         var text = JSONText(bytes)
         guard text.parse() else { return nil }
@@ -120,7 +122,7 @@ extension StateFile {
         return buffer.bytes
     }
 
-    /// The text of a file that reserves numbers and knows nothing else.
+    /// Returns the text of a file that contains only a reservation of numbers.
     static func text(reserving number: Int, _ options: JournalOptions) -> [UInt8] {
         var state = StateFile()
         var buffer = LineBuffer(capacity: 1024)
@@ -143,14 +145,14 @@ extension StateFile {
             buffer.write("placeholder", record.isPlaceholder)
             buffer.write("time", record.event.time.nanoseconds)
             buffer.write("offset", record.event.clockOffset.nanoseconds)
-            // Its `time` is the one above, of the timeline.
+            // Its `time` is the one above, on the timeline.
             buffer.write(record.event, adapter: record.adapter, withTime: false)
         }
     }
 }
 
 extension LineBuffer {
-    /// Writes a moment: nanoseconds on the timeline, or a date.
+    /// Writes a time: nanoseconds on the timeline, or a date.
     fileprivate mutating func write(_ key: StaticString, _ moment: PastMoment) {
         switch moment {
         case .timeline(let instant): write(key, instant.nanoseconds)
@@ -199,14 +201,14 @@ extension LineBuffer {
     }
 }
 
-// How it is read: by whom did not write it, perhaps.
+// Reading. The file can come from another program.
 extension StateFile {
     enum Problem: Error {
-        /// It is not one, or not whole.
+        /// The text is not a state, or it is incomplete.
         case damaged
         /// A later version of the program wrote it.
         case newer(Int)
-        /// It says that lines were written whose numbers are greater than any can be.
+        /// It has the number of a line above the highest possible number.
         case numberTooGreat
     }
 
@@ -328,7 +330,7 @@ extension StateFile {
             let maximum = text.integer(text.find("maximum", in: object), as: Int8.self),
             let sum = text.integer(text.find("sum", in: object), as: Int64.self),
             let count = text.integer(text.find("count", in: object)), count > 0, count <= refreshes,
-            // What a sum can be of so many octets: no mean made of it is out of its bounds.
+            // The sum of `count` values of 8 bits must give a mean within the bounds.
             (Int64(minimum)...max(Int64(maximum), Int64(minimum))).contains(sum / Int64(count))
         {
             visit.strength = Visit.Strength(minimum: minimum, sum: sum, count: count, maximum: maximum)

@@ -3,12 +3,12 @@ import BeaconMonitoring
 import JSON
 import SystemPackage
 
-/// Writes `state.json`: a temporary file, synchronised, renamed, the folder synchronised. There is the old one or the new
-/// one, whole.
+/// Writes `state.json`: it writes a temporary file, synchronizes and renames it, then synchronizes the folder. A power
+/// failure leaves either the old file or the new one, complete.
 struct StateFileWriter {
     private let options: JournalOptions
     private let files: any FileSystemCalls
-    /// What it said last, in short.
+    /// A hash of the content that was written last.
     private var hash: Int?
 
     init(_ options: JournalOptions, _ files: any FileSystemCalls) {
@@ -20,7 +20,8 @@ struct StateFileWriter {
 
     /// Writes a state.
     ///
-    /// - Returns: how many octets it has; `nil` where nobody came, left or was heard since the last: the card is spared.
+    /// - Returns: the size in bytes; `nil` if nothing has happened since the last one, in which case nothing is
+    ///   written.
     mutating func write(
         _ state: StateFile, at now: Instant, _ tally: inout WriteTally
     ) throws(Errno) -> Int? {
@@ -38,7 +39,7 @@ struct StateFileWriter {
         return buffer.count
     }
 
-    /// Puts another reservation into the file; makes one that says nothing else, where there is none.
+    /// Replaces the reservation in the file. If there is no file, writes one that contains only the reservation.
     func reserve(
         _ number: Int, at now: Instant, _ tally: inout WriteTally
     ) throws(Errno) {

@@ -42,7 +42,7 @@ extension Duration: Kept {
 extension Identifier: Kept {
     package static var blank: Identifier { Identifier(lookup: "") }
     package mutating func pass(_ octets: inout KeptOctets) throws(KeptOctets.Damage) {
-        // What lines name is looked up as they name it, whether it is a good name or not.
+        // A name in a line is looked up exactly as written, even if it is not valid.
         var text = text
         try octets.pass(&text)
         self = Identifier(lookup: text)

@@ -1,44 +1,44 @@
-/// Something that is kept over restarts as octets: one function names its parts, for writing and for reading.
+/// A value that is stored as bytes over restarts. One function names its parts, for writing and for reading.
 package protocol Kept {
-    /// What reading begins with.
+    /// The value that reading starts with.
     static var blank: Self { get }
-    /// Hands over each part, always in the same order.
+    /// Passes each part to `octets`, always in the same order.
     ///
-    /// - Throws: ``KeptOctets/Damage`` where what is read is not what was written.
+    /// - Throws: ``KeptOctets/Damage`` if the bytes that are read are not valid.
     mutating func pass(_ octets: inout KeptOctets) throws(KeptOctets.Damage)
 }
 
-/// The octets of what is ``Kept``: written, or read. Whoever keeps them says of which version they are, and knows by a
-/// digest that they are whole; here only nothing traps, and nothing takes more memory than the octets do.
+/// Writes or reads the bytes of a ``Kept`` value. The caller must store the version of the format with them, and a
+/// digest to detect damage. Invalid bytes never trap, and reading takes no more memory than the bytes themselves.
 package struct KeptOctets {
-    /// What was read is not what was written.
+    /// The error for bytes that are not valid.
     package struct Damage: Error, Hashable {
-        /// Whatever it was: all of it counts for nothing.
+        /// Creates the error. Everything that was read must be discarded.
         package init() {}
     }
 
-    /// All of them.
+    /// All bytes.
     package private(set) var octets: [UInt8]
     private let isReading: Bool
     private var place = 0
 
-    /// To be written.
+    /// Creates an empty buffer for writing.
     package init() { (octets, isReading) = ([], false) }
 
-    /// To be read.
+    /// Creates a reader of bytes.
     package init(reading octets: [UInt8]) { (self.octets, isReading) = (octets, true) }
 
-    /// Whether all has been read.
+    /// Whether everything was read.
     package var isAtEnd: Bool { place == octets.count }
 
-    /// A digest of octets that tells damage, not intent: FNV-1a of 64 bits.
+    /// Returns a digest that detects damage but not intended changes: FNV-1a with 64 bits.
     package static func digest(_ octets: ArraySlice<UInt8>) -> UInt64 {
         var digest: UInt64 = 0xCBF2_9CE4_8422_2325
         for octet in octets { digest = (digest ^ UInt64(octet)) &* 0x100_0000_01B3 }
         return digest
     }
 
-    /// A number, in as few octets as it needs (LEB128).
+    /// Passes a number, in as few bytes as possible (LEB128).
     package mutating func pass(_ value: inout UInt64) throws(Damage) {
         if isReading {
             value = 0
@@ -57,21 +57,21 @@ package struct KeptOctets {
         octets.append(UInt8(truncatingIfNeeded: rest))
     }
 
-    /// A number with a sign: small ones are short, whatever the sign.
+    /// Passes a signed number. A number near zero takes few bytes, with either sign (zigzag).
     package mutating func pass(_ value: inout Int64) throws(Damage) {
         var folded = UInt64(bitPattern: value << 1 ^ value >> 63)
         try pass(&folded)
         value = Int64(bitPattern: folded >> 1) ^ -Int64(bitPattern: folded & 1)
     }
 
-    /// A number of the machine's own size, as 64 bits.
+    /// Passes an `Int` as 64 bits.
     package mutating func pass(_ value: inout Int) throws(Damage) {
         var number = Int64(value)
         try pass(&number)
         value = Int(number)
     }
 
-    /// Yes or no.
+    /// Passes a Boolean value.
     package mutating func pass(_ value: inout Bool) throws(Damage) {
         var number: UInt64 = value ? 1 : 0
         try pass(&number)
@@ -79,7 +79,7 @@ package struct KeptOctets {
         value = number == 1
     }
 
-    /// One of some, by its number.
+    /// Passes a value of an enumeration by its number.
     package mutating func pass<Value: RawRepresentable<UInt8>>(_ value: inout Value) throws(Damage) {
         var number = UInt64(value.rawValue)
         try pass(&number)
@@ -87,7 +87,7 @@ package struct KeptOctets {
         value = known
     }
 
-    /// Words.
+    /// Passes a text.
     package mutating func pass(_ value: inout String) throws(Damage) {
         let count = try passCount(value.utf8.count)
         guard isReading else { return octets.append(contentsOf: value.utf8) }
@@ -96,10 +96,10 @@ package struct KeptOctets {
         place += count
     }
 
-    /// What consists of parts.
+    /// Passes a value that consists of parts.
     package mutating func pass<Value: Kept>(_ value: inout Value) throws(Damage) { try value.pass(&self) }
 
-    /// What may be absent.
+    /// Passes an optional value.
     package mutating func pass<Value: Kept>(_ value: inout Value?) throws(Damage) {
         var isThere = value != nil
         try pass(&isThere)
@@ -109,7 +109,7 @@ package struct KeptOctets {
         value = part
     }
 
-    /// Several, in their order.
+    /// Passes an array, in its order.
     package mutating func pass<Value: Kept>(_ values: inout [Value]) throws(Damage) {
         let count = try passCount(values.count)
         if isReading { values = [] }
@@ -120,7 +120,7 @@ package struct KeptOctets {
         }
     }
 
-    /// Several, in no order: the same ones are the same octets.
+    /// Passes a set. Equal sets give the same bytes.
     package mutating func pass<Value: Kept & Hashable>(_ values: inout Set<Value>) throws(Damage) {
         let count = try passCount(values.count)
         guard isReading else { return try write(values) { part, octets throws(Damage) in try octets.pass(&part) } }
@@ -132,7 +132,7 @@ package struct KeptOctets {
         }
     }
 
-    /// What is found by a key, in no order: the same is the same octets.
+    /// Passes a dictionary. Equal dictionaries give the same bytes.
     package mutating func pass<Key: Kept & Hashable, Value: Kept>(_ values: inout [Key: Value]) throws(Damage) {
         let count = try passCount(values.count)
         guard isReading else {
@@ -163,7 +163,8 @@ package struct KeptOctets {
         for part in written { octets += part }
     }
 
-    /// How many follow: each takes an octet at least, so no more are made room for than are there.
+    /// Passes the number of elements. Each element takes at least one byte, so a count above the remaining bytes is
+    /// refused.
     private mutating func passCount(_ count: Int) throws(Damage) -> Int {
         var number = UInt64(count)
         try pass(&number)

@@ -1,13 +1,13 @@
 import Glibc
 package import SystemPackage
 
-/// By what an event file is known again: whoever wrote it anew, put another one in its place, cut it or copied it, made
-/// another one of it.
+/// Identifies an event file in its present state, by its name, inode, size and times. A file that was rewritten,
+/// replaced or truncated, or a copy of it, has another mark.
 package struct SegmentMark: Sendable, Hashable, Kept {
     private var name = ""
     private var inode: UInt64 = 0
     private var size: Int64 = 0
-    // Digests of when its octets were changed last, and of when whatever is known of it was (st_mtim, st_ctim of stat(2)).
+    // Digests of the times of the last change of the content and of the inode (`st_mtim`, `st_ctim` of stat(2)).
     private var modified: UInt64 = 0
     private var changed: UInt64 = 0
 
@@ -21,9 +21,9 @@ package struct SegmentMark: Sendable, Hashable, Kept {
         try octets.pass(&changed)
     }
 
-    /// The event files of a folder that come before the one that is called `name`, in the order of their lines.
+    /// Returns the marks of the event files that come before the file `name`, in the order of their lines.
     ///
-    /// - Returns: `nil` where that one is not there.
+    /// - Returns: `nil` if there is no file of that name.
     /// - Throws: `Errno` of opendir(3) and stat(2).
     package static func marks(before name: String, in directory: FilePath) throws(Errno) -> [SegmentMark]? {
         var list = SegmentList()

@@ -1,42 +1,48 @@
 public import BaseTypes
 public import BeaconMonitoring
 
-/// That the wall clock stepped, or became synchronised: what a `clock` line says.
+/// A step of the wall clock, or the time when it became synchronized: the content of a `clock` line.
 public struct ClockChange: Sendable, Hashable {
-    /// How far it was ahead of the timeline before.
+    /// How far the wall clock is ahead of the timeline before.
     public var before: ClockOffset
-    /// How far it is from now on.
+    /// How far the wall clock is ahead of the timeline from now on.
     public var after: ClockOffset
-    /// Whether the kernel says that it has been set.
+    /// Whether the kernel reports that the clock is synchronized.
     public var isSynchronized: Bool
-    /// When that was found, on the timeline.
+    /// The time of detection, on the timeline.
     public var time: Instant
 }
 
-/// Watches the wall clock: what is read of it goes in, what has to be said of it comes out.
+/// Watches the wall clock: takes readings of the clock and returns the changes to write.
 ///
-/// The timeline runs at the wall clock's own rate (adjtimex(2) slews both), so the offset between them stays what it is
-/// but for steps: one number serves all lines between two of them, and readers can restamp with it.
+///     var watch = WallClockWatch(offset: offset, isSynchronized: false)
+///     if let change = watch.observe(reading, isSynchronized: true, at: now) {
+///         journal.append(change)
+///     }
+///
+/// The timeline runs at the same rate as the wall clock, because adjtimex(2) slews both. So only steps change the
+/// offset between them. One offset applies to all lines between two steps, and readers can correct dates with it.
 public struct WallClockWatch: Sendable {
-    // Two clocks can't be read at one moment: what a busy machine puts between the readings is not a step.
+    // Two clocks cannot be read at the same time. On a busy machine, this much delay between the readings is not a
+    // step.
     static let threshold: Int64 = 20_000_000
 
-    /// What lines are dated with: how far the wall clock was ahead when it last stepped.
+    /// The offset for the dates of lines: how far the wall clock is ahead of the timeline after its last step.
     public private(set) var offset: ClockOffset
-    /// Whether the kernel said that it has been set, when it was last asked.
+    /// Whether the kernel reported a synchronized clock when it was last asked.
     public private(set) var isSynchronized: Bool
 
-    /// A watch over a clock as it is; or, after a restart of the process alone, as it was: the first reading then tells
-    /// what became of it meanwhile.
+    /// Creates a watch with the present state of the clock. After a restart of the process without a restart of the
+    /// machine, pass the last known state: then the first reading reports any change since.
     public init(offset: ClockOffset, isSynchronized: Bool) {
         self.offset = offset
         self.isSynchronized = isSynchronized
     }
 
-    /// Takes in what the clock shows.
+    /// Compares a reading of the clock with ``offset``. A difference of more than 20 ms is a step.
     ///
-    /// - Returns: what is to be said and dated with from now on; `nil` where nothing has changed. That a clock is no
-    ///   longer synchronised is a flag on events (`clockUnsynchronized`) and no line.
+    /// - Returns: the change to write, whose offset must be used from now on; `nil` if nothing has changed. If a clock
+    ///   is no longer synchronized, events get the flag `clockUnsynchronized`, but no line is written.
     public mutating func observe(_ reading: ClockOffset, isSynchronized: Bool, at time: Instant) -> ClockChange? {
         let becomesSynchronized = isSynchronized && !self.isSynchronized
         self.isSynchronized = isSynchronized

@@ -2,73 +2,74 @@ public import BaseTypes
 public import BeaconMonitoring
 public import BluetoothLE
 
-/// What an exit rests on: the `evidence` line beside it, from which `explain` tells why.
+/// The evidence of an exit: the content of the `evidence` line, which `explain` uses to state the reason of the exit.
 public struct Evidence: Sendable, Hashable {
     /// An adapter that held the subject.
     public struct Holder: Sendable, Hashable {
-        /// The name that lines call it by.
+        /// The name of the adapter in lines.
         public var adapter: String
-        /// The last sighting of its that was strong enough.
+        /// The time of the last refresh by this adapter.
         public var lastRefresh: Instant
-        /// How long it listened since that sighting.
+        /// How long the adapter scanned since that refresh.
         public var listened: Duration
     }
 
     /// One of the last sightings.
     public struct Heard: Sendable, Hashable {
-        /// When it was heard, on the timeline.
+        /// The time of the sighting, on the timeline.
         public var time: Instant
-        /// The name of the adapter that heard it.
+        /// The name of the adapter that received it.
         public var adapter: String
-        /// How strongly it was heard; absent where the controller did not know.
+        /// The signal strength; `nil` if the controller did not know it.
         public var rssi: RSSI?
     }
 
-    /// A part of the silences.
+    /// How many of the gaps have a property.
     public struct Share: Sendable, Hashable {
-        /// How many silences belong to the part.
+        /// The number of gaps with the property.
         public var count: Int
-        /// How many silences were compared.
+        /// The number of gaps that were compared.
         public var total: Int
     }
 
-    /// How long the beacon was silent between sightings since it has been followed.
+    /// The gaps between the sightings of the beacon since it has been followed.
     public struct Gaps: Sendable, Hashable {
-        /// How many silences there were.
+        /// The number of gaps.
         public var count: Int
-        /// What half of them did not exceed; absent without any.
+        /// The median of the gaps; `nil` if there are none.
         public var median: Duration?
-        /// What 99 of a hundred did not exceed; absent without any.
+        /// The 99th percentile of the gaps; `nil` if there are none.
         public var p99: Duration?
-        /// The longest of them; absent without any.
+        /// The longest gap; `nil` if there are none.
         public var maximum: Duration?
-        /// The silences that were longer than the condition's exit timeout, counted exactly since the recorder has that
-        /// timeout. Absent in lines of earlier versions, without any silence, for an exit timeout of 10 minutes or more, and
-        /// for a timeout that came after ``EvidenceRecorder/timeoutsMax`` others.
+        /// The gaps longer than the exit timeout of the condition, counted exactly since the recorder knows that
+        /// timeout. `nil` in lines of earlier versions, if there are no gaps, for an exit timeout of 10 minutes or
+        /// more, and for a timeout that was added after ``EvidenceRecorder/timeoutsMax`` others.
         public var longerThanTimeout: Share?
     }
 
-    /// The number of the event's line.
+    /// The number of the line of the event.
     public var event: Int
-    /// The monitor's name.
+    /// The name of the monitor.
     public var monitor: String
-    /// The condition's identifier.
+    /// The identifier of the condition.
     public var identifier: String
-    /// The rule that decided: `X2` silence, `X1` sightings too weak to count, `L2` an outage.
+    /// The rule that decided: `X2` for no sightings, `X1` for sightings that were too weak, `L2` for an outage.
     public var rule: String
-    /// When the exit was, on the timeline.
+    /// The time of the exit, on the timeline.
     public var time: Instant
-    /// How far the wall clock was ahead of the timeline then.
+    /// How far the wall clock is ahead of the timeline at that time.
     public var clockOffset: ClockOffset
-    /// Who held the subject; at most eight.
+    /// The adapters that held the subject; at most eight.
     public var holders: [Holder]
-    /// The last sightings of the beacon that was heard last, oldest first; at most ``EvidenceRecorder/sightingsMax``.
+    /// The last sightings of the beacon that was received last, oldest first; at most
+    /// ``EvidenceRecorder/sightingsMax``.
     public var sightings: [Heard]
-    /// How long that beacon was silent between its sightings.
+    /// The gaps between the sightings of that beacon.
     public var gaps: Gaps
 }
 
-/// A histogram of silences in a fixed place: eight buckets for each doubling from 16 ms to 18 hours.
+/// A histogram of gaps with a fixed size: eight buckets for each doubling, from 16 ms to 18 hours.
 struct GapSketch {
     static let bucketCount = 176
     private static let first: Int64 = 16_000_000
@@ -80,7 +81,7 @@ struct GapSketch {
     mutating func add(_ nanoseconds: Int64) {
         let bucket = Self.bucket(of: nanoseconds)
         if buckets[bucket] == .max {
-            // Halved together they keep their shape, and what is new counts for more.
+            // Halving all buckets keeps the shape of the distribution, and gives new gaps a greater weight.
             for index in 0..<Self.bucketCount { buckets[index] /= 2 }
         }
         buckets[bucket] += 1
@@ -101,7 +102,8 @@ struct GapSketch {
         return (Int64(8 + mantissa + 1) << Int64(doubling)) * (first / 8)
     }
 
-    /// The silence that `perMille` of a thousand do not exceed, within an eighth; `nil` without any.
+    /// Returns the gap that `perMille` of a thousand gaps do not exceed, with an error of at most one eighth; `nil` if
+    /// there are no gaps.
     func quantile(perMille: Int) -> Int64? {
         var total = 0
         for index in 0..<Self.bucketCount { total += Int(buckets[index]) }

@@ -2,19 +2,23 @@ public import BaseTypes
 public import BeaconMonitoring
 public import BluetoothLE
 
-/// Remembers the last sightings of each beacon, so that an exit can be explained.
+/// Stores the last sightings of each beacon, so that an exit can be explained.
 ///
-/// It stands beside the engine and not in it: what it knows decides nothing. A beacon that is known costs a table look-up
-/// and no allocation. Bounded: beacons that were heard once or twice give way to each other and to nobody else, so a
-/// flood of invented ones pushes out none that is here.
+///     var recorder = EvidenceRecorder()
+///     recorder.name(adapter, "hci0")
+///     recorder.sighted(beacon, by: adapter, rssi: rssi, at: now)
+///
+/// The engine does not use it: it has no influence on decisions. A known beacon costs one table lookup per sighting and
+/// no allocation. Memory is bounded. If there is no room, a new beacon replaces one that was received only once or
+/// twice, so a flood of forged beacons does not replace the beacons that are present.
 public struct EvidenceRecorder {
-    /// How many sightings of a beacon are remembered.
+    /// The number of stored sightings per beacon.
     public static let sightingsMax = 24
-    /// For how many different exit timeouts of the conditions the longer silences are counted: the first ones. A condition
-    /// whose timeout is set when no condition has one of them any more takes its place.
+    /// The number of different exit timeouts for which longer gaps are counted. The first ones are used. A timeout that
+    /// no condition has any more is replaced by the next new one.
     public static let timeoutsMax = 4
-    // What is longer is an absence and none of its silences, as the warning of a beacon's cadence has it too: a night at
-    // home says nothing of how a beacon is heard.
+    // A gap of this length or more is an absence and does not count as a gap between sightings, as in the warning about
+    // the interval of a beacon: a night at home gives no information about the reception.
     private static let absence: Int64 = 600 * 1_000_000_000
 
     private struct Heard {
@@ -26,15 +30,16 @@ public struct EvidenceRecorder {
     private struct Slot {
         var beacon: BeaconIdentity
         var sightings = InlineArray<24, Heard>(repeating: Heard())
-        /// How many there were, ever.
+        /// The number of all sightings of the beacon.
         var count = 0
         var gaps = GapSketch()
-        /// For each of ``timeouts``, how many silences were longer, and how many there had been before they were counted.
+        /// For each of ``timeouts``: how many gaps were longer, and how many gaps there were before the count started.
         var longer = InlineArray<4, (count: UInt32, start: UInt32)>(repeating: (0, 0))
-        /// The silence before the last sighting. It is counted at the next sighting, because an exit can be reported after
-        /// the sighting that ended its silence, which is not one of the silences before the exit.
+        /// The gap before the last sighting. It is counted at the next sighting: an exit can be reported after the
+        /// sighting that ended its gap, and that gap is not one of the gaps before the exit.
         var lastGap: Int64 = -1
-        // The list that it is in, from the one heard last to the one heard longest ago.
+        // Links in the list of beacons that it is in (`passing` or `regular`), from the beacon that was received last
+        // to the one that was received the longest time ago.
         var newer: Int32 = -1
         var older: Int32 = -1
 
@@ -51,13 +56,14 @@ public struct EvidenceRecorder {
         var oldest: Int32 = -1
     }
 
-    /// An adapter's listening: what it has come to, and since when it goes on.
+    /// The times at which an adapter scanned.
     private struct Listening {
         var name = ""
-        /// The stretches that are over, oldest first; a few are enough for what the sightings reach back to.
+        /// The periods that have ended, oldest first. A few are enough for the time of the stored sightings.
         var past: [(start: Int64, end: Int64)] = []
         var since: Int64?
-        /// Up to when it was last said not to listen; `.max` while that goes on, `.min` where it never was.
+        /// The time until which the adapter last reported that it was not scanning. `.max` while it is not scanning,
+        /// `.min` if it has never reported that it was not scanning.
         var silentUntil: Int64 = .min
 
         mutating func begin(at time: Int64) {
@@ -81,9 +87,9 @@ public struct EvidenceRecorder {
         }
     }
 
-    // Heard so often, a beacon is one that is here.
+    // A beacon with this many sightings counts as present.
     private static let regularCount = 3
-    // One that has been silent for so long gives way to a new one where there is no room.
+    // A beacon without a sighting for this time can be replaced by a new one if there is no room.
     private static let silence: Int64 = 600_000_000_000
 
     private let beaconsMax: Int
@@ -92,30 +98,31 @@ public struct EvidenceRecorder {
     private var passing = List()
     private var regular = List()
     private var adapters: [UInt16: Listening] = [:]
-    /// The latest of their ``Listening/silentUntil``: what was heard since is not asked further.
+    /// The latest of their ``Listening/silentUntil``. For a sighting at or after this time, the adapter need not be
+    /// checked.
     private var silentUntil: Int64 = .min
     private var settings: [Identifier: ConditionSettings] = [:]
-    /// How many conditions have each exit timeout, in nanoseconds.
+    /// The number of conditions with each exit timeout, in nanoseconds.
     private var uses: [Int64: Int] = [:]
-    /// The exit timeouts with which silences are compared; `.max` in places that were never used. One that no condition has
-    /// any more stays until another takes its place.
+    /// The exit timeouts with which gaps are compared; `.max` in places that were never used. If no condition has a
+    /// timeout any more, it stays until another one takes its place.
     private var timeouts = InlineArray<4, Int64>(repeating: .max)
     private var owed: Evidence?
 
-    /// Sightings of beacons that were not remembered because there was no room.
+    /// The number of sightings of beacons that could not be stored because there was no room.
     public private(set) var unfollowed = 0
 
-    /// A recorder that remembers nothing yet.
+    /// Creates an empty recorder for at most `beaconsMax` beacons.
     public init(beaconsMax: Int = 10_000) { self.beaconsMax = max(beaconsMax, 1) }
 
-    // MARK: What it is told
+    // MARK: Input
 
-    /// Says what lines call an adapter.
+    /// Sets the name of an adapter in lines.
     public mutating func name(_ adapter: AdapterID, _ name: String) {
         adapters[adapter.index, default: Listening()].name = name
     }
 
-    /// Says how a condition that was restored is entered and left; what changes later, the actions tell.
+    /// Sets the settings of a restored condition. Later changes come with ``note(_:number:)``.
     public mutating func know(_ identifier: Identifier, _ settings: ConditionSettings) {
         set(settings, of: identifier)
     }
@@ -142,7 +149,7 @@ public struct EvidenceRecorder {
         timeouts.indices.first { timeouts[$0] == timeout }
     }
 
-    /// A beacon was heard.
+    /// Stores a sighting of a beacon.
     public mutating func sighted(_ beacon: BeaconIdentity, by adapter: AdapterID, rssi: RSSI?, at time: Instant) {
         guard let place = places[beacon].map({ Int($0) }) ?? makePlace(for: beacon, at: time.nanoseconds) else {
             unfollowed &+= 1
@@ -151,7 +158,7 @@ public struct EvidenceRecorder {
         let count = slots[place].count
         if count > 0 {
             let last = slots[place].sightings[(count - 1) % Self.sightingsMax]
-            // Reports of one record are the end of one silence.
+            // Several reports in one record end only one gap.
             if time.nanoseconds > last.time {
                 slots[place].countLastGap(timeouts)
                 slots[place].lastGap = listened(last) ? time.nanoseconds - last.time : -1
@@ -164,12 +171,13 @@ public struct EvidenceRecorder {
         link(place)
     }
 
-    /// Whether the adapter that heard somebody has listened since: what it did not hear meanwhile is no silence.
+    /// Returns true if the adapter of this sighting has scanned without a break since. Otherwise the time since is not
+    /// a gap.
     private func listened(_ heard: Heard) -> Bool {
         heard.time >= silentUntil || heard.time >= adapters[heard.adapter]?.silentUntil ?? .min
     }
 
-    /// Forgets what was heard of a beacon.
+    /// Discards the sightings of a beacon.
     public mutating func forget(_ beacon: BeaconIdentity) {
         guard let place = places[beacon].map({ Int($0) }) else { return }
         unlink(place)
@@ -179,7 +187,7 @@ public struct EvidenceRecorder {
         link(place)
     }
 
-    /// Takes in an action whose line has the number `number`. It may owe evidence then: see ``evidence(before:)``.
+    /// Notes an action whose line has the number `number`. Evidence can be due after it: see ``evidence(before:)``.
     public mutating func note(_ action: Action, number: Int) {
         switch action {
         case .event(let event) where event.state == .unsatisfied || event.state == .unknown:
@@ -199,7 +207,8 @@ public struct EvidenceRecorder {
         }
     }
 
-    /// The evidence whose line comes before that of `action`, or at the end of all: an event's stands behind its visit's.
+    /// Returns the evidence whose line must come before the line of `action`, or after the last action if it is `nil`.
+    /// The evidence of an event comes after its visit.
     public mutating func evidence(before action: Action?) -> Evidence? {
         guard let evidence = owed else { return nil }
         if case .visit(let visit)? = action, visit.identifier == evidence.identifier, visit.reason.isLeaving {
@@ -209,10 +218,10 @@ public struct EvidenceRecorder {
         return evidence
     }
 
-    // MARK: What it makes of it
+    // MARK: Output
 
     private func evidence(for event: BeaconMonitor.Event, number: Int) -> Evidence? {
-        // A subject that was never refreshed has not left: there is nothing to be explained by sightings.
+        // A subject that was never refreshed has not left, so no sightings can explain it.
         guard let sighting = event.sighting, let lastSeen = event.lastSeen else { return nil }
         let now = event.time.nanoseconds
         let condition = settings[Identifier(lookup: event.identifier)]
@@ -224,7 +233,7 @@ public struct EvidenceRecorder {
             let count = slot.count
             for index in max(0, count - Self.sightingsMax)..<count {
                 let sighting = slot.sightings[index % Self.sightingsMax]
-                // One that carries the exit's own time came behind it (rule T3).
+                // A sighting with the time of the exit came after it (rule T3).
                 if sighting.time < now { heard.append(sighting) }
             }
             if count > 0, slot.sightings[(count - 1) % Self.sightingsMax].time < now { slot.countLastGap(timeouts) }
@@ -270,7 +279,7 @@ public struct EvidenceRecorder {
         return rssi >= threshold
     }
 
-    // MARK: Places
+    // MARK: Slots
 
     private mutating func makePlace(for beacon: BeaconIdentity, at time: Int64) -> Int? {
         if slots.count < beaconsMax {

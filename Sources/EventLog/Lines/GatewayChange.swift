@@ -1,26 +1,29 @@
 public import BaseTypes
 public import BeaconMonitoring
 
-/// That a gateway was started, or stopped: what a `gateway` line says.
+/// A start or stop of a gateway: the content of a `gateway` line.
 public struct GatewayChange: Sendable, Hashable {
-    /// What became of it.
+    /// The kind of change.
     public enum Kind: Sendable, Hashable {
-        /// It was started: by which version of the program, with which configuration (the file's SHA-256 in hexadecimal;
-        /// absent where it was no file), and until when the run before is known to have been alive (absent where nothing
-        /// says so).
+        /// The gateway was started.
+        ///
+        /// - `program`: the version of the program.
+        /// - `configuration`: the SHA-256 of the configuration file in hexadecimal; `nil` if the configuration was read
+        ///   from standard input, or if the file could not be read again.
+        /// - `until`: the latest time at which the earlier run is known to have been alive; `nil` if it is not known.
         case started(program: String, configuration: String?, until: Instant?)
-        /// It was stopped, for a reason in words.
+        /// The gateway was stopped. The reason is a text for people.
         case stopped(reason: String)
     }
 
-    /// What became of it.
+    /// The kind of change.
     public var kind: Kind
-    /// When, on the timeline.
+    /// The time, on the timeline.
     public var time: Instant
-    /// How far the wall clock was ahead.
+    /// How far the wall clock is ahead of the timeline.
     public var clockOffset: ClockOffset
 
-    /// That a gateway was started or stopped at `time`.
+    /// Creates a change at `time`.
     public init(_ kind: Kind, at time: Instant, clockOffset: ClockOffset) {
         self.kind = kind
         self.time = time

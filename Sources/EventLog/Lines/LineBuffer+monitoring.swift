@@ -3,24 +3,24 @@ package import BeaconMonitoring
 package import BluetoothLE
 package import JSON
 
-// What lines, `state.json` and present states say in the same words.
+// Parts that lines, `state.json` and present states have in common.
 extension LineBuffer {
-    /// Appends a date: ``append(date:)``.
+    /// Appends a date as text, as ``append(date:)`` does.
     package mutating func append(_ date: WallDate) { append(date: date.microseconds) }
 
     /// Writes a date.
     package mutating func write(_ key: StaticString, _ date: WallDate) { write(key, date: date.microseconds) }
 
-    /// Writes a date; nothing where there is none.
+    /// Writes a date; nothing if it is `nil`.
     package mutating func write(_ key: StaticString, _ date: WallDate?) {
         if let date { write(key, date) }
     }
 
-    /// Writes a date as `time`: whole milliseconds since the beginning of 1970, rounded down, a number that every JSON
-    /// reader holds exactly.
+    /// Writes a date as `time`: whole milliseconds since the start of 1970, rounded down. Every JSON reader can store
+    /// this number exactly.
     package mutating func write(timeOf date: WallDate) { write("time", Self.split(date.microseconds, by: 1000).0) }
 
-    /// Writes a moment as `date`, `time` and `monotonic`. Without `time` it can stand where there is one of another
+    /// Writes a time as `date`, `time` and `monotonic`. Pass `withTime: false` if the object has a `time` of another
     /// meaning.
     mutating func write(_ time: Instant, _ offset: ClockOffset, withTime: Bool = true) {
         let date = WallDate(time, offset: offset)
@@ -29,7 +29,7 @@ extension LineBuffer {
         write("monotonic", time.nanoseconds / 1000)
     }
 
-    /// Writes `condition`: what is monitored.
+    /// Writes `condition`: the condition that is monitored.
     package mutating func write(_ condition: Condition) {
         object("condition") { buffer in
             switch condition {
@@ -38,7 +38,7 @@ extension LineBuffer {
                 if let major = identity.major { buffer.write(BeaconIdentity.Part.major.key, major) }
                 if let minor = identity.minor { buffer.write(BeaconIdentity.Part.minor.key, minor) }
             case .circle(let circle):
-                // A Double's description is the shortest text that reads back as the same value.
+                // The description of a `Double` is the shortest text that gives the same value when read.
                 buffer.array("center", [circle.latitude, circle.longitude]) { $0.append(text: $1.description) }
                 buffer.key("radius")
                 buffer.append(text: circle.radius.description)
@@ -49,9 +49,9 @@ extension LineBuffer {
     /// Writes `refinement`: a beacon.
     package mutating func write(refinement beacon: BeaconIdentity) { object("refinement") { $0.write(beacon) } }
 
-    /// Writes `diagnostics`: the flags by their names.
+    /// Writes `diagnostics`: the names of the flags.
     package mutating func write(_ diagnostics: Diagnostics) {
-        // Nearly all lines have none.
+        // Nearly all lines have no flags.
         guard !diagnostics.isEmpty else { return array("diagnostics", EmptyCollection<String>()) { $0.string($1) } }
         let names = Diagnostics.names.enumerated().lazy.filter { bit, _ in
             diagnostics.contains(Diagnostics(rawValue: 1 << UInt32(bit)))
@@ -59,7 +59,7 @@ extension LineBuffer {
         array("diagnostics", names) { $0.string($1.element) }
     }
 
-    /// Writes `settings`, and what was assumed of the condition where that is known.
+    /// Writes `settings`, and the assumed state of the condition if it is known.
     mutating func write(_ settings: ConditionSettings, assumed: BeaconMonitor.Event.State?) {
         object("settings") { buffer in
             if let assumed { buffer.write("assuming", word: assumed.word) }
@@ -73,7 +73,7 @@ extension LineBuffer {
         }
     }
 
-    /// Writes `rssi`: how strongly a subject was heard.
+    /// Writes `rssi`: the signal strength during a visit.
     package mutating func write(_ strength: Visit.Strength) {
         object("rssi") { buffer in
             buffer.write("minimum", strength.minimum)
@@ -83,12 +83,12 @@ extension LineBuffer {
         }
     }
 
-    /// Writes what a line says of an event after its number.
+    /// Writes the part of an event line that follows its number.
     ///
     /// - Parameters:
     ///   - event: the event.
-    ///   - adapter: the name of the one that heard its sighting.
-    ///   - withTime: whether `time` is there.
+    ///   - adapter: the name of the adapter that received its sighting.
+    ///   - withTime: whether to write `time`.
     mutating func write(_ event: BeaconMonitor.Event, adapter: String, withTime: Bool = true) {
         write(event.monitor, event.identifier, event.scope)
         write("state", word: event.state.word)
@@ -113,7 +113,7 @@ extension LineBuffer {
         write(event.diagnostics)
     }
 
-    /// Writes of which condition or beacon something is told.
+    /// Writes the condition or beacon that a line is about.
     mutating func write(_ monitor: String, _ identifier: String, _ scope: Scope) {
         write("monitor", monitor)
         write("identifier", identifier)
@@ -122,7 +122,7 @@ extension LineBuffer {
 }
 
 extension BeaconMonitor.Event.State {
-    /// The state as lines spell it.
+    /// The state as spelled in lines.
     package var word: StaticString {
         switch self {
         case .unknown: "unknown"

@@ -3,45 +3,46 @@ package import BeaconMonitoring
 import BluetoothLE
 package import JSON
 
-/// Turns actions into lines: one JSON object each, keys in a fixed order, the same action to the same octets.
+/// Encodes actions as lines: one JSON object each, with the keys in a fixed order. The same action gives the same
+/// bytes.
 ///
-/// The lines are those of `docs/lines.schema.json`. `sequence` counts the lines of qos 1 from 1.
+/// `docs/lines.schema.json` describes the lines. `sequence` counts the lines with QoS 1, starting at 1.
 package struct LineEncoder: Sendable {
-    /// What all lines of one gateway have in common.
+    /// The values that all lines of a gateway have in common.
     package struct Options: Sendable {
-        /// The gateway's name: the second level of every topic.
+        /// The name of the gateway: the level after the prefix in every topic.
         package var gateway: Identifier
-        /// The first level of every topic.
+        /// The first level or levels of every topic.
         package var prefix = "beacons"
-        /// The id of this start; absent in a replay.
+        /// The ID of this start; `nil` in a replay.
         package var boot: String?
-        /// Whether a line is an envelope with topic, qos and retain, or the payload alone.
+        /// True if a line is an envelope with topic, QoS and retain; false if it is only the payload.
         package var envelope = true
 
-        /// The defaults, for a gateway.
+        /// Creates the default options for a gateway.
         package init(gateway: Identifier) { self.gateway = gateway }
     }
 
-    /// How many lines were numbered: the `sequence` of the last.
+    /// The `sequence` of the last numbered line.
     package private(set) var sequence = 0
-    // What every line has: a reference, so that the closures which write a line hold one thing and copy nothing.
+    // The parts that every line has. It is a class, so that closures which write a line copy only a reference.
     private let head: LineHead
-    // The adapters' names, each at its place.
+    // The names of the adapters, at their indices.
     private var adapterNames: [String] = []
 
-    /// An encoder that begins with the number after `sequence`.
+    /// Creates an encoder whose first line has the number after `sequence`.
     package init(_ options: Options, after sequence: Int = 0) {
         head = LineHead(options)
         self.sequence = sequence
     }
 
-    /// Says what lines call an adapter; an adapter without a name has none in a sighting.
+    /// Sets the name of an adapter in lines. A sighting by an adapter without a name has an empty name.
     package mutating func name(_ adapter: AdapterID, _ name: String) {
         while adapterNames.count <= Int(adapter.index) { adapterNames.append("") }
         adapterNames[Int(adapter.index)] = name
     }
 
-    /// The adapter that has a name; absent if none has it.
+    /// Returns the adapter with a name; `nil` if there is none.
     func adapter(named name: String) -> AdapterID? {
         adapterNames.firstIndex { !name.isEmpty && $0.utf8.elementsEqual(name.utf8) }.map { AdapterID(index: $0) }
     }
@@ -50,7 +51,7 @@ package struct LineEncoder: Sendable {
         Int(adapter.index) < adapterNames.count ? adapterNames[Int(adapter.index)] : ""
     }
 
-    /// Appends the line of an action, with its line end; an action that has no line appends nothing.
+    /// Appends the line of an action with its line end; nothing if the action has no line.
     package mutating func encode(_ action: Action, into buffer: inout LineBuffer) {
         switch action {
         case .event(let event): encode(event, into: &buffer)
@@ -62,8 +63,8 @@ package struct LineEncoder: Sendable {
         }
     }
 
-    /// Appends a line of qos 1: the envelope, and in it the payload with the next number; `body` writes what is told. What
-    /// is a beacon's own stands under a topic of its own, below its condition's.
+    /// Appends a line with QoS 1: the envelope with the next number in its payload. `body` writes the rest of the
+    /// payload. If `beacon` is set, the topic ends with the beacon, below the topic of its condition.
     mutating func line(
         _ type: StaticString, _ name: String?, of beacon: BeaconIdentity? = nil, into buffer: inout LineBuffer,
         _ body: (inout LineBuffer) -> Void
@@ -77,7 +78,7 @@ package struct LineEncoder: Sendable {
         }
     }
 
-    /// Appends a line whose payload `payload` writes.
+    /// Appends a line. `payload` writes its payload.
     func envelope(
         _ type: StaticString, _ name: String?, qos: Int, into buffer: inout LineBuffer,
         _ payload: (inout LineBuffer) -> Void
@@ -85,12 +86,12 @@ package struct LineEncoder: Sendable {
         head.envelope(type, name, of: nil, qos: qos, into: &buffer, payload)
     }
 
-    /// Writes what every payload begins with: the version, the type, the gateway and the boot.
+    /// Writes the start of every payload: the version, the type, the gateway and the boot ID.
     private func writeHead(_ type: StaticString, into buffer: inout LineBuffer) { head.write(type, into: &buffer) }
 
-    // MARK: The gateway
+    // MARK: Gateway
 
-    /// Appends the line of a start or a stop.
+    /// Appends the line of a start or stop.
     mutating func encode(_ change: GatewayChange, into buffer: inout LineBuffer) {
         line("gateway", nil, into: &buffer) { buffer in
             switch change.kind {
@@ -107,8 +108,8 @@ package struct LineEncoder: Sendable {
         }
     }
 
-    /// Appends what the file `alive` holds: that the gateway was alive at `time`, with `sequence` the last line that was
-    /// durable.
+    /// Appends the content of the file `alive`: the gateway was alive at `time`, and `sequence` was the last durable
+    /// line.
     func encodeAlive(
         after sequence: Int, at time: Instant, clockOffset: ClockOffset, into buffer: inout LineBuffer
     ) {
@@ -133,8 +134,8 @@ package struct LineEncoder: Sendable {
         }
     }
 
-    /// The name as it may stand in a topic: a capture can name its adapters as it likes, and MQTT forbids wildcards and
-    /// control characters there (MQTT 5.0 §4.7.1, §1.5.4).
+    /// Returns the name as it can be used in a topic. A capture can use any name for an adapter, but MQTT forbids
+    /// wildcards and control characters in topics (MQTT 5.0 §4.7.1, §1.5.4).
     private static func topicLevel(_ name: String) -> String {
         let isSafe = name.utf8.allSatisfy {
             $0 > 0x1F && $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "#") && $0 < 0x7F
@@ -148,9 +149,9 @@ package struct LineEncoder: Sendable {
         return safe
     }
 
-    // MARK: The clock
+    // MARK: Clock
 
-    /// Appends the line of what became of the wall clock; its dates are of the new offset.
+    /// Appends the line of a change of the wall clock. Its dates use the new offset.
     mutating func encode(_ change: ClockChange, into buffer: inout LineBuffer) {
         line("clock", nil, into: &buffer) { buffer in
             buffer.write("offsetBefore", millionths: Self.microseconds(change.before))
@@ -192,16 +193,16 @@ package struct LineEncoder: Sendable {
 
     // The line has QoS 0, so it has no number.
 
-    // An octet of RSSI can't come to more: 10,000 km.
+    // The distance from an RSSI of one byte cannot be greater: 10,000 km.
     private static let metresMax = 1e7
 
-    /// Appends the line of who is in view of a condition.
+    /// Appends the line with the beacons in range of a condition.
     ///
     /// - Parameters:
-    ///   - ranging: who is in view.
-    ///   - monitor: the monitor's name.
-    ///   - identifier: the condition's identifier.
-    ///   - buffer: where it is appended.
+    ///   - ranging: the beacons in range.
+    ///   - monitor: the name of the monitor.
+    ///   - identifier: the identifier of the condition.
+    ///   - buffer: the buffer to append to.
     package func encode(
         _ ranging: Ranging, monitor: String, identifier: String, into buffer: inout LineBuffer
     ) {
@@ -223,14 +224,14 @@ package struct LineEncoder: Sendable {
         }
         buffer.write("proximity", word: ranged.proximity.word)
         if let accuracy = ranged.accuracy {
-            // Centimetres, as millionths of what is printed.
+            // Centimetres, as millionths of the printed number.
             let centimetres = whole(min(accuracy, metresMax) * 100, most: 2_000_000_000)
             buffer.write("accuracy", millionths: Int64(centimetres) * 10_000)
         }
         buffer.write("count", ranged.count)
     }
 
-    /// The nearest whole number, half away from zero, and none where there is no number.
+    /// Returns the nearest integer, with halves rounded away from zero; 0 for NaN.
     private static func whole(_ number: Double, most: Double) -> Int {
         number.isNaN ? 0 : Int(min(max(number, -most), most).rounded())
     }
@@ -239,7 +240,7 @@ package struct LineEncoder: Sendable {
 
     // The line is not published: it has no envelope and no number.
 
-    /// Appends the line of what an exit rests on.
+    /// Appends the line with the evidence of an exit.
     package func encode(_ evidence: Evidence, into buffer: inout LineBuffer) {
         buffer.object { buffer in
             writeHead("evidence", into: &buffer)
@@ -253,7 +254,7 @@ package struct LineEncoder: Sendable {
         buffer.append(octet: 0x0A)
     }
 
-    /// Appends the lines of `actions`, and beside each exit what it rests on.
+    /// Appends the lines of `actions`, and the evidence of each exit.
     package mutating func encode(
         _ actions: ActionBuffer, evidence recorder: inout EvidenceRecorder, into buffer: inout LineBuffer
     ) {
@@ -267,14 +268,14 @@ package struct LineEncoder: Sendable {
 
     // MARK: Erasures
 
-    /// Appends the line that says that something was forgotten, and not what.
+    /// Appends the line that reports an erasure, without its subject.
     mutating func encodeErased(at time: Instant, clockOffset: ClockOffset, into buffer: inout LineBuffer) {
         line("erased", nil, into: &buffer) { $0.write(time, clockOffset) }
     }
 }
 
 extension AdapterChange.State {
-    /// The state as lines spell it.
+    /// The state as spelled in lines.
     var word: StaticString {
         switch self {
         case .listening: "listening"
@@ -296,7 +297,8 @@ extension LineBuffer {
         if let arrival { write("arrival", arrival) }
         if let departure { write("departure", departure) }
         if let arrival, let departure {
-            // Less than nothing: an arrival before the machine was started, and a clock that has not been set since.
+            // A negative duration: the arrival was before the start of the machine, and the clock has not been set
+            // since.
             write("duration", millionths: max(0, departure.microseconds - arrival.microseconds))
         }
         write("sightings", visit.sightings)
@@ -306,7 +308,7 @@ extension LineBuffer {
 }
 
 extension Visit.Strength {
-    /// The mean in tenths of a decibel, half away from zero (rule P3).
+    /// The mean in tenths of a decibel, with halves rounded away from zero (rule P3).
     package var meanTenths: Int {
         let tenths = Int((sum.magnitude * 20 + UInt64(count)) / (2 * UInt64(count)))
         return sum < 0 ? -tenths : tenths
@@ -314,7 +316,7 @@ extension Visit.Strength {
 }
 
 extension Visit.Reason {
-    /// The reason as lines spell it.
+    /// The reason as spelled in lines.
     var word: StaticString {
         switch self {
         case .exitTimeout: "exitTimeout"
@@ -327,7 +329,7 @@ extension Visit.Reason {
 }
 
 extension ConditionChange.Kind {
-    /// The change as lines spell it.
+    /// The change as spelled in lines.
     var word: StaticString {
         switch self {
         case .added: "added"
@@ -339,7 +341,7 @@ extension ConditionChange.Kind {
 }
 
 extension Proximity {
-    /// The word as lines spell it.
+    /// The proximity as spelled in lines.
     var word: StaticString {
         switch self {
         case .immediate: "immediate"
@@ -351,7 +353,7 @@ extension Proximity {
 }
 
 extension LineBuffer {
-    /// Writes the observations of an exit. `date` dates an instant.
+    /// Writes the observations of an exit. `date` converts an instant to a date.
     package mutating func write(_ evidence: Evidence, date: (Instant) -> WallDate) {
         objects("holders", evidence.holders) { buffer, holder in
             buffer.write("adapter", holder.adapter)
@@ -372,7 +374,7 @@ extension LineBuffer {
         }
     }
 
-    /// Writes a part of the silences: how many belong to it, and how many were compared.
+    /// Writes how many of the gaps have a property.
     package mutating func write(_ key: StaticString, _ share: Evidence.Share) {
         object(key) { buffer in
             buffer.write("count", share.count)

@@ -2,10 +2,11 @@ import BeaconMonitoring
 import BluetoothLE
 import JSON
 
-/// What every line of one gateway has, made once: its envelope with the topic, and what its payload begins with.
+/// The parts that all lines of a gateway have in common, encoded once: the start of the topic, and the members
+/// `gateway` and `boot`.
 final class LineHead: Sendable {
     private let hasEnvelope: Bool
-    // How topics begin, as they stand in a string.
+    // The start of every topic, escaped for a JSON string.
     private let topicStart: [UInt8]
     // The members `gateway` and `boot`.
     private let source: [UInt8]
@@ -23,7 +24,7 @@ final class LineHead: Sendable {
         source = Array(buffer.bytes.dropFirst().dropLast())
     }
 
-    /// Appends a line whose payload `payload` writes, with its line end.
+    /// Appends a line with its line end. `payload` writes its payload.
     func envelope(
         _ type: StaticString, _ name: String?, of beacon: BeaconIdentity?, qos: Int, into buffer: inout LineBuffer,
         _ payload: (inout LineBuffer) -> Void
@@ -56,7 +57,7 @@ final class LineHead: Sendable {
         buffer.append(beacon)
     }
 
-    /// Writes what every payload begins with: the version, the type, the gateway and the boot.
+    /// Writes the start of every payload: the version, the type, the gateway and the boot ID.
     func write(_ type: StaticString, into buffer: inout LineBuffer) {
         buffer.write("version", LineVersion.current)
         buffer.write("type", word: type)

@@ -1,25 +1,25 @@
 package import JSON
 package import SystemPackage
 
-/// Where lines go: standard output, or the one segment file of a replay.
+/// The output for lines: standard output, or the event file of a replay.
 ///
-/// Lines wait in a buffer and are written in whole; ``flush()`` writes what waits.
+/// Lines are buffered and written in blocks. ``flush()`` writes the buffered lines.
 package struct LineOutput: ~Copyable {
-    /// What waits to be written.
+    /// The buffered lines.
     package var buffer: LineBuffer
     private let descriptor: FileDescriptor
     private let ownsDescriptor: Bool
-    /// What errors call it.
+    /// The name of the output in errors.
     package let name: String
 
-    // A write call for each line costs more than the line; more than this gains nothing.
+    // A system call for each line takes longer than encoding it. A larger block does not make it faster.
     private static let flushedAt = 64 * 1024
     private static let bufferSize = 128 * 1024
 
-    /// Lines to standard output.
+    /// Creates an output to standard output.
     package static var standardOutput: LineOutput { LineOutput(standardOutput: LineBuffer(capacity: bufferSize)) }
 
-    /// Lines to standard output, by way of a buffer of the caller's.
+    /// Creates an output to standard output with a buffer of the caller.
     package init(standardOutput buffer: consuming LineBuffer) {
         self.buffer = buffer
         descriptor = .standardOutput
@@ -31,8 +31,9 @@ package struct LineOutput: ~Copyable {
     ///
     /// - Parameters:
     ///   - path: the file.
-    ///   - permissions: its mode, less the umask. Only the owner and the group may read who was present.
-    /// - Throws: ``EventLogError/createFailed(_:_:)`` if it can't be created, or exists.
+    ///   - permissions: its mode before the umask is applied. Only the owner and the group must be able to read who was
+    ///     present.
+    /// - Throws: ``EventLogError/createFailed(_:_:)`` if the file cannot be created or exists already.
     package init(
         creating path: FilePath, permissions: FilePermissions = [.ownerReadWrite, .groupRead]
     ) throws(EventLogError) {
@@ -49,19 +50,19 @@ package struct LineOutput: ~Copyable {
     }
 
     deinit {
-        // What could not be written was said by `flush()`; closing a file that was only written can't lose more.
+        // `flush()` has reported all failed writes. To close a file after writing cannot lose more.
         if ownsDescriptor { try? descriptor.close() }
     }
 
-    /// Writes what waits where it is much.
+    /// Writes the buffered lines if there are many.
     @inline(__always)
     package mutating func flushIfFull() throws(EventLogError) {
         if buffer.count >= Self.flushedAt { try flush() }
     }
 
-    /// Writes what waits.
+    /// Writes the buffered lines.
     ///
-    /// - Throws: ``EventLogError/writeFailed(_:_:)`` where not all of it could be written.
+    /// - Throws: ``EventLogError/writeFailed(_:_:)`` if not all of them could be written.
     package mutating func flush() throws(EventLogError) {
         guard buffer.count > 0 else { return }
         let descriptor = descriptor

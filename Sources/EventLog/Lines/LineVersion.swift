@@ -1,8 +1,9 @@
-/// The version of what a gateway publishes: its lines, its retained states and its status.
+/// The version of the published formats: the lines, the retained states and the status.
 ///
-/// It rises when a key goes or changes its meaning, not when one comes: readers pass over types and keys that they don't
-/// know. What is told by a greater one can't be known, and nobody guesses: recovery refuses it, readers pass over it.
+/// It increases if a key is removed or changes its meaning, but not if a key is added: readers must ignore unknown
+/// types and keys. Lines of a higher version cannot be interpreted, so recovery refuses them and other readers skip
+/// them.
 public enum LineVersion {
-    /// The one that is written. Lines of every version up to it are read.
+    /// The version that is written. Lines of all versions up to this one are read.
     public static let current = 2
 }

@@ -4,9 +4,10 @@ package import BluetoothLE
 package import JSON
 
 extension LineBuffer {
-    /// Appends one sighting as a flat line of the advertisement log, with its line end; what is not known is absent.
+    /// Appends a sighting as a line of the advertisement log, with its line end. Unknown values are omitted.
     ///
-    /// The date has microseconds, and nanoseconds where there are any, so that the line reads back as the same sighting.
+    /// The date has microseconds, or nanoseconds if they are not zero, so that reading the line gives the same
+    /// sighting.
     package mutating func append(
         sighting beacon: IBeacon, time: Instant?, adapter: String, rssi: RSSI?, address: DeviceAddress?
     ) {

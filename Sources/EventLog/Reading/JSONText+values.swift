@@ -3,17 +3,17 @@ package import BeaconMonitoring
 package import BluetoothLE
 package import JSON
 
-// The values of lines, read back. What is out of bounds is not there: a file is input like any other.
+// Decoding of the values in lines. A value out of its bounds counts as missing, because a file can contain anything.
 extension JSONText {
-    // Made once, not for each line.
+    // Created once, not for each line.
     private static let states = Array(BeaconMonitor.Event.State.allCases)
 
-    /// A date as lines have it: RFC 3339 in UTC with microseconds; `nil` if there is no such day.
+    /// Decodes a date as used in lines: RFC 3339 in UTC with microseconds; `nil` if there is no such day.
     package func date(_ place: Int?) -> WallDate? {
         guard let place, values[place].kind == .string, values[place].end - values[place].start == 27 else {
             return nil
         }
-        // A string's place is within the octets that it was found in.
+        // The range of a string is always within the bytes of the text.
         let bytes = self.bytes.span.extracting(Int(values[place].start)..<Int(values[place].end))
         @inline(__always)
         func number(_ offset: Int, _ digits: Int) -> Int? {
@@ -41,7 +41,7 @@ extension JSONText {
     func uuid(_ place: Int?) -> ProximityUUID? {
         guard let place, values[place].kind == .string else { return nil }
         let text = bytes.span.extracting(Int(values[place].start)..<Int(values[place].end))
-        // A text with escapes can spell a UUID too.
+        // A text with escapes can contain a UUID too.
         return ProximityUUID(utf8: text) ?? string(place).flatMap { ProximityUUID($0) }
     }
 
@@ -51,7 +51,7 @@ extension JSONText {
         Self.states.first { isText($0.word, at: place) }
     }
 
-    /// A concrete beacon: `uuid`, `major`, `minor`.
+    /// Decodes a single beacon: `uuid`, `major`, `minor`.
     package func beacon(_ place: Int?) -> BeaconIdentity? {
         guard let place, let uuid = uuid(find(BeaconIdentity.Part.uuid.key, in: place)),
             let major = integer(find(BeaconIdentity.Part.major.key, in: place), as: UInt16.self),
@@ -60,7 +60,7 @@ extension JSONText {
         return BeaconIdentity(uuid: uuid, major: major, minor: minor)
     }
 
-    /// What is monitored.
+    /// Decodes a condition.
     package func condition(_ place: Int?) -> Condition? {
         guard let place else { return nil }
         if let center = find("center", in: place) {
@@ -82,7 +82,7 @@ extension JSONText {
         return .beacon(BeaconMonitor.BeaconIdentityCondition(uuid: uuid, major: major, minor: minor))
     }
 
-    /// A condition's settings; the state that it starts from stands among them.
+    /// Decodes the settings of a condition. The assumed state in the same object is not read here.
     func settings(_ place: Int?) -> ConditionSettings? {
         guard let place, let perBeacon = bool(find("perBeacon", in: place)),
             let count = integer(find("enterCount", in: place)),
@@ -100,7 +100,8 @@ extension JSONText {
         return (try? settings.validate()) == nil ? nil : settings
     }
 
-    /// RSSI over the refreshes of a visit. A mean of one decimal does not give the sum back where there are many.
+    /// Decodes the RSSI statistics of a visit. If there are many refreshes, the sum computed from a mean with one
+    /// decimal is not exact.
     func strength(_ place: Int?, count: Int) -> Visit.Strength? {
         guard let place, count > 0, let minimum = integer(find("minimum", in: place), as: Int8.self),
             let maximum = integer(find("maximum", in: place), as: Int8.self),

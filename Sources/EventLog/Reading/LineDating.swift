@@ -1,29 +1,29 @@
 import BeaconMonitoring
 import JSON
 
-/// Makes lines of octets as they come, with the dates that the `clock` lines so far put right: what ``LogReader`` does with
-/// files that are whole, for whoever follows them.
+/// Decodes lines one by one, with dates corrected by the `clock` lines read so far. It does for followers of files what
+/// ``LogReader`` does for complete files.
 package struct LineDating {
     private var parser = LineParser()
     private var stamping = Restamping()
     private var boot = LogReader.Boot()
-    // The last `clock` line that was taken in: read once more, it says nothing new.
+    // The number of the last `clock` line that was applied. If the same line is read again, it is ignored.
     private var clockSequence = 0
-    /// Whether a `clock` line has put right what was dated before it: whoever keeps dates reads all lines once more, after
-    /// ``beginAnew()``.
+    /// Whether a `clock` line has corrected dates of earlier lines. A caller that stores dates must then call
+    /// ``beginAnew()`` and read all lines again.
     package private(set) var isOutdated = false
 
-    /// Nothing has been read yet.
+    /// Creates a decoder that has read no line.
     package init() {
         parser.readsAddresses = false
         parser.readsSightings = false
     }
 
-    /// Goes back to the first line, with what is known of dates by now.
+    /// Prepares for reading from the first line again. The corrections of dates are kept.
     package mutating func beginAnew() { isOutdated = false }
 
-    /// What a line begins with, and what it says; `nil` where it is none, or of a greater version, and no entry where its
-    /// type has none.
+    /// Decodes a line. Returns its head, and its entry if its type and version have one; `nil` if the bytes are not a
+    /// line.
     package mutating func read(_ octets: [UInt8]) -> (head: LineParser.Head, line: LogLine?)? {
         parser.text.bytes.removeAll(keepingCapacity: true)
         parser.text.bytes.append(contentsOf: octets)
@@ -33,7 +33,7 @@ package struct LineDating {
         return (parser.head, LogReader.line(&parser, &boot, stamping))
     }
 
-    /// That a gateway was alive, with its date put right.
+    /// Returns the date at which a gateway was alive, with the clock corrected.
     package func proof(_ life: ProofOfLife) -> LogReader.Proof {
         let offset = stamping.offset(of: String(BootID.machine(of: life.boot))) ?? life.offset
         return LogReader.Proof(gateway: life.gateway, date: WallDate(life.time, offset: offset))
@@ -47,11 +47,11 @@ package struct LineDating {
         let machine = String(BootID.machine(of: parser.boot))
         let known = stamping.offset(of: machine) ?? change.before
         stamping.note(change, machine: machine)
-        // Less is what cutting to microseconds leaves.
+        // A smaller difference results from rounding down to microseconds.
         let difference = (stamping.offset(of: machine) ?? known).nanoseconds
             .subtractingReportingOverflow(known.nanoseconds)
         if difference.overflow || difference.partialValue.magnitude > 2000 { isOutdated = true }
-        // What it holds of the start is not so any more.
+        // Values computed for this start are outdated.
         boot = LogReader.Boot()
     }
 }
@@ -59,7 +59,7 @@ package struct LineDating {
 extension LineDating: Kept {
     package static var blank: LineDating { LineDating() }
 
-    /// What the `clock` lines said; not what is made of each line anew.
+    /// Passes the content of the `clock` lines. Values computed from them are not stored.
     package mutating func pass(_ octets: inout KeptOctets) throws(KeptOctets.Damage) {
         try octets.pass(&stamping)
         try octets.pass(&clockSequence)

@@ -2,16 +2,23 @@ public import SystemPackage
 
 /// Reads the lines of a folder of event files as they are written, in order, each number once, in constant memory.
 ///
+///     var follower = LineFollower(directory, from: LinePosition(sequence: 0))
+///     var message = LineMessage(prefix: "beacons")
+///     var line: [UInt8] = []
+///     while try follower.next(into: &line, upTo: .max, &message) {
+///         if message.isPublished { publish(message.topic.dropLast(), line[message.payload]) }
+///     }
+///
 /// It implements the section “Following the files” of docs/journal.md. It never waits: if there is no line, the caller
 /// must ask again later.
 public struct LineFollower: ~Copyable {
-    /// Numbers that were passed over because their lines are not there: dropped, or deleted before they were read.
+    /// The count of numbers without a line: the lines were dropped, or deleted before they were read.
     public private(set) var missed = 0
-    /// Lines that could not be made sense of, or were too long.
+    /// The number of lines that could not be parsed or were too long.
     public private(set) var damaged = 0
-    /// The last line that was given, and where the next one begins.
+    /// The last line that was returned, and the place of the next one.
     public private(set) var position: LinePosition
-    /// How many octets were read.
+    /// The number of bytes that were read.
     public private(set) var octets = 0
 
     private var list = SegmentList()
@@ -20,25 +27,26 @@ public struct LineFollower: ~Copyable {
     private let window: Int
     private var segment: Segment?
     private var reader: SegmentReader?
-    // Whether what is read next comes after the position, whatever it is.
+    // Whether the next line follows the position directly. Then lines without a number are returned too.
     private var isInPlace = false
-    // The line that a segment was read again from its beginning for: a gap that is still there then is one.
+    // The line after which the segment was read again from its start. If the gap is still there afterwards, it is real.
     private var rereadAfter: Int?
-    // How often the segment had been read from when it was last seen that its name leads to it.
+    // The number of reads when the name of the segment was last checked.
     private var readsSeen = 0
-    // The line that a copy of a segment was looked for: what is damaged in one may be whole in the other.
+    // The line after which a copy of the segment was read. A line that is damaged in one file can be complete in the
+    // other.
     private var copyReadAfter: Int?
     // The file or folder that could not be opened in the last call.
     private var failedPath: FilePath?
     // Each further listing means that a segment was deleted since the last one.
     private static let listingsMax = 100
 
-    /// Reads on from a position in `directory`, which need not be there yet.
+    /// Creates a follower that starts at a position in `directory`. The folder can be created later.
     public init(_ directory: FilePath, from position: LinePosition) {
         self.init(directory, from: position, files: SystemFiles())
     }
 
-    /// The same with no more than `window` octets of a file in memory, beside its longest line: where many follow at once.
+    /// Creates a follower with a buffer of `window` bytes plus the longest line, for programs with many followers.
     package init(_ directory: FilePath, from position: LinePosition, window: Int) {
         self.init(directory, from: position, files: SystemFiles(), window: window)
     }
@@ -53,7 +61,7 @@ public struct LineFollower: ~Copyable {
         self.files = files
     }
 
-    /// Goes to another position: what is given next is the line after it.
+    /// Moves to another position. The next line is the one after it.
     public mutating func move(to position: LinePosition) {
         reader = nil
         segment = nil
@@ -62,13 +70,13 @@ public struct LineFollower: ~Copyable {
         self.position = position
     }
 
-    /// Looks whether the segment that is being read has been replaced, as `beacon-gateway erase` does, and if so reads on in
-    /// what has taken its place, from the same line.
+    /// Checks whether the open segment was replaced, as `beacon-gateway erase` does. If so, continues in the new file
+    /// at the same line.
     ///
-    /// `next` does so by itself with each read from the disk; what was read ahead before (256 KiB at most) it would still
-    /// give. Who must not pass that on asks this before a round of lines.
+    /// `next` makes this check at each read from the disk, but first returns lines that it has buffered (256 KiB at
+    /// most). A caller that must not pass on erased lines must call this before it reads more.
     ///
-    /// - Returns: whether it has been replaced; a line that was given and is still held may stand otherwise there.
+    /// - Returns: true if it was replaced. Then a line that the caller holds can be different in the new file.
     /// - Throws: `Errno` of stat(2) and open(2).
     @discardableResult
     public mutating func refresh() throws(Errno) -> Bool {
@@ -76,14 +84,16 @@ public struct LineFollower: ~Copyable {
         return try readAnew(at: offset)
     }
 
-    /// Puts the next line, without its end, into `line`.
+    /// Reads the next line into `line`, without its line end.
     ///
     /// - Parameters:
-    ///   - line: takes the octets.
-    ///   - limit: the greatest number that is given, such as the last that is durable.
-    ///   - message: takes the line apart.
-    /// - Returns: whether there was one. `ranging` and `evidence` have no number and are given too, as they stand.
-    /// - Throws: `Errno` of what reads files. The position stays.
+    ///   - line: receives the bytes.
+    ///   - limit: the highest number to return, for example the last durable line.
+    ///   - message: receives the parsed line.
+    /// - Returns: false if there is no further line, or if its number is above `limit`. `ranging` lines have no number
+    ///   and are returned too; `evidence` lines are skipped. Numbered lines that are not published, such as `erased`
+    ///   lines, are returned: check ``LineMessage/isPublished``.
+    /// - Throws: `Errno` if a file cannot be read. The position stays the same.
     public mutating func next(
         into line: inout [UInt8], upTo limit: Int, _ message: inout LineMessage
     ) throws(Errno) -> Bool {
@@ -100,19 +110,20 @@ public struct LineFollower: ~Copyable {
                 continue
             }
             guard let sequence = message.sequence else {
-                // It belongs to the numbered line before it, and is not wanted where that one is not.
+                // It belongs to the numbered line before it, and is skipped if that one is skipped.
                 guard message.isPublished, isInPlace else { continue }
                 note(line)
                 return true
             }
             guard sequence > position.sequence else { continue }
             guard sequence <= limit else {
-                // It may be written again until it is durable, and not with the same octets.
+                // Until it is durable it can be written again, with other bytes.
                 reader?.seek(to: offset)
                 return false
             }
             if sequence > position.sequence + 1, rereadAfter != position.sequence {
-                // Lines are missing, or they were written anew where this one read before: once more from the beginning.
+                // Lines are missing, or the file was rewritten at the place of the last read. Read it again from its
+                // start.
                 rereadAfter = position.sequence
                 rewind()
                 continue
@@ -132,13 +143,13 @@ public struct LineFollower: ~Copyable {
         return false
     }
 
-    /// The same error as one of the file that could not be read, or of the folder if that could not be listed.
+    /// Converts an error to one that names the file that could not be read, or the folder if it could not be listed.
     package func failure(_ error: Errno) -> EventLogError {
         let path = failedPath ?? segment.map { directory.appending($0.name) } ?? directory
         return .readFailed(path.string, error)
     }
 
-    /// Whether the file that is being read still has its name; `true` if none is.
+    /// Returns true if the open file still has its name, or if no file is open.
     ///
     /// - Throws: `Errno` of stat(2).
     package func hasFile() throws(Errno) -> Bool {
@@ -152,7 +163,7 @@ public struct LineFollower: ~Copyable {
         position.offset = reader?.offset ?? 0
     }
 
-    /// Opens the segment that the next line stands in, where none is open.
+    /// Opens the segment that contains the next line, if none is open.
     private mutating func openSegment() throws(Errno) -> Bool {
         if reader != nil { return true }
         for _ in 0..<Self.listingsMax {
@@ -163,12 +174,12 @@ public struct LineFollower: ~Copyable {
         throw .noSuchFileOrDirectory
     }
 
-    /// The segment that the next line stands in, and where to read it from.
+    /// Returns the segment that contains the next line, and the offset to read from.
     private mutating func nextSegment() throws(Errno) -> (Segment, Int)? {
         let segments = try segments()
         guard let first = segments.first else { return nil }
         let next = segments.last { $0.begins <= position.sequence + 1 } ?? first
-        // Of those that begin alike, one is a copy of the other as it was: neither is left out.
+        // If two segments start with the same line, one is an earlier copy of the other, and both must be read.
         var chosen = segments.first { $0.begins == next.begins } ?? next
         var offset = 0
         if let known = segments.first(where: { $0.name == position.segment }), known.begins <= position.sequence + 1 {
@@ -178,9 +189,9 @@ public struct LineFollower: ~Copyable {
         return (chosen, offset)
     }
 
-    /// Opens a segment that was listed.
+    /// Opens a listed segment.
     ///
-    /// - Returns: `false` if it was deleted since.
+    /// - Returns: false if it was deleted since.
     private mutating func openIfThere(_ chosen: Segment, at offset: Int) throws(Errno) -> Bool {
         do throws(Errno) {
             try open(chosen, at: offset)
@@ -203,7 +214,7 @@ public struct LineFollower: ~Copyable {
             failedPath = path
             throw error
         }
-        // What is shorter than it was has been cut.
+        // A file shorter than the offset was truncated.
         let isCut = try opened.size() < offset
         reader = consume opened
         readsSeen = 0
@@ -211,7 +222,7 @@ public struct LineFollower: ~Copyable {
         if isCut { rewind() }
     }
 
-    /// Does what `readAnew` does where the segment was read from since it was last known to be the one of that name.
+    /// Calls `readAnew` if the segment was read since its name was last checked.
     private mutating func readAnewWhereRead(at offset: Int) throws(Errno) -> Bool {
         guard let reads = reader?.reads, reads != readsSeen else { return false }
         if try readAnew(at: offset) { return true }
@@ -219,10 +230,10 @@ public struct LineFollower: ~Copyable {
         return false
     }
 
-    /// Opens the segment again, at the line that begins at `offset`, where its name leads to another file than the one
-    /// that is open. One that was deleted is read to its end.
+    /// Opens the segment again, at the line that starts at `offset`, if its name leads to another file than the open
+    /// one. A segment that was deleted is read to its end.
     ///
-    /// - Returns: whether it is another one.
+    /// - Returns: true if it is another file.
     private mutating func readAnew(at offset: Int) throws(Errno) -> Bool {
         guard let segment, try reader?.isStill(directory.appending(segment.name)) == false else { return false }
         do throws(Errno) {
@@ -234,7 +245,7 @@ public struct LineFollower: ~Copyable {
         return true
     }
 
-    /// Another segment that begins with the same line as the one that is open.
+    /// Returns another segment that starts with the same line as the open one.
     private mutating func copy() throws(Errno) -> Segment? {
         guard let segment else { return nil }
         return try segments().first { $0.begins == segment.begins && $0.name != segment.name }
@@ -245,7 +256,7 @@ public struct LineFollower: ~Copyable {
         isInPlace = false
     }
 
-    /// At the end of a segment: whether there is more to read, in it or in a later one.
+    /// At the end of a segment: returns true if there is more to read, in it or in a later one.
     private mutating func goOn() throws(Errno) -> Bool {
         guard let segment, let end = reader?.offset, let size = try reader?.size() else { return false }
         damaged += reader?.drainOverlong() ?? 0
@@ -257,10 +268,10 @@ public struct LineFollower: ~Copyable {
         let later = try segments().first { $0.name != segment.name && Segment.precedes(segment, $0) }
         guard let later else {
             reader?.resume()
-            // What was written since it was read to its end; half a line is not to be read again and again.
+            // Lines written since the end was reached. An incomplete line must not be read again and again.
             return try reader?.hasMore() ?? false
         }
-        // It was closed before the later one was begun: to its end once more.
+        // It was closed before the later one was started, so it must be read to its end once more.
         reader?.resume()
         if try reader?.hasMore() ?? false { return true }
         _ = try openIfThere(later, at: 0)
@@ -271,7 +282,7 @@ public struct LineFollower: ~Copyable {
         do throws(Errno) {
             return try list.read(directory, files)
         } catch {
-            // A journal makes its folder with its first line.
+            // A journal creates its folder with its first line.
             if error == .noSuchFileOrDirectory { return [] }
             failedPath = directory
             throw error

@@ -1,17 +1,17 @@
 import CLinux
 import Glibc
 
-/// The type of a line, from its first octets: most lines need no closer look.
+/// Finds the type of a line from its first bytes, so that most lines need no parsing.
 enum LineKind {
     private static let key: StaticString = "\"type\":\""
-    // In an envelope it stands behind topic, qos and retain.
+    // In an envelope the key comes after topic, QoS and retain.
     private static let keyEndMax = 1024
-    // What our lines begin with, or their payloads; between the two stands the version, one digit.
+    // The start of a line of the gateway, or of its payload. Between the two is the version, with one digit.
     private static let beginning: StaticString = "{\"version\":"
     private static let middle: StaticString = ",\"type\":\""
     private static let envelope: StaticString = "{\"topic\":\""
 
-    /// Returns the type as a set: `nil` if the line has none, empty if readers can't ask for its type.
+    /// Returns the type as a set: `nil` if the line has none, empty if readers cannot select its type.
     static func type(of line: Span<UInt8>) -> LogReader.Types? {
         guard let word = Self.typeWord(in: line), word + 3 < line.count else { return nil }
         return switch (line[word], line[word + 1], line[word + 2]) {
@@ -27,14 +27,14 @@ enum LineKind {
         }
     }
 
-    /// Where the line's type begins.
+    /// Returns the offset of the type.
     private static func typeWord(in line: Span<UInt8>) -> Int? {
         unsafe line.withUnsafeBytes { octets in
             guard let start = octets.baseAddress else { return nil }
             let end = min(octets.count, keyEndMax)
             let digit = beginning.utf8CodeUnitCount
             let length = digit + 1 + middle.utf8CodeUnitCount
-            // Most lines show it behind their second brace; only what was written otherwise is searched through.
+            // In most lines the type follows the first or second brace. Other lines are searched for the key.
             for from in 0..<2 {
                 guard let brace = unsafe memchr(start + from, Int32(UInt8(ascii: "{")), max(end - length - from, 0))
                 else {
@@ -52,16 +52,17 @@ enum LineKind {
         }
     }
 
-    /// Whether another line begins within what stands between two line ends: the end of the one before it is damaged then.
+    /// Returns true if the bytes between two line ends contain the start of another line. Then the end of the first
+    /// line is damaged.
     ///
-    /// In what a line says quotation marks are escaped, so neither beginning is a part of it.
+    /// Quotation marks in strings are escaped, so neither start can be part of a string.
     static func holdsAnother(_ octets: Span<UInt8>) -> Bool {
         unsafe octets.withUnsafeBytes { octets in
             guard let start = octets.baseAddress, octets.count > envelope.utf8CodeUnitCount else { return false }
             func holds(_ word: StaticString) -> Bool {
                 unsafe memmem(start + 1, octets.count - 1, word.utf8Start, word.utf8CodeUnitCount) != nil
             }
-            // An envelope's payload begins as a line without one does.
+            // The payload of an envelope starts like a line without an envelope.
             let isEnveloped = unsafe memcmp(start, envelope.utf8Start, envelope.utf8CodeUnitCount) == 0
             return holds(envelope) || !isEnveloped && holds(beginning)
         }

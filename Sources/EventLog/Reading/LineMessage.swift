@@ -2,22 +2,22 @@ import CLinux
 import Glibc
 import JSON
 
-/// What a publisher has to know of a line: where it goes, how, and which of its octets.
+/// The parts of a line that a publisher needs: the topic, the number and the bytes of the payload.
 ///
-/// Used again and again, it takes a line of ours apart at one glance: their keys have one order. What is written otherwise,
-/// and still a line, is looked at more closely.
+/// Reuse one value for many lines. A line in the order of keys that the gateway writes is parsed in one pass. Other
+/// valid lines are parsed as JSON.
 public struct LineMessage {
-    /// What lines have that are payloads alone lack: the first levels of their topics.
+    /// The first level or levels of topics for lines that have no envelope.
     public let prefix: String
-    /// The line's number; absent where it has none, and is not assured.
+    /// The number of the line; `nil` if it has none and is not delivered reliably.
     public private(set) var sequence: Int?
-    /// Where it is published, in UTF-8, with a zero octet behind.
+    /// The topic in UTF-8, followed by a zero byte.
     public private(set) var topic: [UInt8] = []
-    /// The octets of the line that are published.
+    /// The range of the bytes to publish.
     public private(set) var payload: Range<Int> = 0..<0
-    /// Whether it is published at all; `evidence` is not, nor `erased`, nor what has no topic that MQTT has.
+    /// Whether the line is published. False for `evidence` and `erased`, and for topics that MQTT does not allow.
     public private(set) var isPublished = false
-    /// Whether what it told was taken out: its number is all that is left.
+    /// Whether it is an `erased` line: its content was erased and only its number is left, or it reports an erasure.
     public private(set) var isErased = false
 
     // MQTT 5 §1.5.4.
@@ -26,12 +26,12 @@ public struct LineMessage {
     private var parser = LineParser()
     private var position = 0
 
-    /// A reader of lines; topics of lines that name none begin with `prefix`.
+    /// Creates a reader. Lines without a topic get one that starts with `prefix`.
     public init(prefix: String) { self.prefix = prefix }
 
-    /// Takes a line apart, without its end.
+    /// Parses a line without its line end.
     ///
-    /// - Returns: whether it is one.
+    /// - Returns: false if the bytes are not a line.
     public mutating func parse(_ line: [UInt8]) -> Bool {
         sequence = nil
         isPublished = false
@@ -40,7 +40,7 @@ public struct LineMessage {
         return parseEnvelope(line) || parseClosely(line)
     }
 
-    // MARK: At one glance
+    // MARK: Fast path
 
     /// `{"topic":"…","qos":1,"retain":false,"payload":{"version":2,"type":"…","gateway":"…","boot":"…","sequence":N,…}}`.
     private mutating func parseEnvelope(_ line: [UInt8]) -> Bool {
@@ -75,8 +75,8 @@ public struct LineMessage {
 
     private static func isErased(_ type: ArraySlice<UInt8>) -> Bool { type.elementsEqual("erased".utf8) }
 
-    /// Whether these octets name a topic that can be published to: UTF-8 without control characters (MQTT 5 §1.5.4) and
-    /// without wildcards (§4.7.1), 1 to 65,535 octets.
+    /// Returns true if the bytes are a topic that can be published to: UTF-8 without control characters (MQTT 5 §1.5.4)
+    /// and wildcards (§4.7.1), 1 to 65,535 bytes.
     private static func isTopic(_ octets: ArraySlice<UInt8>) -> Bool {
         guard (1...topicMax).contains(octets.count) else { return false }
         var isPlain = true
@@ -92,7 +92,7 @@ public struct LineMessage {
         return text.unicodeScalars.allSatisfy { !(0x7F...0x9F).contains($0.value) }
     }
 
-    /// Whether another line begins within it: the end of the first is damaged then.
+    /// Returns true if another line starts within this one. Then the end of the first line is damaged.
     private static func holdsAnother(_ line: [UInt8]) -> Bool {
         let beginning: StaticString = "{\"topic\":\""
         return unsafe line.withUnsafeBytes { bytes in
@@ -111,7 +111,8 @@ public struct LineMessage {
         return true
     }
 
-    /// Goes behind the quotation mark that ends a string without escapes and zero octets.
+    /// Moves past the quotation mark that ends a string. Returns false if the string has an escape or a control
+    /// character, or does not end.
     private mutating func skipText(_ line: [UInt8]) -> Bool {
         while position < line.count {
             let octet = line[position]
@@ -132,7 +133,7 @@ public struct LineMessage {
         return position > start && position < line.count && !(0x30...0x39).contains(line[position]) ? number : nil
     }
 
-    // MARK: Closely
+    // MARK: Full parsing
 
     private mutating func parseClosely(_ line: [UInt8]) -> Bool {
         parser.text.bytes.removeAll(keepingCapacity: true)
@@ -140,7 +141,7 @@ public struct LineMessage {
         guard parser.parse() else { return false }
         sequence = parser.head.sequence
         let text = parser.text
-        // What comes without a number is not assured, and evidence is not for brokers.
+        // Lines without a number are not delivered reliably, and evidence is not published.
         let type = text.find("type", in: parser.payload)
         isErased = text.isText("erased", at: type)
         isPublished = !isErased && !text.isText("evidence", at: type)
@@ -157,18 +158,18 @@ public struct LineMessage {
         return true
     }
 
-    /// Whether octets of `line` that are no UTF-8 came out of it as U+FFFD, which would make it another topic.
+    /// Returns true if bytes of `line` that are not valid UTF-8 became U+FFFD, which would give another topic.
     private static func isRepaired(_ path: String, _ line: [UInt8]) -> Bool {
         path.unicodeScalars.contains("\u{FFFD}") && String(validating: line, as: UTF8.self) == nil
     }
 
-    /// The topic of a line that is a payload alone.
+    /// Returns the topic for a line without an envelope.
     private func composedTopic() -> String? {
         guard let gateway = parser.string("gateway"), let type = parser.string("type") else { return nil }
         let stem = "\(prefix)/\(gateway)/\(type)"
         guard let name = parser.string("identifier") ?? parser.string("adapter") else { return stem }
         let text = parser.text
-        // Version 1 had no topics of beacons' own.
+        // In version 1, beacons had no topics of their own.
         guard parser.head.version > 1, parser.head.kind == .event || parser.head.kind == .visit,
             text.isText("beacon", at: text.find("scope", in: parser.payload)),
             let beacon = text.beacon(text.find("refinement", in: parser.payload))

@@ -3,10 +3,9 @@ package import BeaconMonitoring
 import BluetoothLE
 package import JSON
 
-/// Reads lines back: the octets of one in, what it says out.
+/// Decodes lines, with or without an envelope.
 ///
-/// With an envelope or without one. Keys that it does not know are passed over; what a line of its type must have and
-/// lacks makes it no line.
+/// Unknown keys are ignored. A line without a key that its type requires is not valid.
 package struct LineParser: Sendable {
     /// The types of lines.
     package enum Kind: CaseIterable, Sendable {
@@ -26,68 +25,70 @@ package struct LineParser: Sendable {
             }
         }
 
-        // Made once, not for each line.
+        // Created once, not for each line.
         static let all = Array(allCases)
     }
 
-    /// What all lines begin with, and when they were made.
+    /// The start of all lines, and the time at which they were made.
     package struct Head: Sendable {
-        /// `nil`: a type that came after this version of the program, or any of a greater version (``LineVersion``).
+        /// The type; `nil` for a type that is unknown to this version of the program, and for lines of a higher
+        /// ``LineVersion``.
         package var kind: Kind?
-        /// Of the schema.
+        /// The version of the schema.
         package var version: Int
-        /// The number; absent where the line has none.
+        /// The number; `nil` if the line has none.
         package var sequence: Int?
-        /// When it was made, as it was printed.
+        /// The date of the line as printed.
         package var date: WallDate
-        /// The timeline in microseconds.
+        /// The time on the timeline in microseconds.
         var monotonic: Int64
 
-        /// When the line was made, on its own timeline.
+        /// The time of the line, on its own timeline.
         var time: Instant { Instant(nanoseconds: monotonic.multipliedReportingOverflow(by: 1000).partialValue) }
-        /// What all its dates are printed with, cut to microseconds (rule T1).
+        /// The clock offset for all dates of the line, computed from values that are cut to microseconds (rule T1).
         var offset: ClockOffset {
             let (nanoseconds, overflow) = date.microseconds.multipliedReportingOverflow(by: 1000)
             return ClockOffset(nanoseconds: overflow ? 0 : nanoseconds &- time.nanoseconds)
         }
     }
 
-    /// The line. Whoever fills it calls ``parse()``.
+    /// The bytes of the line. The caller sets them, then calls ``parse()``.
     package var text = JSONText()
-    /// Type, version, number and dates of the line.
+    /// The type, version, number and dates of the line.
     package private(set) var head = Head(
         kind: nil, version: 0, sequence: nil, date: WallDate(microseconds: 0), monotonic: 0)
-    /// Whether addresses of sightings are wanted.
+    /// Whether to read the addresses of sightings.
     var readsAddresses = true
-    /// Whether the sightings of events are wanted.
+    /// Whether to read the sightings of events.
     var readsSightings = true
     /// The place of the payload.
     package private(set) var payload = 0
     private var bootPlace: Int?
     private var gatewayPlace: Int?
-    /// The adapters that lines name, each with a number of its own.
+    /// The adapters named in lines, each with an ID of its own.
     private(set) var adapters = AdapterNames()
 
-    /// One that has read nothing yet.
+    /// Creates a parser that has read no line.
     package init() {}
 
-    /// How many octets stood before the line, of one whose end is damaged: ``parse()`` takes them out of ``text``.
+    /// The number of damaged bytes before the line, which ``parse()`` has removed from ``text``.
     package private(set) var passedOver = 0
-    /// Whether what was parsed last is a line but for its number, which is greater than any can be.
+    /// Whether the last parsed text is a valid line except for its number, which is above the highest possible one.
     private(set) var numberIsTooGreat = false
 
-    /// Takes the line apart.
+    /// Parses the line.
     ///
-    /// Where the end of a line is damaged, the next one stands behind what is left of it: that one is found.
-    /// - Returns: whether it is one.
+    /// If the end of a line is damaged, the next line follows in the same text. Then that line is parsed.
+    ///
+    /// - Returns: false if the text is not a line.
     package mutating func parse() -> Bool {
         passedOver = 0
         numberIsTooGreat = false
         if parseWhole() { return true }
-        // An envelope's beginning comes once in a line, a payload's too: in strings quotation marks are escaped.
+        // The start of an envelope or a payload occurs once in a line, because quotation marks in strings are escaped.
         for beginning: StaticString in ["{\"topic\":\"", "{\"version\":"] where !numberIsTooGreat {
             guard let place = text.last(beginning), place > 0 else { continue }
-            // The payload of an envelope that is torn is no line.
+            // The payload of a damaged envelope does not count as a line.
             if text.bytes[..<place].last == UInt8(ascii: ":") { continue }
             let whole = text.bytes
             text.bytes.removeFirst(place)
@@ -122,19 +123,19 @@ package struct LineParser: Sendable {
         return true
     }
 
-    /// The start that the line was written in; empty in a replay.
+    /// The boot ID of the start that wrote the line; empty in a replay.
     var boot: String { text.string(bootPlace) ?? "" }
 
-    /// The gateway that wrote the line; empty where it does not say.
+    /// The gateway that wrote the line; empty if the line does not name it.
     var gateway: String { text.string(gatewayPlace) ?? "" }
 
-    /// Whether the gateway that is called so wrote the line.
+    /// Returns true if the gateway with this name wrote the line.
     func isOf(gateway: [UInt8]) -> Bool {
         guard let gatewayPlace else { return gateway.isEmpty }
         return text.isText(gateway, at: gatewayPlace)
     }
 
-    /// Whether the line was written in the start that is called so.
+    /// Returns true if the line was written in the start with this boot ID.
     func isOf(boot: [UInt8]) -> Bool {
         guard let bootPlace else { return boot.isEmpty }
         return text.isText(boot, at: bootPlace)
@@ -142,12 +143,12 @@ package struct LineParser: Sendable {
 
     func string(_ key: StaticString) -> String? { text.string(text.find(key, in: payload)) }
 
-    /// A date of the line as a place on its timeline.
+    /// Returns a date of the line as a time on its timeline.
     func instant(_ key: StaticString) -> Instant? {
         text.date(text.find(key, in: payload)).map { Instant(remembered: $0, offset: head.offset) }
     }
 
-    /// The one of `values` whose word stands under a key.
+    /// Returns the value whose word is in the member `key`.
     private func choice<Value>(_ key: StaticString, of values: [Value], _ word: (Value) -> StaticString) -> Value? {
         let place = text.find(key, in: payload)
         return values.first { text.isText(word($0), at: place) }
@@ -155,7 +156,7 @@ package struct LineParser: Sendable {
 
     // MARK: Evidence
 
-    /// What an exit rests on, of an `evidence` line.
+    /// Decodes the evidence of an `evidence` line.
     func evidence() -> Evidence? {
         guard let event = text.integer(text.find("event", in: payload)), let monitor = string("monitor"),
             let identifier = string("identifier"), let rule = string("rule"), let gaps = text.find("gaps", in: payload)
@@ -196,7 +197,7 @@ package struct LineParser: Sendable {
     }
 }
 
-/// Where a line's head stands, found in one walk over its keys; of a key that comes twice, the first counts.
+/// The places of the members of a line's head, found in one pass. If a key occurs twice, the first one counts.
 private struct HeadPlaces {
     var version: Int?
     var type: Int?
@@ -230,9 +231,9 @@ private struct HeadPlaces {
     }
 }
 
-/// The adapters that lines name, numbered in the order in which they come.
+/// The adapters named in lines, numbered in the order of their first use.
 struct AdapterNames: Sendable {
-    /// More are taken for one, which has no name: a gateway tells 255 apart.
+    /// Further names count as one adapter without a name. A gateway distinguishes 255.
     static let countMax = 4096
 
     private(set) var names: [String] = [""]
@@ -251,12 +252,12 @@ struct AdapterNames: Sendable {
     }
 }
 
-// What the lines of each type say.
+// Decoding of each type of line.
 extension LineParser {
-    /// The event of an `event` line.
+    /// Decodes the event of an `event` line.
     mutating func event() -> BeaconMonitor.Event? { event(in: payload, time: head.time, offset: head.offset) }
 
-    /// The event whose keys stand in the object at `place`.
+    /// Decodes the event in the object at `place`.
     mutating func event(in place: Int, time: Instant, offset: ClockOffset) -> BeaconMonitor.Event? {
         guard let monitor = text.string(text.find("monitor", in: place)),
             let identifier = text.string(text.find("identifier", in: place)),
@@ -294,7 +295,7 @@ extension LineParser {
         return sighting
     }
 
-    /// The visit of a `visit` line.
+    /// Decodes the visit of a `visit` line.
     func visit() -> Visit? {
         guard let monitor = string("monitor"), let identifier = string("identifier"),
             let condition = text.condition(text.find("condition", in: payload)),
@@ -312,7 +313,7 @@ extension LineParser {
             reason: reason)
     }
 
-    /// What happened to a condition, of a `condition` line.
+    /// Decodes the change of a condition from a `condition` line.
     func conditionChange() -> ConditionChange? {
         guard let monitor = string("monitor"), let identifier = string("identifier"),
             let condition = text.condition(text.find("condition", in: payload)),
@@ -324,7 +325,7 @@ extension LineParser {
             condition: condition, settings: settings, assumed: text.state(text.find("assuming", in: place)))
     }
 
-    /// What happened to an adapter, of an `adapter` line.
+    /// Decodes the change of an adapter from an `adapter` line.
     func adapterChange() -> AdapterChange? {
         guard let adapter = string("adapter"), let since = instant("since"),
             let state = choice("state", of: [AdapterChange.State.listening, .deaf, .off, .gone], \.word)
@@ -335,7 +336,7 @@ extension LineParser {
             since: since, reason: string("reason"), time: head.time, clockOffset: head.offset)
     }
 
-    /// What became of the wall clock, of a `clock` line.
+    /// Decodes the change of the wall clock from a `clock` line.
     func clockChange() -> ClockChange? {
         guard let before = text.microseconds(text.find("offsetBefore", in: payload)),
             let after = text.microseconds(text.find("offsetAfter", in: payload)),
@@ -350,7 +351,7 @@ extension LineParser {
 }
 
 extension LineParser {
-    /// That the gateway was started or stopped, of a `gateway` line.
+    /// Decodes the start or stop of the gateway from a `gateway` line.
     func gatewayChange() -> GatewayChange? {
         let state = text.find("state", in: payload)
         let kind: GatewayChange.Kind
@@ -366,7 +367,7 @@ extension LineParser {
 }
 
 extension Condition {
-    /// A beacon that the condition is about, where a line does not tell which.
+    /// A beacon that the condition matches, for lines that do not name one.
     var anyBeacon: BeaconIdentity {
         switch self {
         case .beacon(let identity):

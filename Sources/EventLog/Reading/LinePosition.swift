@@ -1,24 +1,24 @@
 import JSON
 package import SystemPackage
 
-/// How far somebody has come in the event files: the number of the last line, and where the next one should begin.
+/// A position in the event files: the number of the last line, and the place of the next one.
 ///
-/// Only the number counts. The place spares looking for it, and is found out anew where it is no longer right: files are
-/// cut after a crash, and deleted when they are old.
+/// Only the number decides. The place avoids a search, and is found again if it is wrong: files are truncated after a
+/// crash, and deleted when they are old.
 public struct LinePosition: Sendable, Hashable {
-    /// The greatest number that a line can have: 2⁵³ − 1. Beyond it many readers of JSON round (RFC 8259 §6).
+    /// The highest number of a line: 2⁵³ − 1. Many JSON readers round higher numbers (RFC 8259 §6).
     ///
-    /// A gateway that writes a thousand lines a second comes to it after 285,000 years.
+    /// At a thousand lines per second, it is reached after 285,000 years.
     public static let sequenceMax = 9_007_199_254_740_991
 
-    /// The number of the last line that somebody is done with; 0: none.
+    /// The number of the last line that was handled; 0 if there is none.
     public var sequence: Int
-    /// The name of the segment that the next line should stand in; empty where that is not known.
+    /// The name of the segment with the next line; empty if it is not known.
     public var segment: String
-    /// Where the next line should begin in that segment, in octets.
+    /// The offset of the next line in that segment, in bytes.
     public var offset: Int
 
-    /// Makes a position; by its number alone unless more is known.
+    /// Creates a position. The number is sufficient.
     public init(sequence: Int, segment: String = "", offset: Int = 0) {
         self.sequence = min(max(sequence, 0), Self.sequenceMax)
         self.segment = segment
@@ -27,20 +27,22 @@ public struct LinePosition: Sendable, Hashable {
 
     // MARK: Places in files
 
-    // Between two looks at least so much lies; the rest is read line by line.
+    // The binary search ends at this distance. The rest is read line by line.
     private static let near = 64 << 10
-    // A numbered line is looked for in so many octets behind a place: evidence has some thousand, and ranging lines none.
+    // A numbered line is searched in this many bytes after a place. Evidence takes some thousand bytes, and ranging
+    // lines have no number.
     private static let look = 256 << 10
 
-    /// The same with the place of a line at or before it, found by halves, since the numbers of a segment ascend: whoever
-    /// reads on from there reads some lines, and not a segment of a hundred thousand.
+    /// Returns the same position with the place of a line at or before it. It is found by binary search, because the
+    /// numbers in a segment increase. So a reader skips a few lines, not a segment of a hundred thousand.
     ///
-    /// For who wants numbered lines: those without a number that lie between are given too. Where the numbers do not ascend
-    /// as they should, the place is a wrong one, which whoever follows notices.
+    /// Use it for numbered lines: lines without a number in between are returned too. If the numbers are not in order,
+    /// the place can be wrong, which the follower detects.
+    ///
     /// - Parameters:
     ///   - directory: the folder of the event files.
-    ///   - files: how they are read.
-    /// - Returns: the position; by its number alone where nothing can be read.
+    ///   - files: the file system.
+    /// - Returns: the position with the place; the unchanged position if there is no event file or it cannot be read.
     package func placed(in directory: FilePath, files: any FileSystemCalls = SystemFiles()) -> LinePosition {
         (try? found(in: directory, files)) ?? self
     }
@@ -66,7 +68,7 @@ public struct LinePosition: Sendable, Hashable {
         return LinePosition(sequence: sequence, segment: segment.name, offset: low)
     }
 
-    /// The first line that begins behind `start` and has a number; absent where none does before `end`, or not near.
+    /// Returns the first numbered line that starts after `start`; `nil` if there is none before `end`, or none near.
     private static func numberedLine(
         behind start: Int, before end: Int, of file: FileSystemCalls.Handle, _ files: any FileSystemCalls
     ) throws(Errno) -> (number: Int, offset: Int)? {

@@ -3,56 +3,57 @@ public import BeaconMonitoring
 import JSON
 public import SystemPackage
 
-/// One line of the event files, and when it really was.
+/// A line of the event files, with its corrected date.
 public struct LogLine {
-    /// What a line says, by its type.
+    /// The content of a line, by its type.
     public enum Entry: Sendable {
-        /// A subject's new state.
+        /// The new state of a subject.
         case event(BeaconMonitor.Event)
-        /// A visit ended.
+        /// A visit that ended.
         case visit(Visit)
-        /// A condition was added, replaced, changed or removed.
+        /// A condition that was added, replaced, changed or removed.
         case condition(ConditionChange)
-        /// An adapter began or ceased to listen.
+        /// An adapter that started or stopped scanning.
         case adapter(AdapterChange)
-        /// The wall clock stepped or became synchronised.
+        /// A step of the wall clock, or the time when it became synchronized.
         case clock(ClockChange)
-        /// The gateway was started or stopped.
+        /// A start or stop of the gateway.
         case gateway(GatewayChange)
-        /// What an exit rests on.
+        /// The evidence of an exit.
         case evidence(Evidence)
-        /// Something that was taken back: what stood here named a beacon that was to be forgotten.
+        /// A line whose content was erased because it named a forgotten beacon, or a line that reports an erasure.
         case erased
     }
 
-    /// What the line tells, by its type.
+    /// The content of the line.
     public var entry: Entry
-    /// Its number; absent in `evidence`.
+    /// The number of the line; `nil` for `evidence`.
     public var sequence: Int?
-    /// The gateway that wrote it.
+    /// The name of the gateway that wrote the line.
     public var gateway: String
-    /// The start that it was written in; empty in a replay.
+    /// The boot ID of the start that wrote the line; empty in a replay.
     public var boot: String
-    /// When it was made, on its own timeline.
+    /// The time of the line, on its own timeline.
     public var time: Instant
-    /// What its dates are to be printed with: what later `clock` lines say, else what they were printed with.
+    /// The clock offset for the dates of the line: the offset from later `clock` lines, or else the printed one.
     public var offset: ClockOffset
-    /// What its dates were printed with.
+    /// The clock offset with which the dates of the line were printed.
     public var printedOffset: ClockOffset
-    /// The name of an adapter that its event names.
+    /// The name of the adapter that received the sighting of the event; empty if there is none.
     public var adapter: String
 
-    /// When it was made, by the wall clock as later lines correct it.
+    /// The date of the line, corrected by later lines.
     public var date: WallDate { WallDate(time, offset: offset) }
 
-    /// The date of a moment on the line's timeline; what lies before its beginning stays as it was printed.
+    /// Returns the date of a time on the line's timeline. A time before the start of the timeline keeps its printed
+    /// date.
     public func date(of instant: Instant) -> WallDate {
         WallDate(instant, offset: instant.nanoseconds < 0 ? printedOffset : offset)
     }
 }
 
 extension LogLine {
-    /// The type of line, as one asks for it.
+    /// The type of the line.
     var type: LogReader.Types {
         switch entry {
         case .event: .event
@@ -67,13 +68,20 @@ extension LogLine {
     }
 }
 
-/// Reads event files from the first line to the last, each once, in constant memory, with the dates that later lines put right.
+/// Reads event files from the first line to the last, each line once, in constant memory, with dates corrected by later
+/// lines.
+///
+///     var reader = try LogReader(["/var/lib/beacon-gateway/events"])
+///     try reader.read([.event, .visit]) { line in
+///         if case .visit(let visit) = line.entry { print(line.date, visit.identifier, visit.reason) }
+///         return true
+///     }
 public struct LogReader {
-    /// The types of lines that are asked for; the others are passed over.
+    /// The types of lines to read. All others are skipped.
     public struct Types: OptionSet, Sendable {
-        /// The set's bits.
+        /// The bits of the set.
         public let rawValue: UInt8
-        /// Makes a set of bits.
+        /// Creates a set from its bits.
         public init(rawValue: UInt8) { self.rawValue = rawValue }
         /// `event` lines.
         public static let event = Types(rawValue: 1)
@@ -93,58 +101,58 @@ public struct LogReader {
         public static let erased = Types(rawValue: 128)
     }
 
-    /// What the reader met that no line could be made of.
+    /// The number of damaged lines.
     public private(set) var damagedLines = 0
-    /// Where the first of these are; ten at most.
+    /// The places of the first ten damaged lines.
     package private(set) var damages: [Damage] = []
-    /// Lines of the types asked for that a later version of the program wrote, and that were passed over.
+    /// The number of lines of the requested types that a later version of the program wrote. They are skipped.
     public private(set) var newerLines = 0
-    /// Lines of the types asked for that stand in the files twice, and were handed over once.
+    /// The number of lines of the requested types that are in the files twice. Each is passed to `body` once.
     public private(set) var repeatedLines = 0
-    /// Lines that were there, whatever their type.
+    /// The number of all lines of any type.
     public private(set) var lines = 0
-    /// The newest proofs that gateways were alive beside their lines: what `alive` says in each folder, with its date put
-    /// right; known once lines are read.
+    /// The latest times at which gateways were alive, from the file `alive` of each folder, with corrected dates. Set
+    /// by ``read(_:sightings:progress:_:)`` and `dates()`.
     public private(set) var proofs: [Proof] = []
-    /// Files `alive` that could not be made sense of, each with what is wrong with it.
+    /// The files `alive` that could not be read, each with the reason.
     public private(set) var proofTroubles: [String] = []
-    /// The folders in which no event file stands.
+    /// The folders without event files.
     public private(set) var emptyFolders: [FilePath] = []
-    /// The files, or folders, with octets but without a single line of a gateway's: captures, most likely. Known once lines
-    /// are read.
+    /// The files or folders that have bytes but no line of a gateway, most likely captures. Empty if `body` stopped the
+    /// reading. Set by ``read(_:sightings:progress:_:)``.
     public private(set) var foreignPlaces: [FilePath] = []
-    /// How many octets all files have.
+    /// The size of all files in bytes.
     public let size: Int
-    /// How many of them have been read. (They were looked through for `clock` lines before.)
+    /// The number of bytes that were read. (Before that, the files were searched for `clock` lines.)
     public private(set) var position = 0
 
-    /// That a gateway was alive at a date.
+    /// The date at which a gateway was alive.
     public struct Proof: Sendable, Hashable {
-        /// The gateway's name.
+        /// The name of the gateway.
         public var gateway: String
-        /// When, by the wall clock as later lines correct it.
+        /// The date, corrected by later lines.
         public var date: WallDate
     }
 
-    /// A line that no sense could be made of.
+    /// The place of a damaged line.
     package struct Damage: Sendable, Hashable {
         /// The file.
         package var path: FilePath
-        /// Which of its lines, from 1.
+        /// The number of the line in the file, starting at 1.
         package var line: Int
     }
 
-    /// What became of a line.
+    /// The result of processing a line.
     private struct Outcome {
-        /// Whether there is to be another one.
+        /// Whether to read another line.
         var goesOn = true
-        /// Whether it was damaged, wholly or in a part.
+        /// Whether all or a part of the line was damaged.
         var isDamaged = false
     }
 
     private static let damagesMax = 10
 
-    /// A file, and the place on the command line that brought it.
+    /// A file, and the index of the argument that it comes from.
     struct Source {
         var path: FilePath
         var place: Int
@@ -157,7 +165,7 @@ public struct LogReader {
     // The corrections of the clock lines, if `dates` has read them.
     var stamping: Restamping?
 
-    /// A reader of the segments in folders, in the order of their numbers, and of files as they are given.
+    /// Creates a reader of folders and files. The segments of a folder are read in the order of their numbers.
     ///
     /// - Throws: ``EventLogError/readFailed(_:_:)``.
     public init(_ places: [FilePath]) throws(EventLogError) { try self.init(places, files: SystemFiles()) }
@@ -191,14 +199,15 @@ public struct LogReader {
         self.size = size
     }
 
-    /// Reads all lines of the types asked for and hands them over in order.
+    /// Reads the lines of the requested types and passes them to `body` in order.
     ///
     /// - Parameters:
-    ///   - types: which lines.
-    ///   - sightings: whether the sightings that events rest on are wanted too.
-    ///   - progress: called now and then with how many more lines were read, and how many octets altogether.
-    ///   - body: takes a line; `false` ends it.
-    /// - Throws: ``EventLogError``, and what `body` throws.
+    ///   - types: the types of lines.
+    ///   - sightings: whether to read the sightings of events too.
+    ///   - progress: called from time to time with the number of further lines and the number of all bytes that were
+    ///     read.
+    ///   - body: receives a line; returns false to stop.
+    /// - Throws: ``EventLogError``, and the errors of `body`.
     public mutating func read(
         _ types: Types, sightings: Bool = true, progress: (Int, Int) -> Void = { _, _ in },
         _ body: (LogLine) throws -> Bool
@@ -237,7 +246,7 @@ public struct LogReader {
                 return outcome
             }
         }
-        // Where it was ended, the rest is not known.
+        // If reading was stopped, the rest of the files is not known.
         let strange = goesOn ? Set(sources.map(\.place)).subtracting(familiar).sorted() : []
         foreignPlaces = try strange.filter { try holdsOctets($0) }.map { places[$0] }
         newerLines = newer
@@ -270,8 +279,8 @@ public struct LogReader {
         return false
     }
 
-    /// Hands over each line of the types asked for in the parser, which has not parsed it, with where it ends in the file;
-    /// and what holds another line, since that one may be of these types.
+    /// Passes each line of the requested types in the parser, not parsed yet, with the offset of its end. A line that
+    /// contains another one is passed too, because that one can be of these types.
     private mutating func each(
         _ path: FilePath, of types: Types, _ parser: inout LineParser, _ isFamiliar: inout Bool,
         _ progress: (Int, Int) -> Void,
@@ -282,12 +291,12 @@ public struct LogReader {
         do {
             var reader = try SegmentReader(path, files: files)
             while true {
-                // Most lines are of types that nobody asked for: they are not even copied.
+                // Most lines are of types that were not requested. They are not even copied.
                 var (type, isWanted): (Types?, Bool) = (nil, false)
                 let isThere = try reader.next { octets in
                     type = LineKind.type(of: octets)
                     isWanted = type.map { types.contains($0) } ?? false || LineKind.holdsAnother(octets)
-                    // One line that a gateway wrote makes it a file of lines.
+                    // A single line that a gateway wrote makes the file an event file.
                     if isWanted || !isFamiliar && type != nil { parser.text.replace(with: octets) }
                 }
                 while overlong < reader.overlong {
@@ -328,7 +337,8 @@ public struct LogReader {
         if damages.count < Self.damagesMax { damages.append(Damage(path: path, line: line)) }
     }
 
-    /// The gateway and the start of the lines read last, and what it means for their dates: looked up once for each.
+    /// The gateway and boot ID of the lines that were read last, with their clock offset, so that each is looked up
+    /// once.
     struct Boot {
         var gateway = ""
         var gatewayOctets: [UInt8] = []
@@ -337,7 +347,7 @@ public struct LogReader {
         var offset: ClockOffset?
     }
 
-    /// The line that a parser has parsed; `nil` where it is of no type that has an entry.
+    /// Returns the entry of the parsed line; `nil` if its type has none.
     static func line(
         _ parser: inout LineParser, _ boot: inout Boot, _ stamping: Restamping
     ) -> LogLine? {
@@ -352,7 +362,7 @@ public struct LogReader {
         }
         let printed = parser.head.offset
         var offset = boot.offset ?? printed
-        // Where the two are the same but for what cutting to microseconds leaves, the date stays as it was printed.
+        // If the difference results only from rounding down to microseconds, the printed date is kept.
         if offset.nanoseconds.subtractingReportingOverflow(printed.nanoseconds).partialValue.magnitude <= 2000 {
             offset = printed
         }
@@ -381,10 +391,10 @@ public struct LogReader {
 
     // MARK: Dates
 
-    /// Returns the dates of the first line and of the last line or newer proof, by the wall clock as later lines correct it.
+    /// Returns the dates of the first line and of the last line or newer proof, corrected by later lines.
     ///
-    /// It reads the ends of the files; a file without a line that has a date is passed over. The files of a place are taken in
-    /// their order. The result is `nil` if no line has a date.
+    /// It reads only the ends of the files, and skips a file without a line that has a date. The files of a place are
+    /// read in their order. The result is `nil` if no line has a date.
     ///
     /// - Throws: ``EventLogError/readFailed(_:_:)``.
     package mutating func dates() throws(EventLogError) -> (first: WallDate, last: WallDate)? {
@@ -421,7 +431,7 @@ public struct LogReader {
         }
     }
 
-    /// Returns the date of the first line from a place on that has one, or of the last.
+    /// Returns the date of the first or last line that has one, at or after `start`.
     private func date(
         in path: FilePath, from start: Int, isLast: Bool, _ stamping: Restamping
     ) throws(EventLogError) -> WallDate? {

@@ -1,54 +1,56 @@
 import JSON
 import SystemPackage
 
-/// Tells the lines that stand in the files twice, as a segment does that was copied within its folder.
+/// Detects lines that are in the files twice, for example because a segment was copied within its folder.
 ///
-/// A start gives its numbers upwards, each once. So a line whose number is no greater than the greatest so far may be the
-/// copy of one that was read; it may also be another, since files can be swapped and numbers damaged. What decides are its
-/// octets: the file in which its number was met is looked through again, and remembered for the next line.
+/// A start gives each number once, in increasing order. So a line whose number is not above the highest one so far can
+/// be a copy of an earlier line. It can also be a different line, because files can be swapped and numbers damaged.
+/// Therefore the content is compared by hashes: the file that contains the number is read again, and the hashes of its
+/// lines are kept for the next comparison.
 struct RepeatedLines {
-    /// Numbers that rose from line to line in one file.
+    /// Numbers that increase from line to line in one file.
     private struct Run {
         var file: Int
         var numbers: ClosedRange<Int>
     }
 
-    /// The lines of a file by what their octets come to, with where the first of them ends.
+    /// The hashes of the lines of a file, each with the end of the first line that has it.
     private struct Index {
         var file: Int
         var ends: [Int: Int]
     }
 
-    // A segment is one run for each start that wrote in it. The copies of what is beyond are told twice.
+    // A segment has one run for each start that wrote to it. Above this limit, copies are passed twice.
     private static let runsMax = 10_000
-    // A damaged number may have a line looked for in another file than its own; more than some are none of ours.
+    // A damaged number can cause a search in a wrong file. A folder that needs more of these searches was not written
+    // by a gateway.
     private static let indicesMax = 4
 
     private let paths: [FilePath]
     private let files: any FileSystemCalls
     private var runs: [String: [Run]] = [:]
     private var count = 0
-    // Those of the start that was read last, and their greatest number.
+    // The runs of the start that was read last, and their highest number.
     private var boot = ""
     private var current: [Run] = []
     private var greatest = 0
     private var indices: [Index] = []
 
-    /// None was read yet of the files at `paths`.
+    /// Creates a detector for the files at `paths`.
     init(_ paths: [FilePath], _ files: any FileSystemCalls) {
         self.paths = paths
         self.files = files
     }
 
-    /// Looks for the line in the parser among those that were read.
+    /// Searches for the line in the parser among the lines that were read.
     ///
     /// - Parameters:
-    ///   - parser: has parsed it.
-    ///   - boot: the start that it was written in; a replay's lines have none, and may be told twice for good reason.
-    ///   - file: the place of its file among the paths.
-    ///   - end: where it ends in there.
-    /// - Returns: whether it has been read before.
-    /// - Throws: `Errno` of what reads a file again.
+    ///   - parser: has parsed the line.
+    ///   - boot: the boot ID of the line. Lines of a replay have none, and can be repeated for a good reason.
+    ///   - file: the index of its file in the paths.
+    ///   - end: the offset of its end in the file.
+    /// - Returns: true if the line has been read before.
+    /// - Throws: `Errno` if a file cannot be read again.
     mutating func contain(
         _ parser: borrowing LineParser, boot: String, file: Int, end: Int
     ) throws(Errno) -> Bool {

@@ -2,11 +2,11 @@ import BeaconMonitoring
 import JSON
 import SystemPackage
 
-/// What the `clock` lines say about dates that were printed before them.
+/// The corrections that `clock` lines make to dates printed before them.
 ///
-/// The offset between wall clock and timeline is one number between steps, and a step corrects an error. So the dates of
-/// all lines of one start of the machine become right with the offset that it had last while it was synchronised, or
-/// had last where it never was.
+/// The offset between wall clock and timeline is constant between steps, and a step corrects an error. So for all lines
+/// of a start of the machine, the right offset is the last one while the clock was synchronized. If it never was, it is
+/// the last offset.
 struct Restamping: Kept {
     private struct Known: Kept {
         var offset: ClockOffset
@@ -26,26 +26,26 @@ struct Restamping: Kept {
     static var blank: Restamping { Restamping() }
     mutating func pass(_ octets: inout KeptOctets) throws(KeptOctets.Damage) { try octets.pass(&offsets) }
 
-    /// Takes in a `clock` line.
+    /// Applies a `clock` line.
     mutating func note(_ change: ClockChange, machine: String) {
         if let known = offsets[machine], known.isSynchronized, !change.isSynchronized { return }
         offsets[machine] = Known(offset: change.after, isSynchronized: change.isSynchronized)
     }
 
-    /// What the dates of a start of the machine are to be printed with; `nil` where they are as they should be.
+    /// Returns the right offset for the dates of a start of the machine; `nil` if no correction is needed.
     func offset(of machine: String) -> ClockOffset? { offsets[machine]?.offset }
 
-    /// A date of a line, put right.
+    /// Returns a date of a line, corrected.
     func date(_ date: WallDate, printedWith offset: ClockOffset, machine: String) -> WallDate {
         guard let right = offsets[machine]?.offset else { return date }
         let (difference, overflow) = right.nanoseconds.subtractingReportingOverflow(offset.nanoseconds)
-        // Less is what cutting to microseconds leaves.
+        // A smaller difference results from rounding down to microseconds.
         guard !overflow, difference.magnitude > 2000 else { return date }
         let (moved, overflowed) = date.microseconds.addingReportingOverflow(difference / 1000)
         return overflowed ? date : WallDate(microseconds: moved)
     }
 
-    /// Takes in the `clock` lines of a segment, which need not be the last.
+    /// Applies the `clock` lines of a segment, which need not be the last one.
     ///
     /// - Throws: ``EventLogError/readFailed(_:_:)``.
     mutating func note(clockLinesOf path: FilePath, _ files: any FileSystemCalls) throws(EventLogError) {
@@ -61,9 +61,10 @@ struct Restamping: Kept {
         }
     }
 
-    /// Takes in the `clock` lines of a segment.
+    /// Applies the `clock` lines of a segment.
     ///
-    /// - Returns: whether its last line is of the start of the machine that is asked for, so that more may follow.
+    /// - Returns: true if its last line belongs to the given start of the machine, so that the next segment can have
+    ///   more of its lines.
     mutating func read(_ path: FilePath, _ files: any FileSystemCalls, until machine: String) -> Bool {
         var parser = LineParser()
         var isSame = false

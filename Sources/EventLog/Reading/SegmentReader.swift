@@ -5,9 +5,10 @@ import SystemPackage
 
 /// Reads a segment line by line, in constant memory.
 struct SegmentReader: ~Copyable {
-    /// A line longer than this is none of ours: a condition's has some hundred octets, evidence some thousand.
+    /// A longer line was not written by a gateway: a line about a condition has some hundred bytes, evidence some
+    /// thousand.
     static let lineMax = 4 << 20
-    /// How many octets are read at once, where nobody asks for less.
+    /// The default number of bytes to read at a time.
     static let window = 256 << 10
 
     private let window: Int
@@ -15,17 +16,18 @@ struct SegmentReader: ~Copyable {
     private let file: FileSystemCalls.Handle
     private var buffer: [UInt8] = []
     private var begin = 0
-    // How far the buffer has been searched for an end of line, or for a word.
+    // How far the buffer has been searched for a line end or a word.
     private var searched = 0
     private var isAtEnd = false
-    /// Where the next line begins in the file.
+    /// The offset of the next line in the file.
     private(set) var offset: Int
-    /// Lines that were passed over because they were too long.
+    /// The number of lines that were skipped because they were too long.
     private(set) var overlong = 0
-    /// How often the file was read from.
+    /// The number of reads from the file.
     private(set) var reads = 0
 
-    /// Reads from `offset` on, `window` octets at once: so many stay in memory.
+    /// Opens a file and reads from `offset`, `window` bytes at a time. The buffer has about this size plus the longest
+    /// line.
     ///
     /// - Throws: `Errno` of open(2).
     init(
@@ -39,31 +41,31 @@ struct SegmentReader: ~Copyable {
 
     deinit { files.close(file) }
 
-    /// How long the file is now (fstat(2)).
+    /// Returns the present size of the file (fstat(2)).
     ///
     /// - Throws: `Errno` of fstat(2).
     func size() throws(Errno) -> Int { try files.size(of: file) }
 
-    /// Whether `path` still leads to the file that is open (stat(2), fstat(2)).
+    /// Returns true if `path` still leads to the open file (stat(2), fstat(2)).
     ///
     /// - Throws: `Errno` of stat(2).
     func isStill(_ path: FilePath) throws(Errno) -> Bool { try files.leads(path, to: file) }
 
-    /// How many lines were too long since this was asked last.
+    /// Returns the number of lines that were too long since the last call.
     mutating func drainOverlong() -> Int {
         defer { overlong = 0 }
         return overlong
     }
 
-    /// Whether the file holds octets that have not been read, and what has been read is not a part of a line alone.
+    /// Returns true if the file has bytes that were not read. An incomplete last line in the buffer does not count.
     ///
     /// - Throws: `Errno` of fstat(2).
     func hasMore() throws(Errno) -> Bool { try size() > offset + buffer.count - begin }
 
-    /// Looks again behind what was the end.
+    /// Allows further reads after the end of the file was reached.
     mutating func resume() { isAtEnd = false }
 
-    /// Goes on from `offset`, where a line begins, and forgets what was read beyond it.
+    /// Continues at `offset`, which must be the start of a line, and discards the buffer.
     mutating func seek(to offset: Int) {
         buffer.removeAll(keepingCapacity: true)
         begin = 0
@@ -72,9 +74,9 @@ struct SegmentReader: ~Copyable {
         self.offset = offset
     }
 
-    /// Puts the next whole line, without its end, into `line`.
+    /// Reads the next complete line into `line`, without its line end.
     ///
-    /// - Returns: whether there was one; what follows the last end of line is none.
+    /// - Returns: false if there is none. Bytes after the last line end are not a line.
     /// - Throws: `Errno` of pread(2).
     mutating func next(into line: inout [UInt8]) throws(Errno) -> Bool {
         try next { octets in
@@ -83,9 +85,9 @@ struct SegmentReader: ~Copyable {
         }
     }
 
-    /// Shows the next whole line, without its end, to `body`.
+    /// Passes the next complete line to `body`, without its line end.
     ///
-    /// - Returns: whether there was one; what follows the last end of line is none.
+    /// - Returns: false if there is none. Bytes after the last line end are not a line.
     /// - Throws: `Errno` of pread(2).
     mutating func next(_ body: (Span<UInt8>) -> Void) throws(Errno) -> Bool {
         while true {
@@ -99,14 +101,14 @@ struct SegmentReader: ~Copyable {
         }
     }
 
-    /// Puts the next whole line that contains a word into `line`, and passes over those that don't, at the speed of
+    /// Reads the next complete line that contains a word into `line`. Other lines are skipped at the speed of
     /// memmem(3).
     ///
-    /// - Returns: whether there was one.
+    /// - Returns: false if there is none.
     /// - Throws: `Errno` of pread(2).
     mutating func next(containing word: StaticString, into line: inout [UInt8]) throws(Errno) -> Bool {
         while true {
-            // All that is here up to the last end of line.
+            // All complete lines in the buffer.
             if let last = lastEnd() {
                 guard let place = first(word, before: last) else {
                     pass(last)
@@ -161,7 +163,7 @@ struct SegmentReader: ~Copyable {
 
     private mutating func firstEnd() -> Int? {
         let from = searched
-        // memchr(3) looks at many octets at once; most of the time that reading takes would go into this otherwise.
+        // memchr(3) compares many bytes at a time. A loop would take most of the time of reading.
         let found: Int? = unsafe buffer.withUnsafeBytes { bytes in
             guard from < bytes.count, let start = bytes.baseAddress,
                 let end = unsafe memchr(start + from, 0x0A, bytes.count - from)
@@ -172,7 +174,7 @@ struct SegmentReader: ~Copyable {
         return found
     }
 
-    /// Where a line begins that ends at `end`: behind the zeros that a damaged sector left before it.
+    /// Returns the start of the line that ends at `end`, after zero bytes that a damaged sector has left before it.
     private func lineBegin(before end: Int) -> Int {
         unsafe buffer.withUnsafeBytes { bytes in
             guard let start = bytes.baseAddress, let zero = unsafe memrchr(start + begin, 0, end - begin) else {

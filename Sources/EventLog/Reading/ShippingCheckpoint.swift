@@ -1,18 +1,18 @@
 import JSON
 package import SystemPackage
 
-/// How far a publisher has shipped the lines of a gateway, as it is kept over restarts.
+/// The last line of a gateway that a publisher has published, as stored over restarts.
 package struct ShippingCheckpoint: Sendable, Hashable {
-    /// What is wrong with a file that holds one.
+    /// An error in the file of a checkpoint.
     package enum Problem: Error, Hashable, CustomStringConvertible {
-        /// It can't be read.
+        /// The file cannot be read.
         case unreadable(String, Errno)
-        /// It is not what a publisher writes.
+        /// The file does not have the content that a publisher writes.
         case damaged(String)
-        /// It was written by a newer version, whose number it has.
+        /// The file was written by a newer version of the format, with this number.
         case newer(String, Int)
 
-        /// What, where and what to do.
+        /// The problem, the path, and a remedy.
         package var description: String {
             switch self {
             case .unreadable(let path, let error): "\(path) can't be read: \(error)"
@@ -24,22 +24,22 @@ package struct ShippingCheckpoint: Sendable, Hashable {
         }
     }
 
-    /// What the file is called in a state directory.
+    /// The name of the file in a state directory.
     package static let fileName = "mqtt.json"
 
-    /// The last line that the broker acknowledged, with all before it.
+    /// The position after the last line that the broker acknowledged. All lines before it are acknowledged too.
     package var position: LinePosition
 
-    /// The broker that was last heard to speak MQTT 5, as `host:port`; absent where none was.
+    /// The last broker that is known to support MQTT 5, as `host:port`; `nil` if there is none.
     package var five: String?
 
-    /// That the broker has all up to a line, and which broker was heard to speak MQTT 5.
+    /// Creates a checkpoint with the last acknowledged line, and the broker that supports MQTT 5.
     package init(position: LinePosition, five: String? = nil) {
         self.position = position
         self.five = five
     }
 
-    /// Reads the one at `path`; `nil` where there is none.
+    /// Reads the file at `path`; `nil` if there is none.
     ///
     /// - Throws: ``Problem``.
     package static func read(
@@ -65,9 +65,9 @@ package struct ShippingCheckpoint: Sendable, Hashable {
             five: text.string(text.find("five", in: 0)))
     }
 
-    /// Puts it in place of what the file at `path` says; it is on the disk when this returns.
+    /// Replaces the file at `path`. It is durable when this returns.
     ///
-    /// - Throws: `Errno` of what writes files.
+    /// - Throws: `Errno` if the file cannot be written.
     package func write(_ path: FilePath, files: any FileSystemCalls = SystemFiles()) throws(Errno) {
         var buffer = LineBuffer(capacity: 1024)
         buffer.object { buffer in
