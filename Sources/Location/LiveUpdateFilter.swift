@@ -37,6 +37,7 @@ public struct LiveUpdateFilter: Sendable {
     public mutating func advance(to now: Instant) -> [LocationUpdate] {
         guard let lastFix else {
             lastFix = now
+            lastExact = now
             return []
         }
         guard !isUnavailable, lastFix + filter.unavailableAfter <= now else { return [] }

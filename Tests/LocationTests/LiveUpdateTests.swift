@@ -34,6 +34,17 @@ import Testing
         #expect(filter.located(try fix(12, north: 99, accuracy: 3)).map(\.accuracyLimited) == [false])
     }
 
+    @Test func `desiredAccuracy: without a start time, an inaccurate fix is delivered ten seconds after the first`()
+        throws
+    {
+        var options = LocationFilter()
+        options.desiredAccuracy = .nearestTenMeters
+        var filter = LiveUpdateFilter(filter: options)
+        #expect(filter.located(try fix(1, accuracy: 50)).map(\.accuracyLimited) == [true])
+        #expect(filter.located(try fix(10.9, north: 300, accuracy: 50)).isEmpty)
+        #expect(filter.located(try fix(11, north: 600, accuracy: 50)).map(\.accuracyLimited) == [true])
+    }
+
     @Test(
         arguments: [
             (DesiredAccuracy.bestForNavigation, nil), (.best, nil), (.nearestTenMeters, 10), (.hundredMeters, 100),
