@@ -217,8 +217,8 @@ let package = Package(
         .testTarget(
             name: "Examples",
             dependencies: [
-                "BaseTypes", "BeaconMonitoring", "BeaconMonitoringTesting", "BeaconScanning", "BluetoothLE",
-                "EventLog", "Location",
+                "BackgroundActivity", "BaseTypes", "BeaconMonitoring", "BeaconMonitoringTesting", "BeaconScanning",
+                "BluetoothLE", "Captures", "EventLog", "GatewayConfiguration", "Location", systemPackage,
             ],
             path: "docs/library.docc/Examples"),
         .testTarget(

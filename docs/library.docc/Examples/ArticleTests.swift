@@ -54,6 +54,41 @@ import Testing
         }
     }
 
+    /// The examples of the documentation comments in `source`: lines indented by four spaces after an empty line.
+    private static func documentedExamples(_ source: String) -> [[String]] {
+        var examples: [[String]] = []
+        var (isEmptyLine, isExample) = (false, false)
+        for line in source.split(separator: "\n", omittingEmptySubsequences: false) {
+            let comment = line.drop { $0 == " " }
+            let text = comment.hasPrefix("///") ? comment.dropFirst(3) : nil
+            if let text, text.hasPrefix("     "), isEmptyLine || isExample {
+                if !isExample { examples.append([]) }
+                examples[examples.count - 1] += lines(text)
+                isExample = true
+            } else if text != "" {
+                isExample = false
+            }
+            isEmptyLine = text == ""
+        }
+        return examples
+    }
+
+    @Test func `every example of a documentation comment is in a compiled file, line by line`() throws {
+        let root = Self.examples.appending(path: "../../..").standardizedFileURL
+        let package = try String(contentsOf: root.appending(path: "Package.swift"), encoding: .utf8)
+        let products = package.matches(of: /\.library\(name: "(?<name>\w+)"/).map { String($0.output.name) }
+        let documented = try products.flatMap { try Self.texts(below: root.appending(path: "Sources/\($0)")) }
+            .flatMap { Self.documentedExamples($0) }
+        #expect(products.count >= 11 && documented.count >= 50)
+        let examples = try Self.compiled()
+        for lines in documented {
+            let isThere = examples.contains { example in
+                example.indices.contains { example[$0...].starts(with: lines) }
+            }
+            #expect(isThere, "\(lines.joined(separator: "\n"))")
+        }
+    }
+
     @Test func `every symbol of the table is used in a test`() throws {
         let text = try String(contentsOf: Self.article, encoding: .utf8)
         let symbols = Set(text.matches(of: /``\/(?<path>[^`]+)``/).map { String($0.output.path) })

@@ -8,7 +8,7 @@ import Testing
 
     @Test func `somebody comes and leaves`() async throws {
         let script = ScriptedSightings()
-        let monitor = try BeaconMonitor("site", scanning: .scripted(script))
+        let monitor = try BeaconMonitor("doors", scanning: .scripted(script))
         try await monitor.add(.beacon(uuid: staff), identifier: "near")
         let events = monitor.subscribe()
         async let hearing: Void = monitor.run()
