@@ -1,16 +1,16 @@
 package import BluetoothLE
 
-/// Which adapters are used: those that go by a listed name at present, and those whose controller has a listed address,
-/// whatever they go by (rule L7).
+/// The adapters that a gateway uses: each adapter that has a listed name at present, and each adapter whose controller
+/// has a listed address, whatever its name is (rule L7).
 ///
-/// One that takes over the name under which a controller was used by its address alone is not used. A name and an address
-/// may mean the same adapter: it is used all the same, and another that takes over the name is used too.
+/// If a controller was selected only by its address, another adapter that gets its name later is not used. If a name
+/// and an address are listed for the same adapter, the adapter is used, and so is another adapter that gets the name.
 package struct AdapterSelection: Sendable, Hashable {
-    /// All that there are and that come.
+    /// All adapters, present and future.
     package static let all = AdapterSelection(numbers: [], addresses: [], isAll: true)
 
     private var numbers: Set<Int>
-    // Without their kinds: a controller's address is public, whatever tells of it.
+    // Without address kinds, because the address of a controller is always public.
     private var addresses: Set<UInt64>
     private var isAll: Bool
 
@@ -20,11 +20,11 @@ package struct AdapterSelection: Sendable, Hashable {
         self.isAll = isAll
     }
 
-    /// Those with the kernel's numbers: 0 is `hci0`.
+    /// Selects adapters by the kernel's numbers: 0 is `hci0`.
     package init(numbers: Set<Int>) { self.init(numbers: numbers, addresses: [], isAll: false) }
 
-    /// Those that are named as the kernel does, and those with the addresses that are spelt out; all where nothing is
-    /// listed. What is neither selects nothing.
+    /// Selects adapters by their kernel names (`hci0`) and their addresses. An empty list selects all adapters. An
+    /// entry that is neither a name nor an address selects nothing.
     package init(_ entries: some Collection<String>) {
         self.init(numbers: [], addresses: [], isAll: entries.isEmpty)
         for entry in entries {
@@ -36,15 +36,16 @@ package struct AdapterSelection: Sendable, Hashable {
         }
     }
 
-    /// Whether an adapter is used: absent an address, which is not known yet, the number that it goes by decides.
+    /// Returns whether an adapter is used. If its address is not known yet (`nil`), only its number decides.
     package func includes(_ number: Int, address: DeviceAddress?) -> Bool {
         isAll || numbers.contains(number) || address.map { addresses.contains($0.value) } ?? false
     }
 
-    /// Whether an adapter with that number may be used; where its number is not listed its address has to tell.
+    /// Returns whether an adapter with this number can be used: `true` if all adapters are selected, if the number is
+    /// listed, or if any address is listed, because then the adapter's address must decide.
     package func mayInclude(_ number: Int) -> Bool { isAll || !addresses.isEmpty || numbers.contains(number) }
 
-    /// The number of an adapter that is named as the kernel does: 0 for `hci0`; `nil` for any other name.
+    /// Returns the number in a kernel name of an adapter: 0 for `hci0`; `nil` for any other name.
     package static func number(of name: String) -> Int? {
         guard name.hasPrefix("hci"), let number = UInt16(name.dropFirst(3)), "hci\(number)" == name else {
             return nil

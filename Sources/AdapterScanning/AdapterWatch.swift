@@ -1,25 +1,26 @@
 import BaseTypes
 import BluetoothLE
 
-/// What a supervisor keeps of one adapter.
+/// The state of one adapter in a supervisor.
 struct AdapterWatch {
     let number: Int
     var controller = ""
-    /// The controller's address, where it is known; it stays known while the adapter is away.
+    /// The controller's address, if it is known. It is kept while the adapter is absent.
     var address: DeviceAddress?
     var isPresent = false
-    /// Whether its scanner says that it scans.
+    /// Whether the adapter's scanner reports that it scans.
     var isScanning = false
-    /// Whether the handler has been told that it listens.
+    /// Whether the handler was notified that the adapter is listening.
     var isTold = false
     var toldAt: Instant = .earliest
-    /// Whether a report came since the handler was told.
+    /// Whether a report was received since the handler was notified.
     var isProven = false
-    /// How long it has counted as listening since its last report, in the stretches before the present one.
+    /// How long the adapter has counted as listening since its last report, without the current period.
     var unproven: Duration = .zero
-    /// When it has counted as listening for long enough without a report (rule L5), over all stretches since the last.
+    /// The time at which the adapter has counted as listening for long enough without a report (rule L5), over all
+    /// periods since the last report.
     var proofDue: Instant?
-    /// Whether a way that was changed to has not told yet that the adapter is there.
+    /// Whether a backend that was switched to has not reported yet that the adapter is present.
     var isUnconfirmed = false
     var ladder: WatchdogLadder
     var thinning = ThinningMeter()
@@ -33,7 +34,7 @@ struct AdapterWatch {
 
     var name: String { "hci\(number)" }
 
-    /// What it is doing, by what is known.
+    /// The adapter's activity, derived from the flags of this value.
     var activity: ScanStatus.Activity {
         if isTold { return .listening }
         if isScanning { return .unproven }

@@ -1,50 +1,53 @@
 package import BaseTypes
 package import BluetoothLE
 
-/// One way to hear the advertising reports of a machine's Bluetooth adapters.
+/// A backend that receives the advertising reports of a machine's Bluetooth adapters.
 ///
-/// A scanner lives on the thread of the loop that it was made with. It hands everything over from there, one after the
-/// other, and waits nowhere else.
+/// A scanner runs on the thread of the event loop that it was created with. It makes all calls of its handler there,
+/// one after the other, and waits only in that loop.
 package protocol AdvertisingScanner: AnyObject {
-    /// Which way it is.
+    /// The kind of backend.
     var backend: ScannerBackend { get }
 
-    /// Begins to hear, on the adapters that there are and those that come, and to tell `handler` of it.
+    /// Starts to scan on all adapters, present and future, and reports to `handler`.
     ///
-    /// It comes back by itself after everything that happens to an adapter, to bluetoothd or to the bus, driven by events.
-    /// - Throws: ``ScannerError`` where this way is closed to this user or on this machine.
+    /// The scanner recovers automatically from all failures of an adapter, bluetoothd or the bus. It is driven by
+    /// events; an operation that failed is retried after a pause.
+    /// - Throws: ``ScannerError`` if this user or this machine cannot use the backend.
     func start(_ handler: any ScanHandler) throws(ScannerError)
 
-    /// Hands over everything that has been received up to the call (rule T5), without waiting.
+    /// Delivers everything that was received up to the call (rule T5), without waiting.
     func drain()
 
-    /// Takes a step of the watchdog's ladder on one adapter. What comes of it is told to the handler as it happens.
+    /// Takes a step of the watchdog's ladder on one adapter. The handler is notified of each effect when it happens.
     func take(_ step: WatchdogStep, on adapter: Int) -> WatchdogStep.Outcome
 
-    /// Ends hearing and undoes what this scanner changed on the machine. Nothing is handed over afterwards.
+    /// Stops scanning and undoes everything that this scanner changed on the machine. The handler is not called
+    /// afterwards.
     func stop()
 }
 
-/// Who takes what a scanner hears. Each call is made on the loop's thread.
+/// Receives the reports and changes of a scanner. All calls are made on the thread of the event loop.
 package protocol ScanHandler: AnyObject {
-    /// An adapter gave an advertising report, of whatever kind.
+    /// Called when an adapter received an advertising report of any kind.
     ///
     /// - Parameters:
-    ///   - report: as the controller gave it; `report.data` stands in `data`. Whole: fragments have been put together.
-    ///   - data: its AD structures, not checked yet; they hold until this returns.
+    ///   - report: the report as the controller sent it, reassembled from fragments. The bytes of `report.data` are in
+    ///     `data`.
+    ///   - data: the AD structures, not validated yet; valid only during the call.
     ///   - adapter: the kernel's number of the adapter: 0 for `hci0`.
     ///   - time: when it was received (rule T1), never later than the call.
     func heard(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant)
 
-    /// Something became of an adapter, or of this way of hearing.
+    /// Called when the state of an adapter or of this backend changed.
     ///
     /// - Parameters:
-    ///   - change: what changed.
-    ///   - time: when it was received, as for a report, or noticed; a loss has the time of the last message before it.
+    ///   - change: the change.
+    ///   - time: when it was received, as for a report, or noticed. A loss has the time of the last message before it.
     func changed(_ change: ScanChange, at time: Instant)
 }
 
-/// The ways to hear, as `scanner.backend` in the configuration names them.
+/// The backends, with the names that `scanner.backend` in the configuration uses.
 package enum ScannerBackend: String, Sendable, Hashable, CaseIterable {
     /// The kernel's management socket with an advertisement monitor.
     case management
@@ -54,30 +57,30 @@ package enum ScannerBackend: String, Sendable, Hashable, CaseIterable {
     case hci
 }
 
-/// What became of an adapter, or of a way of hearing.
+/// A change of the state of an adapter or of a backend.
 package enum ScanChange: Sendable, Hashable {
-    /// The adapter is there; `controller` says what it is, for people, and `address` which one (rule L7): absent where it has
-    /// none, or this way does not tell.
+    /// The adapter is present. `controller` describes it for operators. `address` identifies it (rule L7); `nil` if it
+    /// has no address or the backend does not report one.
     case appeared(adapter: Int, controller: String, address: DeviceAddress? = nil)
-    /// The adapter is no longer there; what it listened for has been told to have stopped before.
+    /// The adapter is no longer present. If it was listening, ``stopped(adapter:since:reason:)`` was reported before.
     case disappeared(adapter: Int)
-    /// The adapter listens from this moment on: it scans, and what it hears comes here (rules L1, L4).
+    /// The adapter is listening from this time on: it scans, and its reports are received here (rules L1, L4).
     case listening(adapter: Int, reason: String)
-    /// The adapter stopped listening at `since`, which is not later than the moment of the change (rules L1, L2).
+    /// The adapter stopped listening at `since`, which is not later than the time of the change (rules L1, L2).
     case stopped(adapter: Int, since: Instant, reason: String)
-    /// Reports of the adapter were lost before they came here, between its last report at `since` and the next (rule T5).
-    /// `count` is how many messages the kernel dropped, where it tells.
+    /// Reports of the adapter were lost before they were received here, between its last report at `since` and the next
+    /// (rule T5). `count` is the number of messages that the kernel dropped, if the kernel counts them.
     case lost(adapter: Int, count: Int, since: Instant)
-    /// The adapter can't listen before `step` was taken; what ails it is known, and `reason` says it. The watchdog takes the
-    /// step at once, where it has nothing better to do.
+    /// The adapter cannot scan until `step` was taken. The cause is known, and `reason` states it. The watchdog takes
+    /// the step at once, except in the cases that ``WatchdogLadder/needs(_:at:)`` lists.
     case needs(adapter: Int, step: WatchdogStep, reason: String)
-    /// What stands in the way as a whole, all of it; empty where nothing does.
+    /// The complete set of present obstacles to this backend; empty if there are none.
     case obstacles(Set<ScanObstacle>)
-    /// This way of hearing has ended and does not come back by itself.
+    /// This backend has stopped and does not restart by itself.
     case ended(ScannerError)
 }
 
-/// What stands between this way of hearing and its reports. `docs/monitor.md`, “Diagnostics”, has the flags.
+/// A reason why a backend delivers no reports, or not all. `docs/monitor.md`, “Diagnostics”, has the flags.
 package enum ScanObstacle: Sendable, Hashable, CaseIterable {
     /// D-Bus policy, polkit or the kernel refuses this user: `authorizationDenied`.
     case denied
@@ -85,10 +88,10 @@ package enum ScanObstacle: Sendable, Hashable, CaseIterable {
     case blocked
     /// rfkill blocks Bluetooth with a switch: `authorizationRestricted`, and `authorizationDeniedGlobally`.
     case blockedByHardware
-    /// bluetoothd, or an adapter's power, is being waited for: `authorizationRequestInProgress`.
+    /// The backend waits for bluetoothd or for the power of an adapter: `authorizationRequestInProgress`.
     case waiting
-    /// bluetoothd does not run where it is needed, or no adapter is there: `serviceUnavailable`.
+    /// bluetoothd is needed but does not run, or no adapter is present: `serviceUnavailable`.
     case unavailable
-    /// Reports are thinned out: `accuracyLimited`.
+    /// Reports are thinned out, for example because the controller filters duplicates: `accuracyLimited`.
     case thinned
 }

@@ -1,9 +1,10 @@
 import BaseTypes
 import BluetoothLE
 
-/// What one way of hearing tells, with which way it is: a supervisor has several at times.
+/// Forwards the calls of one backend to a supervisor, together with the backend. A supervisor can have several backends
+/// at the same time.
 final class ScanSource: ScanHandler {
-    /// What an adapter is to this way.
+    /// The state of an adapter as this backend reports it.
     struct Adapter {
         let number: Int
         var controller = ""
@@ -15,7 +16,7 @@ final class ScanSource: ScanHandler {
 
     let index: Int
     let scanner: any AdvertisingScanner
-    // It outlives its scanner, which hands nothing over once it was stopped.
+    // The supervisor lives longer than its scanners, which make no calls after they were stopped.
     private unowned let supervisor: ScanSupervisor
     var adapters: [Adapter] = []
     var obstacles: Set<ScanObstacle> = []
@@ -28,7 +29,7 @@ final class ScanSource: ScanHandler {
         self.supervisor = supervisor
     }
 
-    /// How many of the adapters that are of interest listen by this way.
+    /// The number of selected adapters that are listening through this backend.
     var listening: Int { adapters.count { $0.isListening } }
 
     func heard(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {
@@ -42,12 +43,12 @@ final class ScanSource: ScanHandler {
         supervisor.changed(change, by: self, at: time)
     }
 
-    /// A change as it matters where not all adapters are used; `nil` where it does not.
+    /// Adapts a change if not all adapters are used. Returns `nil` if it does not matter.
     private func ofInterest(_ change: ScanChange) -> ScanChange? {
         switch change {
         case .appeared(let number, _, let address):
             if supervisor.options.adapters.includes(number, address: address) { return change }
-            // Where the number was one's that is used, that one does not go by it any more.
+            // If an adapter that is used had this number until now, it no longer has it, so it is reported as gone.
             return adapters.contains { $0.number == number && $0.isPresent } ? .disappeared(adapter: number) : nil
         case .disappeared(let number), .listening(let number, _), .stopped(let number, _, _), .lost(let number, _, _),
             .needs(let number, _, _):
@@ -56,7 +57,7 @@ final class ScanSource: ScanHandler {
         }
     }
 
-    /// Whether the adapter is used that goes by that number at present.
+    /// Returns whether the adapter that has this number at present is used.
     private func isSelected(_ number: Int) -> Bool {
         if supervisor.options.adapters.includes(number, address: nil) { return true }
         return adapters.contains {

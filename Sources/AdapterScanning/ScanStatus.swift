@@ -1,17 +1,18 @@
 package import BaseTypes
 package import BluetoothLE
 
-/// What a supervisor knows at a moment: a value, for `status`, for `doctor` and for tests.
+/// The state of a supervisor at a point in time: a value for `status`, for `doctor` and for tests.
 package struct ScanStatus: Sendable, Hashable {
-    /// What an adapter is doing.
+    /// The activity of an adapter.
     package enum Activity: String, Sendable, Hashable {
-        /// It is not there.
+        /// The adapter is not present.
         case absent
-        /// It is there and does not listen.
+        /// The adapter is present and not listening.
         case off
-        /// It listens.
+        /// The adapter is listening.
         case listening
-        /// It scans, and whether it hears is not proven: it was silent, or does not hear the canary.
+        /// The adapter scans, but it is not proven that it receives anything: it was silent, or it does not receive the
+        /// canary.
         case unproven
     }
 
@@ -19,50 +20,50 @@ package struct ScanStatus: Sendable, Hashable {
     package struct Adapter: Sendable, Hashable {
         /// The kernel's number: 0 for `hci0`.
         package let number: Int
-        /// What it is, for people; empty until it appeared.
+        /// A description of the controller for operators; empty until it appeared.
         package internal(set) var controller = ""
-        /// The controller's address, where it is known (rule L7).
+        /// The controller's address, if it is known (rule L7).
         package internal(set) var address: DeviceAddress?
-        /// What it is doing.
+        /// The adapter's activity.
         package internal(set) var activity: Activity = .absent
-        /// When ``activity`` became what it is, on the timeline.
+        /// When ``activity`` changed to its present value, on the timeline.
         package internal(set) var since: Instant
-        /// Why it does that, in words for operators; empty before anything was tried.
+        /// The reason for the activity, for operators; empty before the first attempt.
         package internal(set) var reason = ""
-        /// Where its watchdog stands.
+        /// The state of the adapter's watchdog.
         package internal(set) var watchdog: WatchdogLadder.State = .resting
-        /// What its watchdog has done.
+        /// The steps that the adapter's watchdog has taken.
         package internal(set) var watchdogCounters = WatchdogLadder.Counters()
-        /// The last step that could not be taken, and why.
+        /// The last step that could not be taken, with the reason.
         package internal(set) var lastSkipped: String?
-        /// Its last report of any kind; absent before the first.
+        /// When the last report of any kind was received; `nil` before the first.
         package internal(set) var lastReport: Instant?
-        /// How many reports it gave, of beacons or not, since scanning began.
+        /// The number of reports since scanning started, whether they are of beacons or not.
         package internal(set) var reports = 0
-        /// Reports that were kept back, since the canary was not heard.
+        /// The number of reports that were withheld because the canary was not received.
         package internal(set) var withheld = 0
-        /// Messages that the kernel dropped, where it told how many.
+        /// The number of messages that the kernel dropped, if it reported it.
         package internal(set) var lost = 0
-        /// How often messages were lost.
+        /// How many times messages were lost.
         package internal(set) var losses = 0
-        /// The canary's last report; absent before the first, and without one.
+        /// When the canary was last received; `nil` before the first time, and without a canary.
         package internal(set) var canary: Instant?
-        /// Whether its reports are thinned out.
+        /// Whether the adapter's reports are thinned out: only one report of each beacon per scan.
         package internal(set) var isThinned = false
     }
 
-    /// One way of hearing, and how it stands.
+    /// A backend and its state.
     package struct Way: Sendable, Hashable {
-        /// The interface that this way hears by.
+        /// The kind of the backend.
         package let backend: ScannerBackend
-        /// Whether it is in use, stands by, or was closed and why: in words for operators.
+        /// Whether it is in use, standing by or not available, with the reason, for operators.
         package let standing: String
-        /// Whether its sockets are open, or its calls were made: it may hear, or wait for the machine.
+        /// Whether its sockets are open or its calls were made: it can scan, or it waits for the machine.
         package let isOpen: Bool
-        /// Whether this process has not the right to it, which does not come back.
+        /// Whether this process has no permission to use it. This is permanent.
         package let isDenied: Bool
 
-        /// The standing of one way, as a supervisor composes it.
+        /// Creates the state of a backend.
         package init(backend: ScannerBackend, standing: String, isOpen: Bool, isDenied: Bool) {
             self.backend = backend
             self.standing = standing
@@ -71,33 +72,33 @@ package struct ScanStatus: Sendable, Hashable {
         }
     }
 
-    /// The way that is in use; absent while none is open.
+    /// The backend in use; `nil` while none is open.
     package internal(set) var backend: ScannerBackend?
-    /// Why that one.
+    /// The reason for using this backend.
     package internal(set) var reason = ""
-    /// When the way in use, or the last one that was, was taken into use.
+    /// When the present or last backend was taken into use.
     package internal(set) var since: Instant
-    /// All ways that may be used, the best first.
+    /// All backends that can be used, the best first.
     package internal(set) var ways: [Way] = []
-    /// What stands in the way.
+    /// The present obstacles to scanning.
     package internal(set) var obstacles: Set<ScanObstacle> = []
-    /// The adapters that there are and were, by number; at most ``ScanSupervisor/adaptersMax``.
+    /// The adapters, present and earlier, by number; at most ``ScanSupervisor/adaptersMax``.
     package internal(set) var adapters: [Adapter] = []
-    /// Reports of adapters past that bound.
+    /// The number of reports of adapters beyond that bound.
     package internal(set) var reportsOfOthers = 0
-    /// Changes from one way to another.
+    /// The number of changes from one backend to another.
     package internal(set) var changesOfWay = 0
-    /// Beacons whose cadence is known.
+    /// The number of beacons whose gaps between reports are measured; at most ``CadenceMeter/beaconsMax``.
     package internal(set) var followedBeacons = 0
-    /// Reports of beacons past ``CadenceMeter/beaconsMax``.
+    /// The number of reports of beacons beyond ``CadenceMeter/beaconsMax``.
     package internal(set) var unfollowedReports = 0
-    /// How many beacons are heard too rarely for their exit timeouts.
+    /// The number of beacons that are received too rarely for their exit timeouts.
     package internal(set) var exitTimeoutsTooShort = 0
-    /// Suspensions of the machine.
+    /// The number of times the machine was suspended.
     package internal(set) var suspensions = 0
-    /// How long they were, all together.
+    /// The total time of suspensions.
     package internal(set) var suspended: Duration = .zero
 
-    /// Whether an adapter listens.
+    /// Whether at least one adapter is listening.
     package var isListening: Bool { adapters.contains { $0.activity == .listening } }
 }

@@ -1,28 +1,28 @@
-/// Why a way of hearing is closed, or all of them are.
+/// The reason why a backend, or all backends, cannot be used.
 package struct ScannerError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What it comes to; each has its exit code (sysexits.h).
+    /// The kinds of errors; each has its exit code (sysexits.h).
     package enum Kind: Sendable, Hashable {
-        /// The kernel, bluetoothd or the bus is not there, or lacks what is needed: 69.
+        /// The kernel, bluetoothd or the bus is missing or lacks a needed function: 69.
         case unavailable
-        /// This user may not: 77.
+        /// This user has no permission: 77.
         case denied
     }
 
-    /// What it comes to.
+    /// The kind of the error.
     package let kind: Kind
-    /// What, and where, for operators: short, and a line for each way where several are closed.
+    /// The failure and its place, for operators: short, with one line for each backend if several cannot be used.
     package let reason: String
-    /// What to do; absent where the reason says that, or nothing helps.
+    /// The remedy; `nil` if the reason includes it, or if nothing helps.
     package let remedy: String?
 
-    /// What, where, and what to do, for operators.
+    /// The failure, its place and the remedy, for operators.
     package var description: String {
         guard let remedy else { return reason }
-        // Behind a list the remedies have lines of their own.
+        // After a list, the remedies are on lines of their own.
         return reason.contains("\n") ? "\(reason)\n\(remedy)" : "\(reason). \(remedy)"
     }
 
-    /// Makes an error.
+    /// Creates an error.
     package init(_ kind: Kind, _ reason: String, remedy: String? = nil) {
         self.kind = kind
         self.reason = reason

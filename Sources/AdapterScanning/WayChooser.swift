@@ -1,19 +1,20 @@
 import BaseTypes
 
-/// Decides which ways of hearing are begun, which one is used, and when that changes.
+/// Decides which backends are started, which one is used, and when that changes.
 ///
-/// The ways stand in a rank. The best that is open is used; while something stands in its way that waiting may not mend,
-/// the next one is begun beside it, and used once it hears. The better one goes on waiting, driven by its own events, and
-/// takes over again as soon as it hears. With one way alone there is nothing to change to: it waits, and is tried again.
+/// The backends are ranked. The best one that is open is used. If it has an obstacle that waiting may not remove, the
+/// next one is started too, and is used as soon as it scans. The better one continues to wait for its own events and is
+/// used again as soon as it scans. A single backend cannot be replaced: it waits, and is retried.
 ///
-/// A value: what the ways tell goes in with its time, what is to be done comes out of ``next(at:)``.
+/// A value without side effects: the reports of the backends are passed in with their times, and ``next(at:)`` returns
+/// the actions.
 struct WayChooser: Sendable {
     enum Action: Sendable, Hashable {
-        /// Make this way's scanner and start it, then tell ``began(_:at:)`` or ``failed(_:_:at:)``.
+        /// Create and start the scanner of this backend, then call ``began(_:at:)`` or ``failed(_:_:at:)``.
         case begin(Int)
-        /// Stop this way's scanner.
+        /// Stop the scanner of this backend.
         case end(Int)
-        /// Use this way from now on; `because` is for operators.
+        /// Use this backend from now on; `because` is for operators.
         case use(Int, because: String)
     }
 
@@ -23,26 +24,26 @@ struct WayChooser: Sendable {
         var obstacles: Set<ScanObstacle> = []
         var listening = 0
         var failure: ScannerError?
-        /// When a failed one is tried again; never where absent.
+        /// When a failed backend is retried; `nil`: never.
         var retry: Instant?
         var backOff = BackOff(first: .seconds(1), most: WayChooser.retryMax)
-        /// From when on something has stood in its way that is a reason to look for another.
+        /// The time since which the backend has had an obstacle that is a reason to start another one.
         var outSince: Instant?
-        /// Whether that has lasted for long enough.
+        /// Whether the obstacle has lasted long enough.
         var isOut = false
     }
 
-    // A daemon that is being restarted is back by then; what waits longer loses more than a change costs.
+    // A restart of a daemon takes less time. Waiting longer would lose more sightings than a change of the backend.
     static let grace: Duration = .seconds(2)
-    // Where nothing else hears: the longest that a return of the radio may go unnoticed.
+    // Used if no backend is open: the longest time for which a radio can be available again without being noticed.
     static let retryMax: Duration = .seconds(5)
-    // Where another way hears meanwhile.
+    // Used if another backend is open meanwhile, even if it does not scan.
     static let retryBeside: Duration = .seconds(60)
 
     private var ways: [Way]
     private(set) var used: Int?
 
-    /// - Parameter backends: the ways that may be used, the best first; at least one.
+    /// - Parameter backends: the usable backends, the best first; at least one.
     init(_ backends: [ScannerBackend]) { ways = backends.map { Way(backend: $0) } }
 
     var count: Int { ways.count }
@@ -51,8 +52,8 @@ struct WayChooser: Sendable {
     func obstacles(of index: Int) -> Set<ScanObstacle> { ways[index].obstacles }
     func isDenied(_ index: Int) -> Bool { ways[index].failure?.kind == .denied }
 
-    /// What all ways being closed comes to, where they are: of the best one's kind, with a line for each reason in the order
-    /// of the ways, and each remedy once.
+    /// The error if all backends are closed, otherwise `nil`. It has the kind of the best one, one line for each reason
+    /// in the order of the backends, and each remedy once.
     var closure: ScannerError? {
         guard !ways.contains(where: { $0.isBegun }), let best = ways.first?.failure else { return nil }
         guard ways.count > 1 else { return best }
@@ -61,7 +62,7 @@ struct WayChooser: Sendable {
         for way in ways {
             guard let failure = way.failure else { continue }
             let name = way.backend.rawValue
-            // What closes two of them is said once.
+            // A reason that two backends share is printed once.
             if let index = lines.firstIndex(where: { $0.reason == failure.reason }) {
                 lines[index].names += ", \(name)"
             } else {
@@ -76,7 +77,7 @@ struct WayChooser: Sendable {
     }
 }
 
-// MARK: What the ways tell
+// MARK: Reports of the backends
 
 extension WayChooser {
     mutating func began(_ index: Int, at time: Instant) {
@@ -88,13 +89,13 @@ extension WayChooser {
         ways[index].obstacles = []
         ways[index].listening = 0
         for other in ways.indices where other != index && !ways[other].isBegun {
-            // Rights do not come back to a process; what was not there may come.
+            // A process does not get permissions back, but a missing part of the machine can appear later.
             guard let failure = ways[other].failure else { continue }
             ways[other].retry = failure.kind == .denied ? nil : time + Self.retryBeside
         }
     }
 
-    /// A way could not be begun, or has ended.
+    /// Records that a backend could not be started, or has stopped.
     mutating func failed(_ index: Int, _ error: ScannerError, at time: Instant) {
         ways[index].isBegun = false
         ways[index].failure = error
@@ -116,7 +117,7 @@ extension WayChooser {
         weigh(index, at: time)
     }
 
-    /// How many adapters listen by this way.
+    /// Records how many adapters are listening through this backend.
     mutating func listening(_ count: Int, by index: Int, at time: Instant) {
         ways[index].listening = count
         if count > 0 { ways[index].backOff.reset() }
@@ -134,17 +135,17 @@ extension WayChooser {
         }
     }
 
-    // What another way may not suffer from. rfkill and a missing adapter stop all of them alike; that bluetoothd is away
-    // only the one that needs it.
+    // The obstacles that another backend may not have. rfkill and a missing adapter stop all backends; a missing
+    // bluetoothd stops only the one that needs it.
     private func reasons(to backend: ScannerBackend) -> Set<ScanObstacle> {
         backend == .dbus ? [.denied, .unavailable] : [.denied]
     }
 }
 
-// MARK: What is to be done
+// MARK: Actions
 
 extension WayChooser {
-    /// When ``next(at:)`` may have something to say though nobody told anything; `nil`: never.
+    /// The next time at which ``next(at:)`` can return an action without a new report; `nil`: never.
     var nextDeadline: Instant? {
         var next: Instant?
         for way in ways {
@@ -158,9 +159,9 @@ extension WayChooser {
         return next
     }
 
-    /// What is to be done now; to be asked again until there is nothing.
+    /// Returns the next action. Call it until it returns `nil`.
     mutating func next(at now: Instant) -> Action? {
-        // The best that hears is used, and what is worse than it is not needed.
+        // The best backend that scans is used. Those that rank below it are stopped.
         if let best = ways.indices.first(where: { ways[$0].isBegun && ways[$0].listening > 0 }) {
             if used != best, used.map({ ways[$0].listening == 0 || best < $0 }) ?? true { return use(best, at: now) }
             if let worse = ways.indices.first(where: { $0 > best && ways[$0].isBegun }), used == best {
@@ -168,19 +169,19 @@ extension WayChooser {
                 return .end(worse)
             }
         }
-        // The next one is begun where all before it are closed or out.
+        // A backend is started if all that rank above it are closed or have lasting obstacles.
         for index in ways.indices {
             let way = ways[index]
             if way.isBegun {
                 if let since = way.outSince, since + grace(of: way) <= now { ways[index].isOut = true }
                 guard ways[index].isOut else { break }
             } else if way.failure == nil || way.retry.map({ $0 <= now }) ?? false {
-                // So that it is given once, whatever comes of it.
+                // Cleared, so that the action is returned once, whatever its result is.
                 ways[index].retry = nil
                 return .begin(index)
             }
         }
-        // While none hears, the best that is open is used, so that what it waits for is said.
+        // While no backend scans, the best open one is used, so that its obstacles are reported.
         if used == nil, let open = ways.indices.first(where: { ways[$0].isBegun }) { return use(open, at: now) }
         return nil
     }
@@ -198,7 +199,7 @@ extension WayChooser {
         ways[index].obstacles = []
         ways[index].outSince = nil
         ways[index].isOut = false
-        // It may be begun again as soon as it is needed.
+        // It can be started again as soon as it is needed.
         ways[index].retry = nil
     }
 
@@ -217,7 +218,7 @@ extension WayChooser {
         }.joined(separator: "; ")
     }
 
-    /// How a way stands, for operators.
+    /// Returns the state of a backend, for operators.
     func standing(of index: Int) -> String {
         let way = ways[index]
         if let failure = way.failure { return "not available: \(failure.description)" }
@@ -228,7 +229,7 @@ extension WayChooser {
 }
 
 extension ScanObstacle {
-    /// What it is, for operators.
+    /// The obstacle in words, for operators.
     package var words: String {
         switch self {
         case .denied: "this user has no permission"

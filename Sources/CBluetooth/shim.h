@@ -1,8 +1,9 @@
-// The kernel's Bluetooth sockets, written down once: libbluetooth's headers lack the management channel, and all that is
-// needed of the rest fits here. Also what Swift can't call of the C library: variadic functions and the CMSG macros.
+// The interface of the kernel's Bluetooth sockets. The headers of libbluetooth do not have the management channel, and
+// the other necessary declarations are few. There are also functions for parts of the C library that Swift cannot call:
+// functions with a variable number of arguments, and the CMSG macros.
 //
 // Sources: Linux include/net/bluetooth/{bluetooth,hci,hci_sock}.h, net/bluetooth/hci_sock.c; recvmsg(2), cmsg(3),
-// socket(7), sock_diag(7), capabilities(7), prctl(2). Each function returns -1 and sets errno where it fails.
+// socket(7), sock_diag(7), capabilities(7), prctl(2). Each function returns -1 and sets errno if it fails.
 #pragma once
 #include <errno.h>
 #include <linux/capability.h>
@@ -37,7 +38,7 @@ enum {
     GATEWAY_HCI_FILTER = 2,
     GATEWAY_HCI_TIME_STAMP = 3,
     GATEWAY_HCI_CMSG_TSTAMP = 2,
-    // SO_MEMINFO of asm-generic/socket.h; its word 8 is SK_MEMINFO_DROPS of linux/sock_diag.h.
+    // SO_MEMINFO of asm-generic/socket.h. Its word 8 is SK_MEMINFO_DROPS of linux/sock_diag.h.
     GATEWAY_SO_MEMINFO = 55,
     GATEWAY_MEMINFO_DROPS = 8,
 };
@@ -56,14 +57,15 @@ static inline int gateway_hci_set_filter(int fd, uint32_t types, uint64_t events
     return setsockopt(fd, GATEWAY_SOL_HCI, GATEWAY_HCI_FILTER, &filter, sizeof filter);
 }
 
-// Asks for receive times: the raw channel has an option of its own, the others take the general one.
+// Enables receive times. The raw channel has a separate option, the other channels use the general one.
 static inline int gateway_bluetooth_timestamps(int fd, int is_raw) {
     int on = 1;
     if (is_raw) return setsockopt(fd, GATEWAY_SOL_HCI, GATEWAY_HCI_TIME_STAMP, &on, sizeof on);
     return setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on);
 }
 
-// Enlarges the receive buffer past net.core.rmem_max where CAP_NET_ADMIN allows, else up to it; gives what it is then.
+// Enlarges the receive buffer. With CAP_NET_ADMIN it can exceed net.core.rmem_max, otherwise it cannot. Returns the
+// resulting size in bytes.
 static inline int gateway_receive_buffer(int fd, int bytes) {
     if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes) < 0)
         (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
@@ -72,7 +74,7 @@ static inline int gateway_receive_buffer(int fd, int bytes) {
     return getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, &length) < 0 ? -1 : size;
 }
 
-// How many messages the kernel dropped since the socket was made, because its buffer was full.
+// Stores the number of messages that the kernel has dropped since the socket was created, because its buffer was full.
 static inline int gateway_drops(int fd, uint32_t *drops) {
     uint32_t words[16] = {0};
     socklen_t length = sizeof words;
@@ -85,8 +87,8 @@ static inline int gateway_drops(int fd, uint32_t *drops) {
     return 0;
 }
 
-// Receives one message without waiting. `stamp` becomes its receive time on the wall clock in nanoseconds, or -1 where the
-// kernel gave none; `truncated` whether it was longer than the buffer.
+// Receives one message without waiting. `stamp` becomes its receive time on the wall clock in nanoseconds, or -1 if the
+// kernel gave none. `truncated` becomes 1 if it was longer than the buffer, 0 otherwise.
 static inline ssize_t gateway_receive(int fd, void *bytes, size_t capacity, int64_t *stamp, int *truncated) {
     union {
         char bytes[256];
@@ -118,7 +120,7 @@ static inline ssize_t gateway_receive(int fd, void *bytes, size_t capacity, int6
     return count;
 }
 
-// Waits until `fd` can be read, at most `milliseconds`: 1, or 0 when the time is up.
+// Waits until `fd` can be read, at most `milliseconds`. Returns 1, or 0 after this time.
 static inline int gateway_wait_readable(int fd, int milliseconds) {
     struct pollfd entry = {fd, POLLIN, 0};
     return poll(&entry, 1, milliseconds);
@@ -130,7 +132,7 @@ static inline ssize_t gateway_send(int fd, const void *bytes, size_t count) {
     return send(fd, bytes, count, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-// The calling thread's capability sets: effective, permitted, inheritable, 64 bits each.
+// Reads the capability sets of the calling thread: effective, permitted and inheritable, with 64 bits each.
 static inline int gateway_capabilities(uint64_t sets[3]) {
     struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
     struct __user_cap_data_struct data[2] = {{0}};
@@ -141,7 +143,7 @@ static inline int gateway_capabilities(uint64_t sets[3]) {
     return 0;
 }
 
-// Sets effective and permitted to `kept`, inheritable to none.
+// Sets the effective and permitted capabilities of the calling thread to `kept`, and clears the inheritable ones.
 static inline int gateway_set_capabilities(uint64_t kept) {
     struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
     struct __user_cap_data_struct data[2] = {

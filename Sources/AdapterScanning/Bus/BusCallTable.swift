@@ -1,33 +1,33 @@
 import BaseTypes
 
-/// The calls that wait for their answers, by the serials that these will carry.
+/// The calls that wait for their answers, by serial number.
 ///
-/// A value: what is to be done about a call that ran out of time is its owner's.
+/// A value without side effects: its owner handles calls that time out.
 struct BusCallTable<Request> {
-    /// How long an answer may take: bluetoothd itself gives up on a controller that hangs after 4 s.
+    /// How long to wait for an answer. bluetoothd itself gives up on a controller that hangs after 4 s.
     static var timeout: Duration { .seconds(10) }
-    /// The most calls under way; each adapter has one, joining the bus a few.
+    /// The maximum number of pending calls. Each adapter has one, and joining the bus needs a few.
     static var capacity: Int { 128 }
 
     private var waiting: [UInt32: (request: Request, deadline: Instant)] = [:]
-    /// How many answers came that nobody waited for.
+    /// The number of answers that no call was waiting for.
     private(set) var strays = 0
-    /// How many calls found no place.
+    /// The number of calls that were refused because the table was full.
     private(set) var refused = 0
 
-    /// Whether another call may be made; counts where it may not.
+    /// Returns whether another call can be made. If not, the refusal is counted.
     mutating func hasRoom() -> Bool {
         if waiting.count < Self.capacity { return true }
         refused &+= 1
         return false
     }
 
-    /// Waits for the answer to the call with this serial.
+    /// Adds a call that waits for the answer with this serial number.
     mutating func await(_ request: Request, serial: UInt32, at now: Instant) {
         waiting[serial] = (request, now + Self.timeout)
     }
 
-    /// What the answer with this serial is an answer to.
+    /// Removes and returns the call that the answer with this serial number belongs to.
     mutating func answered(_ serial: UInt32) -> Request? {
         guard let entry = waiting.removeValue(forKey: serial) else {
             strays &+= 1
@@ -36,15 +36,15 @@ struct BusCallTable<Request> {
         return entry.request
     }
 
-    /// When the first of them has waited too long.
+    /// The earliest time at which a call times out.
     var nextDeadline: Instant? {
-        // Asked after each message: no key path, which is made anew each time.
+        // Called after each message, so it avoids a key path, which would allocate each time.
         var next: Instant?
         for (_, call) in waiting { next = min(next ?? call.deadline, call.deadline) }
         return next
     }
 
-    /// The next that has waited too long; call until `nil`.
+    /// Removes and returns the next call that has timed out. Call it until it returns `nil`.
     mutating func expired(at now: Instant) -> Request? {
         guard let nextDeadline, nextDeadline <= now else { return nil }
         let due = waiting.filter { $0.value.deadline <= now }
@@ -53,6 +53,6 @@ struct BusCallTable<Request> {
         return first.value.request
     }
 
-    /// Forgets all: the connection is gone.
+    /// Removes all calls, because the connection is closed.
     mutating func removeAll() { waiting.removeAll() }
 }

@@ -3,15 +3,15 @@ import CDBus
 import EventLoops
 import SystemPackage
 
-/// A connection of our own to a message bus, in the turns of an event loop.
+/// A private connection to a message bus, driven by an event loop.
 ///
-/// libdbus reads, checks and writes messages; the loop tells it when. It waits nowhere but in ``pump(for:)``, asks for
-/// nothing that nobody waits for, and never ends the process. Not shared with anybody else in the process.
+/// libdbus reads, validates and writes messages when the event loop calls it. Only ``pump(milliseconds:until:)`` and
+/// ``flush(milliseconds:)`` wait. The connection never ends the process, and no other code of the process shares it.
 @safe final class BusConnection {
-    // What the system bus itself lets through (dbus-daemon(1), max_message_size). More in one message ends the
-    // connection; more in several is left unread until those before have been handled.
+    // The limit of the system bus itself (dbus-daemon(1), max_message_size). One larger message ends the connection. If
+    // several messages together are larger, the rest is read after the first ones were handled.
     private static let bytesMax = 32 << 20
-    // A connection that can't send this much is stuck; what more there would be to say is not said (and counted).
+    // If this many bytes are unsent, the connection is stuck. Further messages are dropped and counted.
     private static let unsentBytesMax = 1 << 20
 
     private let loop: EventLoop
@@ -19,29 +19,31 @@ import SystemPackage
     private var connection: OpaquePointer?
     private var watches: [OpaquePointer] = unsafe []
     private var loopWatch: EventLoop.Watch?
-    // Messages that libdbus read while it did something else: they are handled in the next turn.
+    // Handles messages in the next turn that libdbus read during another operation.
     private var leftover: EventLoop.Timer?
     private var lastTurn = 0
-    // libdbus waits for ever where a message is dispatched while another is being handled.
+    // libdbus deadlocks if a message is dispatched while another one is being handled.
     private var isDispatching = false
-    /// How many messages could not be sent.
+    /// The number of messages that could not be sent.
     private(set) var unsent = 0
 
-    /// Whether it has been opened and not closed; where the other end dropped it, the owner is told, and closes it.
+    /// Whether the connection was opened and not closed. If the other end closes it, the owner is notified and must
+    /// close it.
     var isOpen: Bool { unsafe connection != nil }
 
-    /// Opens a connection; nothing has been said on it yet, not even who we are.
+    /// Opens a connection. Nothing is sent yet, not even the authentication.
     ///
     /// - Parameters:
-    ///   - address: the bus, as the D-Bus specification's “Server Addresses” writes it.
-    ///   - loop: where it waits.
-    ///   - receive: is handed every message; says whether it took it. A call that nobody takes is answered with an error.
-    ///     The end of the connection comes as the signal `org.freedesktop.DBus.Local.Disconnected`.
-    /// - Throws: ``BusFailure`` where nobody listens at the address, or it is none.
+    ///   - address: the bus, in the format of “Server Addresses” in the D-Bus specification.
+    ///   - loop: the event loop that drives the connection.
+    ///   - receive: called with each message; returns whether it handled the message. A call that is not handled is
+    ///     answered with an error. The end of the connection is delivered as the signal
+    ///     `org.freedesktop.DBus.Local.Disconnected`.
+    /// - Throws: ``BusFailure`` if the address is invalid or no bus listens there.
     init(address: String, loop: EventLoop, _ receive: @escaping (BusMessage) -> Bool) throws(BusFailure) {
         self.loop = loop
         self.receive = receive
-        // Otherwise libdbus has the whole process ignore SIGPIPE.
+        // Otherwise libdbus makes the whole process ignore SIGPIPE.
         dbus_connection_set_change_sigpipe(0)
         var error = unsafe DBusError()
         unsafe dbus_error_init(&error)
@@ -55,7 +57,7 @@ import SystemPackage
         unsafe dbus_connection_set_exit_on_disconnect(opened, 0)
         unsafe dbus_connection_set_max_message_size(opened, Self.bytesMax)
         unsafe dbus_connection_set_max_received_size(opened, Self.bytesMax)
-        // The pointer is given up in close(), which deinit calls.
+        // libdbus uses the pointer until close(), which deinit calls.
         let context = unsafe Unmanaged.passUnretained(self).toOpaque()
         guard unsafe dbus_connection_add_filter(opened, Self.filter, context, nil) != 0,
             unsafe dbus_connection_set_watch_functions(
@@ -69,7 +71,7 @@ import SystemPackage
 
     deinit { close() }
 
-    /// Ends the connection; nothing more is received.
+    /// Closes the connection. No messages are received afterwards.
     func close() {
         guard let closing = unsafe connection else { return }
         unsafe connection = nil
@@ -86,7 +88,7 @@ import SystemPackage
 
     // MARK: Sending
 
-    /// Sends a call; the serial that its answer will carry, or `nil` where it could not be sent.
+    /// Sends a call. Returns the serial number that its answer will have, or `nil` if it could not be sent.
     func send(_ call: BusCall) -> UInt32? {
         guard
             let message = unsafe dbus_message_new_method_call(
@@ -97,12 +99,12 @@ import SystemPackage
         }
         defer { unsafe dbus_message_unref(message) }
         unsafe dbus_message_set_no_reply(message, call.wantsReply ? 0 : 1)
-        // A service that somebody stopped is not started by us.
+        // The call must not start a service that an administrator stopped.
         unsafe dbus_message_set_auto_start(message, 0)
         return unsafe send(message, call.arguments)
     }
 
-    /// Answers a call.
+    /// Sends the answer to a call.
     func reply(to call: BusMessage, _ arguments: [BusValue]) {
         guard let message = unsafe dbus_message_new_method_return(call.raw) else { return }
         defer { unsafe dbus_message_unref(message) }
@@ -131,10 +133,11 @@ import SystemPackage
 
     // MARK: Receiving
 
-    /// Handles everything that has been received, without waiting.
+    /// Handles everything that was received, without waiting.
     ///
-    /// What arrives while it does so may be left, so that a sender who never stops can't keep it here. Nothing is
-    /// handled from within the handling of a message: the rest follows that one anyway.
+    /// Messages that arrive during the call can be left for later, so that a peer that sends continuously cannot block
+    /// the caller. If it is called while a message is being handled, it does nothing: the next messages follow that one
+    /// anyway.
     func drain() {
         guard let connection = unsafe connection, !isDispatching else { return }
         var descriptor: Int32 = -1
@@ -142,7 +145,8 @@ import SystemPackage
         if unsafe dbus_connection_get_unix_fd(connection, &descriptor) != 0 {
             waiting = BusSocket.unreadBytes(descriptor)
         }
-        // Each round reads at least this much where it is there (dbus-transport-socket.c, max_bytes_read_per_iteration).
+        // If so much is available, each round reads at least this much (dbus-transport-socket.c,
+        // max_bytes_read_per_iteration).
         for _ in 0...(max(0, waiting) / 2048) {
             guard unsafe self.connection == connection else { return }
             _ = unsafe dbus_connection_read_write(connection, 0)
@@ -150,10 +154,10 @@ import SystemPackage
         }
     }
 
-    /// Sends and handles what comes until `isDone` says so, for at most `milliseconds`: the one place that waits.
+    /// Sends and handles messages until `isDone` returns `true`, for at most `milliseconds`. This function waits.
     ///
-    /// From within the handling of a message it can't wait, and looks only whether it is done.
-    /// - Returns: whether it was done in time.
+    /// While a message is being handled it cannot wait, and only calls `isDone` once.
+    /// - Returns: whether `isDone` returned `true` in time.
     func pump(milliseconds: Int, until isDone: () -> Bool) -> Bool {
         if isDispatching { return isDone() }
         let end = loop.now + .milliseconds(milliseconds)
@@ -161,12 +165,12 @@ import SystemPackage
             dispatch()
             if isDone() { return true }
             guard let connection = unsafe connection, loop.now < end else { return false }
-            // A step short enough for the end to be kept.
+            // Short steps, so that the deadline is not exceeded much.
             _ = unsafe dbus_connection_read_write(connection, 50)
         }
     }
 
-    /// Waits until what was sent is written, for at most `milliseconds`; handles nothing of what comes.
+    /// Waits until all sent messages are written, for at most `milliseconds`, without handling received messages.
     func flush(milliseconds: Int) {
         let end = loop.now + .milliseconds(milliseconds)
         while let connection = unsafe connection, unsafe dbus_connection_has_messages_to_send(connection) != 0,
@@ -176,7 +180,8 @@ import SystemPackage
         }
     }
 
-    /// Handles at most ``EventLoop/recordsPerTurn`` messages in each turn of the loop; the rest follows in the next turn.
+    /// Handles at most ``EventLoop/recordsPerTurn`` messages in each turn of the loop. The rest is handled in the next
+    /// turn.
     private func dispatchSome() {
         if lastTurn != loop.turns {
             lastTurn = loop.turns
@@ -184,7 +189,7 @@ import SystemPackage
         }
         guard let connection = unsafe connection else { return }
         noteLeftover()
-        // After a rest there is more to be read than a turn takes.
+        // After a rest of the loop, more bytes can be waiting than one turn reads.
         var descriptor: Int32 = -1
         if unsafe dbus_connection_get_unix_fd(connection, &descriptor) != 0, BusSocket.unreadBytes(descriptor) > 0 {
             loop.refuseRest()
@@ -192,7 +197,7 @@ import SystemPackage
     }
 
     private func dispatch(atMost count: Int = .max) {
-        // The connection may be closed by whoever handles a message, and is kept until this returns.
+        // A handler can close the connection, so it is retained until this function returns.
         guard let connection = unsafe connection, !isDispatching else { return }
         isDispatching = true
         unsafe dbus_connection_ref(connection)
@@ -229,8 +234,8 @@ import SystemPackage
 
 // MARK: - In the loop
 
-// libdbus has a watch for reading and one for writing on the same socket, and enables them as it needs them; the loop has
-// one watch a descriptor, for what both want.
+// libdbus has one watch for reading and one for writing on the same socket, and enables them as needed. The loop has
+// one watch for each descriptor, so it gets the union of both.
 extension BusConnection {
     private static let addWatch: DBusAddWatchFunction = { watch, context in
         guard let watch = unsafe watch, let context = unsafe context else { return 0 }
@@ -264,7 +269,7 @@ extension BusConnection {
             if flags & DBUS_WATCH_READABLE.rawValue != 0 { interest.insert(.read) }
             if flags & DBUS_WATCH_WRITABLE.rawValue != 0 { interest.insert(.write) }
         }
-        // Neither can fail but for want of kernel memory; the connection is then heard again at its next change.
+        // Both calls fail only if the kernel has no memory. The connection is then watched again at its next change.
         if let loopWatch {
             try? loop.change(loopWatch, to: interest)
         } else {
@@ -274,7 +279,7 @@ extension BusConnection {
     }
 
     private func ready(_ readiness: EventLoop.Readiness) {
-        // A handler may have watches removed: what is left of them is looked up.
+        // A handler can remove watches, so each one is checked before it is used.
         let present = unsafe watches
         for index in unsafe present.indices {
             let watch = unsafe present[index]

@@ -1,17 +1,17 @@
 import CDBus
 
-/// A message that came over the bus.
+/// A message that was received from the bus.
 ///
-/// It holds only until the handler that it was given to returns.
+/// It is valid only until the handler that received it returns.
 @safe struct BusMessage {
-    /// What kind of message it is.
+    /// The kinds of messages.
     enum Kind { case call, reply, error, signal, other }
 
     private let pointer: OpaquePointer
 
     init(_ pointer: OpaquePointer) { unsafe self.pointer = pointer }
 
-    /// What kind of message it is.
+    /// The kind of this message.
     var kind: Kind {
         switch unsafe dbus_message_get_type(pointer) {
         case DBUS_MESSAGE_TYPE_METHOD_CALL: .call
@@ -22,68 +22,68 @@ import CDBus
         }
     }
 
-    /// Who sent it: the unique name that the bus gave them. The bus fills it in, so it can't be forged.
+    /// The sender's unique bus name. The bus fills it in, so it cannot be forged.
     var sender: String? { unsafe text(dbus_message_get_sender(pointer)) }
-    /// Which object it is for or from.
+    /// The object that the message is sent to or from.
     var path: String? { unsafe text(dbus_message_get_path(pointer)) }
-    /// Which interface the member belongs to; absent where the caller left it out.
+    /// The interface that the member belongs to; `nil` if the caller left it out.
     var interface: String? { unsafe text(dbus_message_get_interface(pointer)) }
-    /// The name of the method that is called, or of the signal that is sent.
+    /// The name of the called method, or of the signal.
     var member: String? { unsafe text(dbus_message_get_member(pointer)) }
-    /// An error's name.
+    /// The name of an error.
     var errorName: String? { unsafe text(dbus_message_get_error_name(pointer)) }
-    /// Which call it answers; 0 where none.
+    /// The serial number of the call that this message answers; 0 if it answers none.
     var answeredSerial: UInt32 { unsafe dbus_message_get_reply_serial(pointer) }
-    /// Its arguments.
+    /// The arguments of the message.
     var arguments: BusReader { unsafe BusReader(pointer) }
-    /// What it is made of, for a reply to it.
+    /// The libdbus message, for a reply to it.
     var raw: OpaquePointer { unsafe pointer }
 
     private func text(_ pointer: UnsafePointer<CChar>?) -> String? { unsafe pointer.map { unsafe String(cString: $0) } }
 }
 
-/// A call of a method, as it is sent.
+/// A method call to send.
 struct BusCall: Sendable, Hashable {
-    /// The bus name of the process whose method it is.
+    /// The bus name of the process that owns the method.
     var destination: String
-    /// Of which object.
+    /// The path of the object.
     var path: String
     /// The interface that the method belongs to.
     var interface: String
     /// The name of the method.
     var member: String
-    /// The values that the method is called with, in its signature's order.
+    /// The arguments, in the order of the method's signature.
     var arguments: [BusValue] = []
-    /// A reply that a caller waits for comes back; without, the call is only sent.
+    /// Whether the caller waits for a reply. If not, the call is only sent.
     var wantsReply = true
 }
 
-/// How a call ended, where it did not end well.
+/// The failure of a call.
 struct BusFailure: Error, Sendable, Hashable {
-    /// What is done about it differs by these.
+    /// The kinds of failures that callers handle differently.
     enum Kind: Sendable, Hashable {
         /// A policy refuses this user.
         case denied
-        /// `org.bluez.Error.InProgress`: it is being done already, or the controller hangs.
+        /// `org.bluez.Error.InProgress`: the same operation is running already, or the controller hangs.
         case inProgress
-        /// `org.bluez.Error.NotReady`: the adapter is off.
+        /// `org.bluez.Error.NotReady`: the adapter is powered off.
         case notReady
         /// `org.bluez.Error.AlreadyExists`.
         case alreadyExists
-        /// Nobody has the name, or the object or method is not there.
+        /// No process owns the name, or the object or method does not exist.
         case absent
-        /// No answer came in time.
+        /// No answer was received in time.
         case timeout
         /// Anything else.
         case other
     }
 
-    /// What it comes to.
+    /// The kind of the failure.
     var kind: Kind
     /// The error's name and text, for operators.
     var text: String
 
-    /// What an error's name comes to.
+    /// Classifies an error by its name.
     ///
     /// Sources: bluez doc/adapter-api.txt, src/error.c; dbus-protocol.h, "Error names".
     init(name: String, text: String) {

@@ -1,35 +1,35 @@
 import CDBus
 
-/// A place in a message's body, from which typed values are read.
+/// A position in the body of a message, from which typed values are read.
 ///
-/// libdbus has checked the message's form before it is handed over; what it can't check is that the sender put the types
-/// there that we expect. So each reading asks for the type first, gives `nil` where another one stands, and never traps.
-/// It holds only while its message does, which is until the handler that was given the message returns.
+/// libdbus has validated the form of the message. It cannot check that the sender used the expected types. So each read
+/// checks the type first, returns `nil` if it is another one, and never traps. The reader is valid only as long as its
+/// message: until the handler that received the message returns.
 @safe struct BusReader {
     private var iterator: DBusMessageIter
 
-    // Names, paths and addresses are shorter; whatever is longer is not for us.
+    // In bytes. Names, paths and addresses are shorter; longer text is not meant for this program.
     private static let textMax = 1024
 
-    /// The arguments of a message.
+    /// Reads the arguments of a message.
     init(_ message: OpaquePointer) {
         var iterator = unsafe DBusMessageIter()
-        // It tells whether there are arguments; without any, the type at the place is "invalid".
+        // It returns whether there are arguments. Without any, the type at the position is "invalid".
         _ = unsafe dbus_message_iter_init(message, &iterator)
         unsafe self.iterator = iterator
     }
 
     private init(_ iterator: DBusMessageIter) { unsafe self.iterator = iterator }
 
-    /// The type of the value that stands here; 0 past the end.
+    /// The type of the value at the position; 0 past the end.
     var type: Int32 {
         mutating get { unsafe dbus_message_iter_get_arg_type(&iterator) }
     }
 
-    /// Steps to the next value.
+    /// Moves to the next value.
     mutating func skip() { _ = unsafe dbus_message_iter_next(&iterator) }
 
-    /// The text that stands here: a string or an object path of at most 1024 octets.
+    /// Returns the string or object path at the position; `nil` if it is longer than 1024 bytes.
     mutating func text() -> String? {
         guard type == BusType.string || type == BusType.path else { return nil }
         var pointer: UnsafePointer<CChar>?
@@ -39,7 +39,7 @@ import CDBus
         return nil
     }
 
-    /// The boolean that stands here.
+    /// Returns the boolean at the position.
     mutating func boolean() -> Bool? {
         guard type == BusType.boolean else { return nil }
         var value: dbus_bool_t = 0
@@ -47,7 +47,7 @@ import CDBus
         return value != 0
     }
 
-    /// The 16-bit number that stands here.
+    /// Returns the signed 16-bit number at the position.
     mutating func int16() -> Int16? {
         guard type == BusType.int16 else { return nil }
         var value: Int16 = 0
@@ -55,7 +55,7 @@ import CDBus
         return value
     }
 
-    /// The unsigned 16-bit number that stands here.
+    /// Returns the unsigned 16-bit number at the position.
     mutating func uint16() -> UInt16? {
         guard type == BusType.uint16 else { return nil }
         var value: UInt16 = 0
@@ -63,8 +63,8 @@ import CDBus
         return value
     }
 
-    /// Appends the octets of the array that stands here; `false`, and nothing appended, where it is none or has more
-    /// than `max`.
+    /// Appends the bytes of the byte array at the position. Returns `false` and appends nothing if the value is not a
+    /// byte array or has more than `max` bytes.
     mutating func appendBytes(to bytes: inout [UInt8], max: Int) -> Bool {
         guard type == BusType.array, unsafe dbus_message_iter_get_element_type(&iterator) == BusType.byte else {
             return false
@@ -80,7 +80,7 @@ import CDBus
         return true
     }
 
-    /// What is inside the array, structure, dictionary entry or variant that stands here.
+    /// Returns a reader for the content of the array, structure, dictionary entry or variant at the position.
     mutating func inside() -> BusReader? {
         switch type {
         case BusType.array, BusType.structure, BusType.entry, BusType.variant:
@@ -91,21 +91,22 @@ import CDBus
         }
     }
 
-    /// The value in the variant that stands here.
+    /// Returns a reader for the value in the variant at the position.
     mutating func unwrapped() -> BusReader? { type == BusType.variant ? inside() : nil }
 
-    /// Calls `body` with each value of the array that stands here; nothing where another type does.
+    /// Calls `body` with each value of the array at the position; does nothing if the value has another type.
     mutating func forEach(_ body: (inout BusReader) -> Void) {
         guard type == BusType.array, var elements = inside() else { return }
         while elements.type != BusType.invalid {
-            // A copy, so that a body that steps can't lose the place.
+            // A copy, so that a `body` that moves its reader does not change this position.
             var element = elements
             body(&element)
             elements.skip()
         }
     }
 
-    /// Calls `body` with the key, where it is a text, and the value of each entry of the dictionary that stands here.
+    /// Calls `body` with the key and the value of each entry of the dictionary at the position. Entries whose key is
+    /// not text are skipped.
     mutating func forEachEntry(_ body: (String, inout BusReader) -> Void) {
         forEach { element in
             guard element.type == BusType.entry, var entry = element.inside(), let key = entry.text() else { return }

@@ -1,9 +1,10 @@
 import CLinux
 import Glibc
 
-/// What the kernel tells of a connection's socket.
+/// Queries of the socket of a connection.
 enum BusSocket {
-    /// How many octets wait to be read (FIONREAD, tcp(7), the same for unix(7)); 0 where it does not tell.
+    /// Returns how many bytes wait to be read (FIONREAD, tcp(7), the same for unix(7)); 0 if the kernel does not report
+    /// it.
     static func unreadBytes(_ descriptor: Int32) -> Int32 {
         var count: Int32 = 0
         return unsafe ioctl(descriptor, UInt(FIONREAD), &count) == 0 ? count : 0

@@ -1,18 +1,18 @@
 import CDBus
 
-/// A value in a message that is sent: the types that this program sends, and no others.
+/// A value in a message to send. It has only the types that this program sends.
 ///
-/// Strings and paths must be of our own making: libdbus ends the process over a string that is not UTF-8 or a path that
-/// is none, so nothing that came from outside may get here unchecked.
+/// Strings and paths must be created by this program: libdbus ends the process if a string is not UTF-8 or a path is
+/// invalid. Text from outside must be validated first.
 enum BusValue: Sendable, Hashable {
     case byte(UInt8)
     case boolean(Bool)
     case int16(Int16)
     case string(String)
     case path(String)
-    /// The elements, and the signature that they all have.
+    /// The elements, and the signature of each.
     case array(of: String, [BusValue])
-    /// A dictionary's entries, and the signature of key and value together: `sv`.
+    /// The entries of a dictionary, and the signature of key and value together: `sv`.
     case dictionary(of: String, [BusEntry])
     case structure([BusValue])
     indirect case variant(BusValue)
@@ -32,23 +32,23 @@ enum BusValue: Sendable, Hashable {
         }
     }
 
-    /// An array of octets.
+    /// Creates an array of bytes.
     static func bytes(_ bytes: some Sequence<UInt8>) -> BusValue { .array(of: "y", bytes.map { .byte($0) }) }
 
-    /// A dictionary from names to values of any type.
+    /// Creates a dictionary from names to values of any type.
     static func properties(_ properties: [(String, BusValue)]) -> BusValue {
         .dictionary(of: "sv", properties.map { BusEntry(key: .string($0.0), value: .variant($0.1)) })
     }
 }
 
-/// One entry of a dictionary.
+/// An entry of a dictionary.
 struct BusEntry: Sendable, Hashable {
     var key: BusValue
     var value: BusValue
 }
 
 extension BusValue {
-    /// Appends the value to a message; `false` when there is no memory left, and the message is then of no use.
+    /// Appends the value to a message. Returns `false` if there is no memory; the message must then be discarded.
     func append(to iterator: inout DBusMessageIter) -> Bool {
         switch self {
         case .byte(var value):
@@ -104,7 +104,7 @@ extension BusValue {
     }
 }
 
-/// The type codes of the D-Bus specification, “Type System”; libdbus has them as macros that Swift does not see.
+/// The type codes in the D-Bus specification, “Type System”. libdbus defines them as macros that Swift does not import.
 enum BusType {
     static let invalid: Int32 = 0
     static let byte = code("y")

@@ -1,9 +1,9 @@
 import EventLoops
 import Glibc
 
-/// Where the system bus is, and whether it lets this user talk to bluetoothd.
+/// The address of the system bus, and a check whether it lets this user call bluetoothd.
 package enum SystemBus {
-    /// What DBUS_SYSTEM_BUS_ADDRESS says, else the address that the D-Bus specification gives it.
+    /// The value of DBUS_SYSTEM_BUS_ADDRESS, or else the default address of the D-Bus specification.
     static var address: String {
         if let pointer = unsafe getenv("DBUS_SYSTEM_BUS_ADDRESS") {
             let text = unsafe String(cString: pointer)
@@ -12,14 +12,14 @@ package enum SystemBus {
         return "unix:path=/var/run/dbus/system_bus_socket"
     }
 
-    /// What the bus says where its policy refuses to let this user talk to bluetoothd.
+    /// Returns the error of the bus if its policy does not let this user call bluetoothd.
     ///
-    /// It asks bluetoothd what it has, as a scanner does first, and changes nothing; a bluetoothd that does not run is not
-    /// started. It waits for the answer.
+    /// It asks bluetoothd for its objects, as a scanner does first, and changes nothing. It does not start bluetoothd.
+    /// It waits for the answer.
     /// - Parameters:
-    ///   - address: the bus, as the D-Bus specification's “Server Addresses” writes it; by default the system's.
-    ///   - milliseconds: how long the answers may take.
-    /// - Returns: `nil` where it does not refuse, nobody is org.bluez, or there is no bus or no answer.
+    ///   - address: the bus, in the format of “Server Addresses” in the D-Bus specification; by default the system bus.
+    ///   - milliseconds: the maximum time to wait for the answers.
+    /// - Returns: `nil` if the bus does not refuse, if no process owns org.bluez, or if there is no bus or no answer.
     package static func refusal(at address: String? = nil, milliseconds: Int = 3000) -> String? {
         let answers = Answers()
         do {
@@ -37,7 +37,7 @@ package enum SystemBus {
         return answers.refusal
     }
 
-    /// What was answered. The answers come in the order of the calls.
+    /// Collects the answers, which are received in the order of the calls.
     private final class Answers {
         var latest: UInt32?
         var refusal: String?
@@ -46,7 +46,7 @@ package enum SystemBus {
         func take(_ message: BusMessage) -> Bool {
             if message.kind == .signal, message.interface == DBusName.local {
                 isGone = true
-                // A bus that does not let somebody in closes the connection.
+                // A bus that rejects the user closes the connection.
                 if latest == nil {
                     note(
                         BusFailure(

@@ -1,20 +1,20 @@
 import BaseTypes
 import BluetoothLE
 
-/// What is asked of the bus or of bluetoothd, with what its answer is known by.
+/// A request to the bus or to bluetoothd, with the values that identify its answer.
 enum DBusRequest: Sendable, Hashable {
-    /// Have the bus give us a name: the first thing that it wants to hear.
+    /// Request a unique name from the bus. This must be the first call.
     case hello
-    /// Have the bus send us the signals that matter; the index of the rule in ``rules``.
+    /// Subscribe to signals; the index of the rule in ``rules``.
     case match(Int)
-    /// Who org.bluez is.
+    /// Request the owner of the name org.bluez.
     case owner
-    /// All of bluetoothd's objects.
+    /// Request all objects of bluetoothd.
     case objects(token: UInt64)
-    /// Something of an adapter.
+    /// A request to an adapter.
     case adapter(Int, AdapterRequest, token: UInt64)
 
-    /// What is asked of an adapter.
+    /// The requests to an adapter.
     enum AdapterRequest: Sendable, Hashable {
         case registerMonitor
         case unregisterMonitor
@@ -24,10 +24,10 @@ enum DBusRequest: Sendable, Hashable {
         case setPowered(Bool)
     }
 
-    /// The signals that matter, as match rules (D-Bus specification, “Match Rules”).
+    /// The signals that are needed, as match rules (D-Bus specification, “Match Rules”).
     ///
-    /// bluetoothd's own, by its name: the bus then sends those of its owner alone. Of the properties' changes only those
-    /// of adapters and devices.
+    /// The rules for the signals of bluetoothd name org.bluez as the sender, so the bus delivers only signals of its
+    /// owner. Of the property changes, only those of adapters and devices are needed.
     static let rules = [
         "type='signal',sender='org.freedesktop.DBus',member='NameOwnerChanged',arg0='org.bluez'",
         "type='signal',sender='org.bluez',interface='org.freedesktop.DBus.ObjectManager'",
@@ -36,21 +36,21 @@ enum DBusRequest: Sendable, Hashable {
     ]
 }
 
-/// An advertising report, as far as bluetoothd tells of it.
+/// An advertising report with the fields that bluetoothd provides.
 struct DBusReport: Sendable, Hashable {
     var adapter: Int
     var address: DeviceAddress
     var rssi: RSSI?
-    /// AD structures.
+    /// The AD structures.
     var data: [UInt8]
 
-    // What a legacy PDU carries (Core Spec Vol 6 Part B §2.3.1).
+    // The maximum data of a legacy PDU in bytes (Core Spec Vol 6 Part B §2.3.1).
     private static let legacyDataMax = 31
 
-    /// The report in everybody's words.
+    /// The report in the form that all backends share.
     ///
-    /// bluetoothd does not say what kind of PDU it was. Data that fit are taken for a legacy one's that is neither
-    /// connectable nor scannable, as those of most beacons are; more can only be extended advertising's.
+    /// bluetoothd does not report the PDU type. If the data fit into a legacy PDU, the report counts as one that is
+    /// neither connectable nor scannable, as most beacons send. Longer data can only come from extended advertising.
     var advertisingReport: AdvertisingReport {
         AdvertisingReport(
             address: address, rssi: rssi, properties: data.count <= Self.legacyDataMax ? .legacy : [],
@@ -58,21 +58,21 @@ struct DBusReport: Sendable, Hashable {
     }
 }
 
-/// What the session wants done.
+/// An action that the session requests.
 enum DBusAction: Sendable, Hashable {
-    /// Ask; the answer is handed back.
+    /// Send a request. Its answer must be passed to the session.
     case call(DBusRequest)
-    /// Tell the handler.
+    /// Notify the handler.
     case change(ScanChange)
-    /// Hand over a report.
+    /// Deliver a report.
     case heard(DBusReport)
-    /// Connect to the bus anew.
+    /// Connect to the bus, again if there was a connection.
     case connect
     /// Close the connection to the bus.
     case disconnect
 }
 
 extension BackOff {
-    /// What bluetoothd or the bus refuses because two things happened in an order that we did not see works a moment later.
+    /// If bluetoothd or the bus refuses a request because two events crossed, a retry shortly after succeeds.
     static let bluetoothd = BackOff(first: .milliseconds(100), most: .seconds(5))
 }

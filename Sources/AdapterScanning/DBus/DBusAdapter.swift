@@ -1,9 +1,10 @@
 import BaseTypes
 
-/// One adapter of bluetoothd's, from its coming to its going, and what is done to have it discover.
+/// An adapter of bluetoothd, from its appearance to its removal, and the requests that keep its discovery running.
 ///
-/// A value: what happened goes in, what is to be done comes out. bluetoothd never resumes a discovery by itself, so this
-/// begins one whenever the adapter is there, on and not discovering for us. At most one request is under way.
+/// A value without side effects: events are passed in, actions are returned. bluetoothd never resumes a discovery by
+/// itself. So this value starts one whenever the adapter is present, powered and not discovering for this program. At
+/// most one request is pending.
 struct DBusAdapter {
     /// The step that the adapter has reached on the way from being off to listening.
     enum Phase: Sendable, Hashable {
@@ -52,52 +53,53 @@ struct DBusAdapter {
     // If an adapter listened this long, a later failure is a new one and the waits start again with the shortest.
     private static let steadyAfter: Duration = .seconds(10)
 
-    /// The kernel's number of it.
+    /// The kernel's number of the adapter.
     let index: Int
-    /// Whether bluetoothd has it, and it has been told to be there.
+    /// Whether bluetoothd has the adapter, and the handler was notified that it appeared.
     private(set) var isThere = false
-    // What bluetoothd said of it.
+    // The properties that bluetoothd reported.
     private var known = DBusAdapterProperties()
-    /// Whether bluetoothd said last that the controller's power is on; off before it has said.
+    /// Whether bluetoothd last reported that the controller is powered; `false` before the first report.
     var isPowered: Bool { known.isPowered ?? false }
-    /// Whether it discovers, for whomever.
+    /// Whether the adapter is discovering, for any program.
     var isDiscovering: Bool { known.isDiscovering ?? false }
-    /// Whether rfkill blocks it, as far as bluetoothd tells: what is on is not blocked.
+    /// Whether rfkill blocks the adapter, as far as bluetoothd reports it. A powered adapter is not blocked.
     var isBlocked: Bool { !isPowered && known.isBlocked ?? false }
     /// Whether monitors can be registered.
     private(set) var offersMonitors = false
-    /// Whether the last attempt was refused by a policy.
+    /// Whether a policy refused the last attempt.
     private(set) var isDenied = false
-    /// Whether switching power was refused.
+    /// Whether switching the power was refused.
     private(set) var isPowerDenied = false
-    /// Whether our discovery filter holds, so that each report is told with all its data.
+    /// Whether this program's discovery filter is set, so that bluetoothd signals each report with all of its data.
     private(set) var isFilterSet = false
-    /// Whether it listens.
+    /// Whether the adapter is listening.
     private(set) var isListening = false
-    /// Whether it did not do as it was told, and nothing has proved since then that it obeys.
+    /// Whether the adapter did not obey a request, and nothing has shown since then that it obeys again.
     ///
-    /// A discovery that could not be stopped goes on in bluetoothd's mind alone: the next start is answered at once, and
-    /// nobody asks the controller (bluez src/adapter.c, update_discovery_filter; the kernel, too, takes it for ending for
-    /// ever). Only its power, a discovery that ends, or a report puts that right.
+    /// If a discovery could not be stopped, bluetoothd alone assumes that it continues: it answers the next start at
+    /// once, without a request to the controller (bluez src/adapter.c, update_discovery_filter). The kernel, too, stays
+    /// in its state of stopping the discovery. Only switching the power, the end of a discovery, or a report clears
+    /// this flag.
     private(set) var isStuck = false
     private(set) var phase = Phase.off
     private(set) var monitor = Monitor.none
-    /// The end of the time in which a bluetoothd that has just started may still find the adapter.
+    /// The deadline for a bluetoothd that has just started to find the adapter.
     private(set) var missingUntil: Instant?
     private var cadence = DBusCadence()
     private var wantsDiscovery: Bool
     private let mayPowerCycle: Bool
-    // What the bluetoothd that is gone may have left.
+    // A discovery that an earlier bluetoothd may have left running.
     private var orphan = OrphanedDiscovery()
     private var pending: PendingRequest
-    /// Since when it listens, where it does.
+    /// The time since which the adapter is listening. Only valid if it is.
     private(set) var listeningSince = Instant.earliest
     private var backOff = BackOff.bluetoothd
 
-    /// An adapter that nothing is known of yet.
+    /// Creates an adapter without known properties.
     ///
-    /// Its `generation` is another for each that is made, so that answers to what an earlier adapter of the same number
-    /// asked are told apart.
+    /// Each adapter must be created with a different `generation`, so that answers to requests of an earlier adapter
+    /// with the same number can be recognized.
     init(index: Int, isPassive: Bool, mayPowerCycle: Bool, generation: UInt64) {
         self.index = index
         self.mayPowerCycle = mayPowerCycle
@@ -141,17 +143,18 @@ struct DBusAdapter {
     private var isStarted: Bool { if case .started = phase { true } else { false } }
 }
 
-// MARK: - What happens
+// MARK: - Events
 
 extension DBusAdapter {
-    /// bluetoothd says that it has the adapter, and what it is like; all of it, or what changed.
+    /// bluetoothd reported properties of the adapter: all of them if `isWhole`, otherwise the changed ones.
     mutating func told(
         _ properties: DBusAdapterProperties, offersMonitors offers: Bool?, isWhole: Bool, at now: Instant,
         into actions: inout [DBusAction]
     ) {
         if isThere, isWhole, let address = properties.deviceAddress, let before = known.deviceAddress, address != before
         {
-            // The adapters changed places while bluetoothd was away: the name is another controller's now (rule L7).
+            // The adapters swapped numbers while bluetoothd was not running: the name now belongs to another controller
+            // (rule L7).
             removed(at: now, into: &actions)
         }
         if !isThere {
@@ -169,7 +172,7 @@ extension DBusAdapter {
         if isWhole { missingUntil = nil }
         let wasPowered = isPowered
         let wasDiscovering = isDiscovering
-        // What a whole description leaves out is not so.
+        // Properties that are missing in a complete report are unset.
         known = isWhole ? properties : known.changed(by: properties)
         if let offers {
             offersMonitors = offers
@@ -180,7 +183,7 @@ extension DBusAdapter {
         proceed(at: now, into: &actions)
     }
 
-    /// Monitors can be registered now, or no longer.
+    /// The adapter now offers advertisement monitors, or no longer does.
     mutating func monitorsChanged(isOffered: Bool, at now: Instant, into actions: inout [DBusAction]) {
         offersMonitors = isOffered
         if !isOffered { monitor = .none }
@@ -197,8 +200,9 @@ extension DBusAdapter {
         actions.append(.change(.disappeared(adapter: index)))
     }
 
-    /// Whoever could tell of it is gone: bluetoothd, or the bus. Whether it is still there shows when they come back.
-    /// `bluetoothdEnded` says whether it is certain that it is bluetoothd that is gone, with what it led.
+    /// bluetoothd or the bus is not available any more. Whether the adapter is still present is known when they return.
+    /// `bluetoothdEnded` is `true` if it is certain that bluetoothd has stopped. The kernel may then continue its
+    /// discovery for some time (``OrphanedDiscovery``).
     mutating func lost(
         reason: String, bluetoothdEnded: Bool, at now: Instant, into actions: inout [DBusAction]
     ) {
@@ -211,7 +215,7 @@ extension DBusAdapter {
         updateListening(reason, at: now, into: &actions)
     }
 
-    /// bluetoothd has handed the monitor to the kernel.
+    /// bluetoothd has passed the monitor to the kernel.
     mutating func monitorActivated(at now: Instant, into actions: inout [DBusAction]) {
         guard isThere else { return }
         monitor = .active
@@ -220,7 +224,7 @@ extension DBusAdapter {
         updateListening("an advertisement monitor is active", at: now, into: &actions)
     }
 
-    /// bluetoothd has taken the monitor back.
+    /// bluetoothd has released the monitor.
     mutating func monitorReleased(at now: Instant, into actions: inout [DBusAction]) {
         guard isThere, monitor != .none else { return }
         monitor = .refused
@@ -234,7 +238,7 @@ extension DBusAdapter {
         updateListening("bluetoothd released the advertisement monitor", at: now, into: &actions)
     }
 
-    /// A report of its came: whatever it was told, it hears.
+    /// A report of the adapter was received, so it receives regardless of earlier failures.
     mutating func heard(at now: Instant, into actions: inout [DBusAction]) {
         unstick()
         updateListening("a report came", at: now, into: &actions)
@@ -257,7 +261,7 @@ extension DBusAdapter {
         _ request: DBusRequest.AdapterRequest, token: UInt64, failure: BusFailure?, at now: Instant,
         into actions: inout [DBusAction]
     ) {
-        // What was asked before the adapter went, or went off, has nothing to say any more.
+        // Answers to requests from before the adapter was removed or switched off are ignored.
         guard pending.isAnswered(by: token) else { return }
         switch request {
         case .registerMonitor: monitorAnswered(failure, at: now, into: &actions)
@@ -270,12 +274,12 @@ extension DBusAdapter {
         proceed(at: now, into: &actions)
     }
 
-    /// Time has come to `now`.
+    /// Advances the time to `now`.
     mutating func advance(to now: Instant, into actions: inout [DBusAction]) {
         guard let time = nextDeadline, time <= now else { return }
         switch phase {
         case .retrying: begin(at: now, into: &actions)
-        // Discovery alone hears too, if less; the monitor may still come.
+        // Discovery alone also receives, although less. The monitor can still be activated later.
         case .awaitingActivation: listen(at: now, into: &actions)
         case .retryingPower:
             phase = .switchingOn
@@ -289,18 +293,18 @@ extension DBusAdapter {
     }
 }
 
-// MARK: - The way to hearing
+// MARK: - Starting to scan
 
 extension DBusAdapter {
     private mutating func powerChanged(at now: Instant, into actions: inout [DBusAction]) {
         if isPowered {
-            // A controller that was off may do what it refused before.
+            // A controller that was off may accept requests that it refused before.
             if monitor == .refused { monitor = .none }
             reset()
         } else {
             known.isDiscovering = false
             orphan.end()
-            // Else we owe it that it comes on again.
+            // If this program switched it off, the phase is kept, because the program must switch it on again.
             if !isSwitchingPower { reset() }
             updateListening("the adapter was switched off", at: now, into: &actions)
         }
@@ -317,14 +321,15 @@ extension DBusAdapter {
 
     private mutating func proceed(at now: Instant, into actions: inout [DBusAction]) {
         if isThere, isPowered, phase == .off { begin(at: now, into: &actions) }
-        // bluetoothd offers monitors a moment after the adapter. One more round, and their reports are no longer thinned.
+        // bluetoothd offers monitors shortly after the adapter. If discovery is restarted with one, all reports are
+        // delivered.
         if case .started = phase, offersMonitors, monitor == .none {
             stopDiscovery("an advertisement monitor is registered first", at: now, into: &actions)
         }
         updateListening("bluetoothd runs discovery", at: now, into: &actions)
     }
 
-    /// Goes the way to hearing from its start.
+    /// Starts from the first step: registers the monitor or starts discovery.
     private mutating func begin(at now: Instant, into actions: inout [DBusAction]) {
         guard isThere, isPowered else { return reset() }
         guard offersMonitors, monitor == .none else { return listen(at: now, into: &actions) }
@@ -332,7 +337,7 @@ extension DBusAdapter {
         request(.registerMonitor, into: &actions)
     }
 
-    /// Goes on once the monitor is there, or there is none to be had.
+    /// Continues when the monitor is registered, or cannot be.
     private mutating func listen(at now: Instant, into actions: inout [DBusAction]) {
         if wantsDiscovery {
             phase = .settingFilter
@@ -357,7 +362,7 @@ extension DBusAdapter {
             monitor = .registered
             phase = .awaitingActivation(until: now + Self.activationMax)
         case .alreadyExists:
-            // The answer to an earlier attempt got lost.
+            // The answer to an earlier attempt was lost.
             if monitor != .active { monitor = .registered }
             listen(at: now, into: &actions)
         default:
@@ -370,7 +375,7 @@ extension DBusAdapter {
     private mutating func filterAnswered(_ failure: BusFailure?, at now: Instant, into actions: inout [DBusAction]) {
         switch failure?.kind {
         case nil, .other, .inProgress, .alreadyExists:
-            // Without the filter discovery hears less, but it hears.
+            // Discovery also works without the filter, with fewer reports.
             isFilterSet = failure == nil
             phase = .starting
             request(.startDiscovery, into: &actions)
@@ -386,11 +391,11 @@ extension DBusAdapter {
         case nil:
             orphan.end()
             cadence.reset()
-            // Where it is stuck, that it discovers says nothing: stopping is tried again.
+            // If the adapter is stuck, `Discovering` is not reliable: stopping must be tried again.
             phase = .started(confirmedBy: now + (isStuck ? backOff.next() : Self.confirmationMax))
         case .inProgress, .timeout:
-            // Either we have one of which we know nothing, or the controller hangs: stopping helps with the former, and
-            // does no harm with the latter.
+            // Either bluetoothd has a discovery of this program that the program does not know, or the controller
+            // hangs. Stopping helps in the first case and does no harm in the second.
             if failure?.kind == .timeout { orphan.end() }
             phase = .stopping(isAtOnce: false)
             request(.stopDiscovery, into: &actions)
@@ -401,8 +406,8 @@ extension DBusAdapter {
     private mutating func stopAnswered(_ failure: BusFailure?, at now: Instant, into actions: inout [DBusAction]) {
         switch failure?.kind {
         case nil: unstick()
-        // What the kernel answers to bluetoothd, whatever it is, comes as InProgress (bluez src/adapter.c,
-        // discovery_complete); Failed only says that we were not discovering, which is as good as stopped.
+        // bluetoothd reports each error of the kernel as InProgress (bluez src/adapter.c, discovery_complete). Failed
+        // only means that there was no discovery of this program, which is the same as stopped.
         case .inProgress, .timeout: isStuck = true
         case .denied: isDenied = true
         case .other where phase == .stopping(isAtOnce: false): nothingToStop(at: now, into: &actions)
@@ -411,10 +416,10 @@ extension DBusAdapter {
         if phase == .stopping(isAtOnce: true) { begin(at: now, into: &actions) } else { retry(at: now) }
     }
 
-    // Starting was refused, and there was nothing to stop.
+    // Starting was refused, and there was no discovery to stop.
     private mutating func nothingToStop(at now: Instant, into actions: inout [DBusAction]) {
-        // Where power can't be switched, it ends by itself: nothing is asked of the watchdog that it can't do. Else it is
-        // asked each time: it may have had something in its way.
+        // If the power cannot be switched, the old discovery ends by itself, and the watchdog is not asked for a step
+        // that it cannot take. Otherwise it is asked each time, because it may have declined the step before.
         guard orphan.isPossible(at: now), mayPowerCycle, !isPowerDenied else { return }
         let reason = "the kernel still runs the discovery of the previous bluetoothd, and refuses a new one"
         actions.append(.change(.needs(adapter: index, step: .powerCycle, reason: reason)))
@@ -453,7 +458,7 @@ extension DBusAdapter {
     private mutating func unstick() {
         guard isStuck else { return }
         isStuck = false
-        // What failed before says nothing of what comes.
+        // Earlier failures are not relevant any more.
         backOff.reset()
     }
 

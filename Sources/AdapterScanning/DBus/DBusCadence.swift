@@ -1,16 +1,17 @@
-/// Whether the times between the reports of beacons look like those of a controller that filters duplicates.
+/// Detects from the times between reports that a controller filters duplicates.
 ///
-/// Such a controller reports each advertiser once a scan, and the kernel begins a new scan every 10.24 s. It takes two
-/// beacons that advertise faster than that to tell it apart from a slow beacon, so several gaps have to agree.
+/// Such a controller reports each advertiser once per scan, and the kernel starts a new scan every 10.24 s. A slow
+/// beacon can look the same, so several gaps must agree before the reports count as thinned.
 struct DBusCadence: Sendable, Hashable {
-    // Once per 10.24 s scan: nine tenths of that.
+    // Nine tenths of 10.24 s, the length of a scan in which a beacon is reported once.
     private static let thinnedGap: Duration = .milliseconds(9216)
-    // Fewer say nothing. Of the gaps after that, one in eight may be short: a beacon that changes its data is repeated.
+    // Fewer gaps are not evidence. After that, one of eight gaps can be short, because a beacon whose data change is
+    // reported again.
     private static let gapsMin = 8
-    // What is longer is an absence.
+    // A longer gap is an absence.
     private static let gapMax: Duration = .seconds(32)
 
-    // The latest 32 gaps, a bit each, the lowest the latest: whether it was long.
+    // The latest 32 gaps, one bit each, the latest in the lowest bit: 1 if the gap was long.
     private var longGaps: UInt32 = 0
     private var counted = 0
 
@@ -21,9 +22,9 @@ struct DBusCadence: Sendable, Hashable {
         counted = min(counted + 1, UInt32.bitWidth)
     }
 
-    /// Forgets what it saw: the scan is another one now.
+    /// Discards the gaps, because another scan has started.
     mutating func reset() { self = DBusCadence() }
 
-    /// Whether reports are thinned out.
+    /// Whether the reports are thinned out: nearly all gaps are as long as a scan.
     var isThinned: Bool { counted >= Self.gapsMin && longGaps.nonzeroBitCount * 8 >= counted * 7 }
 }

@@ -1,34 +1,35 @@
 import BaseTypes
 import BluetoothLE
 
-/// What bluetoothd last said of the devices that were heard lately.
+/// The last properties of recently received devices, as bluetoothd reported them.
 ///
-/// Bounded: where there is no room, the one that was heard least recently gives way, and is counted. It costs that one
-/// its address type, and its data where a monitor alone tells of it, until bluetoothd says them again.
+/// Bounded: if the table is full, the device that was received least recently is evicted and counted. Until bluetoothd
+/// reports them again, that device has no address type, and no data if only a monitor reports it.
 struct DBusDeviceTable {
     /// A device.
     struct Device {
-        /// The object of bluetoothd that stands for the device.
+        /// The bluetoothd object of the device.
         fileprivate(set) var key: DBusDeviceKey
-        /// Its address with the type.
+        /// The address with its type.
         var address: DeviceAddress
-        /// How strong it was last; absent where bluetoothd no longer knows.
+        /// The last RSSI; `nil` if bluetoothd does not know it any more.
         var rssi: RSSI?
-        /// The AD structures of its last manufacturer specific data.
+        /// The AD structures of the last manufacturer specific data.
         var data: [UInt8] = []
-        /// When it was last handed over with data, where no monitor's word of that report has come yet.
+        /// When a report with data was last delivered, if no DeviceFound of a monitor for the same report has followed
+        /// yet.
         var unpairedAt: Instant?
-        /// When its manufacturer specific data were heard last.
+        /// When manufacturer specific data of the device were last received.
         var dataHeardAt: Instant?
-        /// Whether the last two of these were in the present scan.
+        /// Whether the last two of these reports were in the present scan.
         var hasGap = false
         fileprivate var newer = -1
         fileprivate var older = -1
     }
 
-    /// The most devices that are kept.
+    /// The maximum number of devices.
     let capacity: Int
-    /// How many gave way to others.
+    /// The number of devices that were evicted.
     private(set) var evicted = 0
 
     private var places: [DBusDeviceKey: Int] = [:]
@@ -37,16 +38,16 @@ struct DBusDeviceTable {
     private var newest = -1
     private var oldest = -1
 
-    /// An empty table for `capacity` devices, at least one.
+    /// Creates an empty table for `capacity` devices, at least one.
     init(capacity: Int) { self.capacity = max(1, capacity) }
 
-    /// How many devices are kept.
+    /// The number of devices in the table.
     var count: Int { places.count }
 
-    /// Where a device stands, if it is known.
+    /// Returns the position of a device, if it is in the table.
     func place(of key: DBusDeviceKey) -> Int? { places[key] }
 
-    /// The device at a place.
+    /// The device at a position.
     subscript(place: Int) -> Device {
         get { devices[place] }
         set {
@@ -59,7 +60,7 @@ struct DBusDeviceTable {
         }
     }
 
-    /// The place of a device, which is the most recently heard one from now on.
+    /// Returns the position of a device, added if necessary, and makes it the most recently received one.
     mutating func heard(_ key: DBusDeviceKey) -> Int {
         if let place = places[key] {
             unlink(place)
@@ -84,7 +85,7 @@ struct DBusDeviceTable {
         return place
     }
 
-    /// Forgets a device.
+    /// Removes a device.
     mutating func remove(_ key: DBusDeviceKey) {
         guard let place = places.removeValue(forKey: key) else { return }
         unlink(place)
@@ -93,7 +94,7 @@ struct DBusDeviceTable {
         free.append(place)
     }
 
-    /// Forgets all.
+    /// Removes all devices.
     mutating func removeAll() {
         places.removeAll()
         devices.removeAll()

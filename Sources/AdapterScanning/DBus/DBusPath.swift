@@ -1,24 +1,24 @@
-/// What a path of bluetoothd's names.
+/// The object that a path of bluetoothd names.
 ///
 /// Source: bluez src/adapter.c (`/org/bluez/hci` and the kernel's number) and src/device.c (`dev_` and the address).
 enum DBusPath: Sendable, Hashable {
     /// The adapter with this number.
     case adapter(Int)
-    /// What this adapter heard under this address.
+    /// A device that this adapter received under this address.
     case device(DBusDeviceKey)
-    /// Something else, or nothing of bluetoothd's.
+    /// Any other object.
     case other
 
     private static let prefix = "/org/bluez/hci"
 
-    /// What `text` names.
+    /// Parses a path.
     init(_ text: String) {
         var rest = text.utf8[...]
         self = .other
         guard rest.starts(with: Self.prefix.utf8) else { return }
         rest = rest.dropFirst(Self.prefix.utf8.count)
         let digits = rest.prefix { $0 >= 0x30 && $0 <= 0x39 }
-        // The kernel numbers adapters with 16 bits; a number has one writing.
+        // The kernel numbers adapters with 16 bits. Leading zeros are invalid.
         guard let adapter = UInt16(Substring(digits)), digits.count == 1 || digits.first != 0x30 else { return }
         rest = rest.dropFirst(digits.count)
         if rest.isEmpty {
@@ -45,20 +45,20 @@ enum DBusPath: Sendable, Hashable {
         }
     }
 
-    /// The path of an adapter.
+    /// Returns the path of an adapter.
     static func path(ofAdapter adapter: Int) -> String { "\(prefix)\(adapter)" }
 }
 
-/// A device of bluetoothd's: which adapter heard it, and the address in its path.
+/// Identifies a device of bluetoothd: the adapter that received it, and the address in its path.
 struct DBusDeviceKey: Sendable, Hashable {
-    // The adapter's number above the 48 bits of the address: one word to hash and compare.
+    // The adapter's number above the 48 bits of the address, so that one word is hashed and compared.
     private let word: UInt64
 
-    /// Makes a key of the low 48 bits of `address`.
+    /// Creates a key from the low 48 bits of `address`.
     init(adapter: UInt16, address: UInt64) { word = UInt64(adapter) << 48 | address & 0xFFFF_FFFF_FFFF }
 
     /// The kernel's number of the adapter.
     var adapter: Int { Int(word >> 48) }
-    /// The address that the path spells.
+    /// The address in the path.
     var address: UInt64 { word & 0xFFFF_FFFF_FFFF }
 }

@@ -1,42 +1,43 @@
 import BluetoothLE
 
-/// What a message says of an adapter (org.bluez.Adapter1); absent what it does not say.
+/// The properties of an adapter in a message (org.bluez.Adapter1); `nil` if the message does not contain them.
 struct DBusAdapterProperties: Sendable, Hashable {
-    /// `Address`: the controller's, as text.
+    /// `Address`: the address of the controller as text.
     var address: String?
-    /// `Name`: what the system calls it.
+    /// `Alias`: the name of the adapter.
     var name: String?
     /// `Powered`: whether the controller is switched on.
     var isPowered: Bool?
-    /// `Discovering`: whether it scans, whoever asked for that.
+    /// `Discovering`: whether the adapter scans, for any program.
     var isDiscovering: Bool?
-    /// Whether rfkill blocks it; newer versions of bluetoothd tell it by `PowerState`.
+    /// `PowerState`, in newer versions of bluetoothd: whether rfkill blocks the adapter.
     var isBlocked: Bool?
-    /// How many properties had another type than they should.
+    /// The number of properties with an unexpected type.
     var mistyped = 0
 
-    /// Its address; `nil` where the text is none.
+    /// The parsed address; `nil` if it is invalid.
     var deviceAddress: DeviceAddress? { address.flatMap { DeviceAddress($0, kind: .public) } }
 
-    /// Nothing said.
+    /// Creates a value without properties.
     init() {}
 
-    /// What is known once `news` has been said: what it does not say stays.
+    /// Returns the properties after `news`. Properties that `news` does not contain keep their values.
     func changed(by news: DBusAdapterProperties) -> DBusAdapterProperties {
         var known = self
         known.address = news.address ?? address
         known.name = news.name ?? name
         known.isPowered = news.isPowered ?? isPowered
         known.isDiscovering = news.isDiscovering ?? isDiscovering
-        // One that was on was not blocked, whatever was said before that.
+        // An adapter that was on was not blocked, whatever was reported before.
         known.isBlocked = news.isBlocked ?? (isPowered == true ? nil : isBlocked)
         return known
     }
 
-    /// Nobody tells any more what it does; which one it is stays known.
+    /// Discards the properties that describe a state, because no process reports them any more. Address and name are
+    /// kept.
     mutating func forgetState() { (isPowered, isDiscovering, isBlocked) = (nil, nil, nil) }
 
-    /// What a dictionary of properties says.
+    /// Reads a dictionary of properties.
     init(_ properties: inout BusReader) {
         self.init()
         var read = self
@@ -62,35 +63,35 @@ struct DBusAdapterProperties: Sendable, Hashable {
     }
 }
 
-/// What a message says of a device (org.bluez.Device1); absent what it does not say.
+/// The properties of a device in a message (org.bluez.Device1); `nil` if the message does not contain them.
 struct DBusDeviceProperties: Sendable, Hashable {
-    /// Its address, without the type.
+    /// The address, without its type.
     var address: UInt64?
-    /// The address's type.
+    /// The address type.
     var addressKind: DeviceAddress.Kind?
-    /// How strong it was.
+    /// The signal strength.
     var rssi: RSSI?
-    /// Its manufacturer specific data, put back into the AD structures that they came in.
+    /// The manufacturer specific data, as the AD structures that contained them.
     var data: [UInt8]?
-    /// Whether the message can only come from an advertising report (rule L5).
+    /// Whether only an advertising report can have caused the message (rule L5).
     ///
-    /// bluetoothd sets these properties from nothing else: RSSI, ManufacturerData, ServiceData, TxPower, AdvertisingFlags
-    /// and AdvertisingData (bluez src/adapter.c, btd_adapter_device_found).
+    /// bluetoothd sets these properties only because of a report: RSSI, ManufacturerData, ServiceData, TxPower,
+    /// AdvertisingFlags and AdvertisingData (bluez src/adapter.c, btd_adapter_device_found).
     var isReport = false
-    /// Whether the last RSSI no longer holds.
+    /// Whether the last RSSI is no longer valid.
     var invalidatesRSSI = false
-    /// How many properties had another type than they should.
+    /// The number of properties with an unexpected type.
     var mistyped = 0
 
-    // What one AD structure holds beside its type and the company identifier (Core Spec Vol 3 Part C §11).
+    // The maximum data of one AD structure in bytes, without type and company identifier (Core Spec Vol 3 Part C §11).
     private static let companyDataMax = 252
-    // The most that one advertisement carries (Core Spec Vol 6 Part B §2.3.4.9).
+    // The maximum data of one advertisement in bytes (Core Spec Vol 6 Part B §2.3.4.9).
     private static let dataMax = 1650
 
-    /// Nothing said.
+    /// Creates a value without properties.
     init() {}
 
-    /// What a dictionary of properties says, and the names after it that no longer have a value.
+    /// Reads a dictionary of properties.
     init(_ properties: inout BusReader) {
         self.init()
         var read = self
@@ -114,7 +115,7 @@ struct DBusDeviceProperties: Sendable, Hashable {
             }
         case "RSSI":
             guard let strength = value.int16() else { return mistyped += 1 }
-            // What an octet can't hold came out of no controller; 127 is “not available”.
+            // A value that does not fit into one byte cannot come from a controller; 127 means “not available”.
             rssi = Int8(exactly: strength).flatMap { RSSI(reported: UInt8(bitPattern: $0)) }
             isReport = true
         case "ManufacturerData":
@@ -134,7 +135,7 @@ struct DBusDeviceProperties: Sendable, Hashable {
             entry.skip()
             guard var variant = entry.unwrapped() else { return mistakes += 1 }
             let start = structures.count
-            // The length is known once the data are there.
+            // The length is filled in after the data.
             structures += [0, ADStructure.manufacturerSpecificData, UInt8(company & 0xFF), UInt8(company >> 8)]
             guard variant.appendBytes(to: &structures, max: Self.companyDataMax), structures.count <= Self.dataMax
             else {
@@ -148,21 +149,21 @@ struct DBusDeviceProperties: Sendable, Hashable {
     }
 }
 
-/// An object of bluetoothd's, as far as it matters here.
+/// A bluetoothd object with the parts that are needed here.
 struct DBusObject: Sendable, Hashable {
-    /// What its path names.
+    /// The object that the path names.
     var path: DBusPath
-    /// What it says as an adapter.
+    /// The properties as an adapter.
     var adapter: DBusAdapterProperties?
-    /// What it says as a device.
+    /// The properties as a device.
     var device: DBusDeviceProperties?
     /// Whether advertisement monitors can be registered there (org.bluez.AdvertisementMonitorManager1).
     var offersMonitors = false
 
-    /// An object that says nothing yet.
+    /// Creates an object without properties.
     init(_ path: DBusPath) { self.path = path }
 
-    /// The object with this path, of a dictionary of interfaces with their properties.
+    /// Reads an object from its path and a dictionary of interfaces with properties.
     init(path: String, _ interfaces: inout BusReader) {
         var object = DBusObject(DBusPath(path))
         if object.path != .other {
@@ -178,6 +179,6 @@ struct DBusObject: Sendable, Hashable {
         self = object
     }
 
-    /// How many properties had another type than they should.
+    /// The number of properties with an unexpected type.
     var mistyped: Int { (adapter?.mistyped ?? 0) + (device?.mistyped ?? 0) }
 }

@@ -1,5 +1,5 @@
 extension DBusRequest {
-    /// The call that it is.
+    /// Returns the method call for this request.
     func call(wantsReply: Bool = true) -> BusCall {
         func bus(_ member: String, _ arguments: [BusValue] = []) -> BusCall {
             BusCall(
@@ -38,20 +38,20 @@ extension DBusRequest {
 
     /// The discovery filter.
     ///
-    /// DuplicateData has every report told. RSSI −127 lets everything through, and has bluetoothd tell the RSSI of each
-    /// report: newer versions (after 5.87) otherwise tell it only when it moved by 8 dB. Any filter has discovery go on
-    /// without a pause of 5 s after each scan of 10.24 s.
+    /// With DuplicateData, bluetoothd signals each report. RSSI −127 accepts all reports and makes bluetoothd signal
+    /// the RSSI of each; newer versions (after 5.87) otherwise signal it only if it changed by 8 dB. With any filter,
+    /// discovery continues without a pause of 5 s after each scan of 10.24 s.
     private static let filter = BusValue.properties([
         ("Transport", .string("le")), ("DuplicateData", .boolean(true)), ("RSSI", .int16(-127)),
     ])
 }
 
-/// The objects of ours that bluetoothd calls: an application for each adapter, so that its path tells which one it is, with
-/// a monitor below it.
+/// The objects that bluetoothd calls: one application for each adapter, so that the path identifies the adapter, and a
+/// monitor below it.
 enum DBusApplication {
-    /// The path of an adapter's application.
+    /// Returns the path of the application of an adapter.
     static func path(of adapter: Int) -> String { "/beacon_gateway/hci\(adapter)" }
 
-    /// The path of an adapter's monitor.
+    /// Returns the path of the monitor of an adapter.
     static func monitor(of adapter: Int) -> String { "\(path(of: adapter))/monitor" }
 }

@@ -1,40 +1,43 @@
 import BaseTypes
 package import EventLoops
 
-/// Hears advertising reports through bluetoothd, over D-Bus: the way for users without any right.
+/// Receives advertising reports through bluetoothd, over D-Bus. It needs no capabilities.
 ///
-/// On each adapter that is on it registers an advertisement monitor where bluetoothd offers that, and starts discovery,
-/// again whenever bluetoothd, the adapter or its power comes back. Reports come as the properties of devices that change.
-/// That costs detail: no kind of advertisement, no data but manufacturer specific ones, and the time at which the bus
-/// handed a report over. bluetoothd merges reports of one device that it has no time to tell one by one, and loses some
-/// when it is overrun, without a word: ``ScanChange/lost(adapter:count:since:)`` is never told here.
+/// On each powered adapter it registers an advertisement monitor, if bluetoothd offers that, and starts discovery. It
+/// does so again when bluetoothd, the adapter or its power returns. Reports arrive as changed properties of devices, so
+/// some details are missing: the PDU type, all data except manufacturer specific data, and the receive time (the time
+/// at which the D-Bus message is handled is used). bluetoothd merges reports of one device if it has no time to signal
+/// each, and loses reports without notice when it is overloaded. So this backend never reports
+/// ``ScanChange/lost(adapter:count:since:)``.
 ///
-/// Without a monitor the kernel has the controller filter duplicates, and a controller that takes this to the letter
-/// reports a beacon once in 10.24 s: ``mayBeThinned(on:)`` says where that is possible, and
-/// ``ScanObstacle/thinned`` is told where the times between reports show it.
+/// Without a monitor, the kernel makes the controller filter duplicates. A controller that does this strictly reports a
+/// beacon once in 10.24 s: ``mayBeThinned(on:)`` returns whether that is possible, and ``ScanObstacle/thinned`` is
+/// reported if the times between reports show it.
 package final class DBusScanner: AdvertisingScanner {
-    /// How it hears.
+    /// The options of a scanner.
     package struct Options: Sendable, Hashable {
-        /// The adapters to hear with.
+        /// The adapters to scan with.
         package var adapters = AdapterSelection.all
-        /// Only listen: never ask advertisers for scan responses. Discovery does, so only monitors are left, and with a
-        /// bluetoothd that has none nothing is heard (``ScanObstacle/unavailable``).
+        /// Whether to scan passively: the adapters never send scan requests. Discovery does, so only monitors are used.
+        /// If bluetoothd offers none, nothing is received (``ScanObstacle/unavailable``).
         package var isPassive = false
-        /// Whether ``WatchdogStep/powerCycle`` may switch an adapter off and on, for everybody on the machine.
+        /// Whether ``WatchdogStep/powerCycle`` can switch an adapter off and on, which affects all programs on the
+        /// machine.
         package var mayPowerCycle = false
-        /// Whether ``DBusScanner/start(_:)`` may succeed while bluetoothd does not run, and wait for it.
+        /// Whether ``DBusScanner/start(_:)`` succeeds if bluetoothd is not running, and waits for it.
         package var waitsForService = false
-        /// The bus, as the D-Bus specification's “Server Addresses” writes it; `nil` for the system bus, which is what
-        /// DBUS_SYSTEM_BUS_ADDRESS says, if it is set.
+        /// The bus, in the format of “Server Addresses” in the D-Bus specification. `nil` means the system bus:
+        /// DBUS_SYSTEM_BUS_ADDRESS if it is set, or else the default address.
         package var busAddress: String?
-        /// The most devices whose last data are kept, at least 1; the one heard least recently gives way.
+        /// The maximum number of devices whose last data are kept, at least 1. The one received least recently is
+        /// evicted.
         package var devicesMax = 8192
 
-        /// The defaults.
+        /// Creates the default options.
         package init() {}
     }
 
-    /// Which way it is.
+    /// `dbus`.
     package var backend: ScannerBackend { .dbus }
 
     let options: Options
@@ -43,19 +46,20 @@ package final class DBusScanner: AdvertisingScanner {
     var session: DBusSession
     var connection: BusConnection?
     var calls = BusCallTable<DBusRequest>()
-    // Switching an adapter off takes some hundred milliseconds; nobody wants to wait longer for the end.
+    // In milliseconds. Switching an adapter off takes several hundred milliseconds, and the end of the program should
+    // not be delayed longer than this.
     private static let powerMax = 3000
 
     private weak var handler: (any ScanHandler)?
     private var timer: EventLoop.Timer?
     private var actions: [DBusAction] = []
     private var isPerforming = false
-    // Stopped from within what is told, where nothing can be waited for: the rest follows in the next turn.
+    // Set if stop() was called from a handler, where waiting is not possible: the rest follows in the next turn.
     private var isEnding = false
-    // What was to be told before start() knew whether it succeeds.
+    // Calls of the handler that are delayed until start() has succeeded.
     private var heldBack: [DBusAction]?
 
-    /// Makes a scanner that does nothing yet.
+    /// Creates a scanner that does nothing until it is started.
     package init(options: Options = Options(), loop: EventLoop) {
         self.options = options
         self.loop = loop
@@ -68,7 +72,7 @@ package final class DBusScanner: AdvertisingScanner {
 
     deinit { finish() }
 
-    /// What was counted.
+    /// The counters of this scanner.
     package var statistics: DBusStatistics {
         var statistics = session.statistics
         statistics.evicted &+= session.devices.evicted
@@ -76,15 +80,16 @@ package final class DBusScanner: AdvertisingScanner {
         return statistics
     }
 
-    /// Whether an adapter discovers without an advertisement monitor, so that its controller may report a beacon only
-    /// once in 10.24 s.
+    /// Returns whether an adapter discovers without an advertisement monitor, so that its controller may report a
+    /// beacon only once in 10.24 s.
     package func mayBeThinned(on adapter: Int) -> Bool { session.mayBeThinned(adapter) }
 
     // MARK: AdvertisingScanner
 
-    /// Begins to hear. See ``AdvertisingScanner/start(_:)``; it waits for the bus and bluetoothd for up to 5 s each.
+    /// Starts to scan. See ``AdvertisingScanner/start(_:)``. It waits for the bus and for bluetoothd, for up to 5 s
+    /// each.
     ///
-    /// `handler` is not kept alive.
+    /// The scanner does not retain `handler`.
     package func start(_ handler: any ScanHandler) throws(ScannerError) {
         if isEnding { finish() }
         guard timer == nil else { return }
@@ -104,7 +109,7 @@ package final class DBusScanner: AdvertisingScanner {
         perform { _, _, _ in }
     }
 
-    /// Hands over everything that has been received up to the call.
+    /// Delivers everything that was received up to the call.
     package func drain() { connection?.drain() }
 
     /// Takes a step of the watchdog's ladder on one adapter.
@@ -117,9 +122,10 @@ package final class DBusScanner: AdvertisingScanner {
         return outcome
     }
 
-    /// Ends hearing: discovery is stopped, the monitors are taken back, the connection is closed.
+    /// Stops scanning: stops discovery, unregisters the monitors and closes the connection.
     ///
-    /// Nothing is told from here on. Called from within a report or a change, the rest follows in the loop's next turn.
+    /// The handler is not called from here on. If this is called from within a call of the handler, the rest follows in
+    /// the next turn of the loop.
     package func stop() {
         handler = nil
         guard let timer, isPerforming else { return finish() }
@@ -129,7 +135,7 @@ package final class DBusScanner: AdvertisingScanner {
 
     private func timePassed() {
         guard !isEnding else { return finish() }
-        // An answer can be after more messages than a turn takes; it is not late then.
+        // An answer can follow more messages than one turn handles; it is not late then.
         let now = loop.now
         drain()
         guard timer != nil, !isEnding else { return }
@@ -144,14 +150,15 @@ package final class DBusScanner: AdvertisingScanner {
     private func finish() {
         handler = nil
         if let connection {
-            // An adapter that was just switched off by us takes no order to come on before it has obeyed the first.
+            // An adapter that this program has just switched off accepts the request to switch it on only when it is
+            // off.
             _ = connection.pump(milliseconds: Self.powerMax) {
                 self.advance(to: self.loop.now)
                 return !self.session.isSwitchingPower || !connection.isOpen
             }
             for request in session.farewell { _ = connection.send(request.call(wantsReply: false)) }
-            // bluetoothd forgets what a closed connection asked for, all but the power that is to come on again; only
-            // that it is all written is waited for, and not long.
+            // When a connection closes, bluetoothd undoes all of its requests except the power. So it is enough to wait
+            // a short time until everything is written.
             connection.flush(milliseconds: 200)
         }
         disconnect()
@@ -163,12 +170,12 @@ package final class DBusScanner: AdvertisingScanner {
         calls = BusCallTable()
     }
 
-    // MARK: What the session wants
+    // MARK: Actions of the session
 
-    /// Puts something into the session, and does what it wants done.
+    /// Passes an event to the session and performs its actions.
     func perform(_ body: (inout DBusSession, Instant, inout [DBusAction]) -> Void) {
         body(&session, loop.now, &actions)
-        // Whoever is told something may ask for a step: that is done in its turn.
+        // A handler can ask for a step of the watchdog. Its actions are performed by the outer call.
         guard !isPerforming else { return }
         isPerforming = true
         defer { isPerforming = false }
@@ -211,7 +218,7 @@ package final class DBusScanner: AdvertisingScanner {
 
     private func send(_ request: DBusRequest) {
         guard calls.hasRoom(), let serial = connection?.send(request.call()) else {
-            // As if there had been no answer: it is tried again.
+            // Handled like a missing answer, so it is retried.
             session.answered(
                 request, failure: BusFailure(name: "org.freedesktop.DBus.Error.NoReply", text: "it could not be sent"),
                 at: loop.now, into: &actions)
@@ -230,7 +237,7 @@ package final class DBusScanner: AdvertisingScanner {
         }
     }
 
-    /// Forgets the connection.
+    /// Closes and discards the connection.
     func disconnect() {
         calls.removeAll()
         guard let connection else { return }
@@ -241,12 +248,16 @@ package final class DBusScanner: AdvertisingScanner {
 
     // MARK: The bus
 
-    // dbus-daemon gives a connection as long to introduce itself (auth_timeout).
+    // In milliseconds: the time that dbus-daemon gives a connection to authenticate (auth_timeout).
     private static let joinMax = 5000
-    // What bluetoothd has, told by a machine that is busy starting. It may take longer: it is then waited for in turns.
+    // In milliseconds: the time for the list of objects on a machine that is busy with its start. If it takes longer,
+    // the answer is handled in later turns.
     private static let listMax = 5000
 
-    /// Connects to the bus and finds bluetoothd, or says why that can't be.
+    /// Connects to the bus and looks for bluetoothd. If its objects are not listed in time, the answer is handled
+    /// later.
+    /// - Throws: ``ScannerError`` if the bus cannot be joined, its policy refuses this user, or bluetoothd is not
+    ///   running and ``Options/waitsForService`` is not set.
     func join() throws(ScannerError) {
         perform { _, _, actions in actions.append(.connect) }
         guard let connection else { throw refusal(atBus: true) }
@@ -268,7 +279,7 @@ package final class DBusScanner: AdvertisingScanner {
         if session.stage == .listing, session.lastFailure?.kind == .denied { throw refusal(atBus: false) }
     }
 
-    /// What libdbus says, without the name of the error before it: the words say the same.
+    /// Returns the text of a libdbus error without the error name before it, because both say the same.
     private static func withoutName(_ text: String) -> Substring {
         guard text.hasPrefix("org."), let colon = text.firstRange(of: ": ") else { return text[...] }
         return text[colon.upperBound...]
@@ -296,7 +307,7 @@ package final class DBusScanner: AdvertisingScanner {
                 + "DBUS_SYSTEM_BUS_ADDRESS, if its address is not \(address)")
     }
 
-    /// Opens a connection, if it can be opened now.
+    /// Opens a connection, if that is possible now.
     func connect() {
         disconnect()
         do {
@@ -321,7 +332,7 @@ package final class DBusScanner: AdvertisingScanner {
             return false
         }
         if interface == DBusName.local {
-            // libdbus makes it itself; nobody can send one.
+            // libdbus creates this signal itself; no other process can send it.
             guard member == "Disconnected" else { return false }
             session.statistics.disconnections &+= 1
             disconnect()
@@ -336,7 +347,7 @@ package final class DBusScanner: AdvertisingScanner {
     }
 
     private func receivedAnswer(_ message: BusMessage) -> Bool {
-        // The bus lets only whom we asked answer, and nobody else.
+        // The bus accepts an answer only from the process that was called.
         guard let request = calls.answered(message.answeredSerial) else { return true }
         if message.kind == .error {
             var arguments = message.arguments
@@ -378,7 +389,7 @@ package final class DBusScanner: AdvertisingScanner {
     // asks for the objects of the application, then calls the methods of the monitor, which have no answer. Source: bluez
     // doc/advertisement-monitor-api.txt.
 
-    /// bluetoothd called something: only it may.
+    /// Handles a call of bluetoothd. Calls of other processes are rejected and counted.
     private func receivedCall(_ message: BusMessage) -> Bool {
         guard let path = message.path, let interface = message.interface, let member = message.member else {
             return false
@@ -409,14 +420,14 @@ package final class DBusScanner: AdvertisingScanner {
             var arguments = message.arguments
             guard let device = arguments.text(), case .device(let key) = DBusPath(device) else { return true }
             perform { $0.monitorFound(key, at: $1, into: &$2) }
-        // It tells of silence, which is ours to judge.
+        // It reports silence, which this program evaluates itself.
         case (DBusName.monitor, "DeviceLost"): break
         default: return false
         }
         return true
     }
 
-    /// What is monitored: iBeacons, by how their manufacturer specific data begin (rule B1).
+    /// The pattern of the monitor: iBeacons, by the first bytes of their manufacturer specific data (rule B1).
     private static let monitorProperties = BusValue.properties([
         ("Type", .string("or_patterns")),
         (

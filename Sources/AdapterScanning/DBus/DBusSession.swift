@@ -1,25 +1,26 @@
 import BaseTypes
 import BluetoothLE
 
-/// What is going on with bluetoothd on a bus: who it is, its adapters and its devices.
+/// The state of bluetoothd on a bus: its unique name, its adapters and its devices.
 ///
-/// A value: what was received goes in with its time, what is to be done comes out. It knows no connection and no clock.
+/// A value without side effects: received messages are passed in with their times, actions are returned. It has no
+/// connection and no clock.
 struct DBusSession {
-    /// How far it has come.
+    /// The stages of a session.
     enum Stage: Sendable, Hashable {
         /// There is no connection.
         case away
-        /// We are introducing ourselves, and asking for signals and for org.bluez.
+        /// The program requests a name, subscribes to signals and asks for the owner of org.bluez.
         case joining
-        /// Nobody is org.bluez.
+        /// The name org.bluez has no owner.
         case ownerless
-        /// bluetoothd has been asked what it has; so it is again after a failure.
+        /// The objects of bluetoothd were requested, possibly again after a failure.
         case listing
-        /// What bluetoothd has is known.
+        /// The objects of bluetoothd are known.
         case ready
     }
 
-    /// What is wanted of it.
+    /// The options of a session.
     struct Options: Sendable, Hashable {
         var adapters = AdapterSelection.all
         var isPassive = false
@@ -27,29 +28,29 @@ struct DBusSession {
         var devicesMax = 8192
     }
 
-    /// How long before a monitor's word what changed was told, at most.
+    /// The maximum time between a change of properties and the DeviceFound of a monitor for the same report.
     ///
-    /// They are sent in one breath, but a process that is starved reads them apart. Another frame of the device that is
-    /// taken for the one costs nothing: it was handed over with the same data.
+    /// bluetoothd sends them together, but a process that gets little CPU time reads them at different times. If
+    /// another report of the device is taken for the same one, nothing is lost, because the data are the same.
     static let pairMax: Duration = .seconds(1)
-    /// How long an adapter may be missing after bluetoothd started.
+    /// How long an adapter can be missing after bluetoothd started.
     ///
-    /// It was there 0.3 s after the name in a slow virtual machine; a controller that loads firmware takes seconds.
+    /// In a slow virtual machine it appeared 0.3 s after the bus name. A controller that loads firmware takes seconds.
     static let returnMax: Duration = .seconds(5)
-    // The kernel has 65,536 numbers; no machine this many adapters.
+    // The kernel has 65,536 numbers, but no machine has this many adapters.
     static let adaptersMax = 64
 
     let options: Options
     private(set) var stage = Stage.away
-    /// Who org.bluez is: a unique name.
+    /// The unique name of the owner of org.bluez.
     private(set) var owner: String?
-    /// Why it could not join or list, the last time.
+    /// The last failure to join the bus or to list the objects.
     private(set) var lastFailure: BusFailure?
     private(set) var adapters: [Int: DBusAdapter] = [:]
     var devices: DBusDeviceTable
     var statistics: DBusStatistics
 
-    // Whether what a device said may have changed what stands in the way.
+    // Whether a report of a device may have changed the obstacles.
     private var hasNewCadence = false
     private var generations: UInt64 = 0
     private var obstacles: Set<ScanObstacle>?
@@ -59,16 +60,16 @@ struct DBusSession {
     private var connectBackOff = BackOff.bluetoothd
     private var listBackOff = BackOff.bluetoothd
 
-    /// A session that has no connection yet; it counts on from `statistics`.
+    /// Creates a session without a connection. The counters continue from `statistics`.
     init(options: Options, keeping statistics: DBusStatistics = DBusStatistics()) {
         self.options = options
         self.statistics = statistics
         devices = DBusDeviceTable(capacity: options.devicesMax)
     }
 
-    /// When something is to be done without anything having happened.
+    /// The next time at which ``advance(to:into:)`` has work to do, even if no event happens before.
     var nextDeadline: Instant? {
-        // Asked after each message: neither arrays nor key paths, which are made anew each time.
+        // Called after each message, so it avoids arrays and key paths, which would allocate each time.
         var next = min(listAt ?? .latest, connectAt ?? .latest)
         for adapter in adapters.values { next = min(next, adapter.nextDeadline ?? .latest) }
         return next == .latest ? nil : next
@@ -85,14 +86,14 @@ struct DBusSession {
     // (bluez gdbus/object.c, g_dbus_send_message; measured with 5.66), so the change before a DeviceFound is the same report.
     // A DeviceFound without a change before it is a report like the last one.
 
-    /// Takes what is said of a device as known, not as heard.
+    /// Stores properties of a device without counting them as a report.
     mutating func remember(_ key: DBusDeviceKey, _ properties: DBusDeviceProperties) {
         let place = devices.heard(key)
         update(place, properties)
         devices[place].rssi = properties.rssi
     }
 
-    /// bluetoothd has got a device: by a report, where it has an RSSI.
+    /// bluetoothd has added a device. If it has an RSSI, a report was the cause.
     mutating func appeared(
         _ key: DBusDeviceKey, _ properties: DBusDeviceProperties, at now: Instant, into actions: inout [DBusAction]
     ) {
@@ -116,12 +117,12 @@ struct DBusSession {
         report(place, hasData: hasData, at: now, into: &actions)
     }
 
-    /// A monitor found a device: it matched the pattern of an iBeacon.
+    /// A monitor found a device: a report matched the iBeacon pattern.
     mutating func monitorFound(_ key: DBusDeviceKey, at now: Instant, into actions: inout [DBusAction]) {
         guard adapters[key.adapter]?.isThere == true else { return statistics.foreign &+= 1 }
         let place = devices.heard(key)
         if let told = devices[place].unpairedAt, now - told <= Self.pairMax {
-            // It has been handed over.
+            // The report was delivered before.
         } else {
             report(place, hasData: true, at: now, into: &actions)
         }
@@ -144,7 +145,8 @@ struct DBusSession {
         let hasData = hasData && !device.data.isEmpty
         devices[place].unpairedAt = hasData ? now : nil
         if hasData {
-            // The first gap of a device that came in the middle of a scan says nothing, nor does one from before this scan.
+            // Neither the first gap of a device, which can start in the middle of a scan, nor a gap that started before
+            // this scan is evidence.
             if let earlier = device.dataHeardAt, earlier >= listeningSince(on: device.key.adapter) {
                 if device.hasGap { measure(now - earlier, on: device.key.adapter) }
                 devices[place].hasGap = true
@@ -167,7 +169,7 @@ struct DBusSession {
 // MARK: - The bus and bluetoothd
 
 extension DBusSession {
-    /// There is a connection, on which nothing has been said yet.
+    /// A connection was opened. Nothing was sent on it yet.
     mutating func connected(at now: Instant, into actions: inout [DBusAction]) {
         connectAt = nil
         stage = .joining
@@ -177,7 +179,7 @@ extension DBusSession {
         tellObstacles(at: now, into: &actions)
     }
 
-    /// The connection is gone, or there could not be one.
+    /// The connection was closed, or could not be opened.
     mutating func disconnected(_ failure: BusFailure?, at now: Instant, into actions: inout [DBusAction]) {
         if let failure {
             lastFailure = failure
@@ -200,7 +202,7 @@ extension DBusSession {
         case .hello, .match:
             if let failure { joinFailed(failure, at: now, into: &actions) }
         case .owner:
-            // An answer with a name goes to ownerAnswered(_:at:into:).
+            // An answer with a name is passed to ownerAnswered(_:at:into:).
             if let failure, failure.kind != .absent {
                 joinFailed(failure, at: now, into: &actions)
             } else {
@@ -217,14 +219,14 @@ extension DBusSession {
         tellObstacles(at: now, into: &actions)
     }
 
-    /// The bus said who org.bluez is.
+    /// The bus returned the owner of org.bluez.
     mutating func ownerAnswered(_ name: String, at now: Instant, into actions: inout [DBusAction]) {
         connectBackOff.reset()
         ownerIs(name, at: now, into: &actions)
         tellObstacles(at: now, into: &actions)
     }
 
-    /// bluetoothd said what it has.
+    /// bluetoothd returned its objects.
     mutating func listed(_ objects: [DBusObject], token: UInt64, at now: Instant, into actions: inout [DBusAction]) {
         guard token == objectsToken, stage == .listing else { return }
         stage = .ready
@@ -241,28 +243,29 @@ extension DBusSession {
                 }
                 present.insert(index)
                 told(index, properties, offersMonitors: object.offersMonitors, at: now, into: &actions)
-            // What it remembers of devices is no report: nobody says when they were heard.
+            // The remembered properties of devices are not reports, because it is unknown when they were received.
             case .device(let key): if let properties = object.device { remember(key, properties) }
             case .other: break
             }
         }
-        // bluetoothd has its name before it has its adapters: what was there before it went may be there again soon.
+        // bluetoothd has its name before it has its adapters. Adapters that were present before can return soon.
         for index in adapters.keys.sorted() where !present.contains(index) {
             adapters[index]?.expectReturn(by: now + Self.returnMax)
         }
         tellObstacles(at: now, into: &actions)
     }
 
-    /// A signal came; `sender` is the unique name that the bus put there.
+    /// A signal was received. The bus itself fills in `sender`, a unique name.
     mutating func received(_ signal: DBusSignal, from sender: String, at now: Instant, into actions: inout [DBusAction])
     {
         if case .ownerChanged(let name, let newOwner) = signal {
             guard sender == DBusName.bus, name == DBusName.bluez else { return statistics.foreign &+= 1 }
-            // Before the bus has said who it is, this is the same news, and the answer to come is as new.
+            // If the bus has not answered the question for the owner yet, this signal has the same content, and the
+            // later answer is as recent.
             ownerIs(newOwner, at: now, into: &actions)
             return tellObstacles(at: now, into: &actions)
         }
-        // Anybody may send a signal to us alone: only bluetoothd's count.
+        // Each process can send a signal to this one directly, so only those of bluetoothd are accepted.
         guard sender == owner, owner != nil else { return statistics.foreign &+= 1 }
         statistics.mistyped &+= signal.mistyped
         switch signal {
@@ -272,14 +275,14 @@ extension DBusSession {
         case .adapterChanged(let index, let properties):
             adapters[index]?.told(properties, offersMonitors: nil, isWhole: false, at: now, into: &actions)
         case .deviceChanged(let key, let properties):
-            // The usual case by far, and nothing but the cadence can have changed by it.
+            // This is by far the most frequent case, and it can change only the cadence.
             changed(key, properties, at: now, into: &actions)
             guard hasNewCadence else { return }
         }
         tellObstacles(at: now, into: &actions)
     }
 
-    /// Time has come to `now`.
+    /// Advances the time to `now`.
     mutating func advance(to now: Instant, into actions: inout [DBusAction]) {
         if let time = connectAt, time <= now {
             connectAt = nil
@@ -307,17 +310,18 @@ extension DBusSession {
         return outcome
     }
 
-    /// Whether an adapter was switched off by us and is not on again.
+    /// Whether this program has switched an adapter off and it is not on again.
     var isSwitchingPower: Bool { adapters.values.contains(where: \.isSwitchingPower) }
 
-    /// What has to be said before the connection is closed.
+    /// The requests that must be sent before the connection is closed.
     var farewell: [DBusRequest] {
         adapters.values.sorted { $0.index < $1.index }.flatMap { adapter in
             adapter.farewell.map { .adapter(adapter.index, $0, token: 0) }
         }
     }
 
-    /// Whether an adapter discovers without an advertisement monitor, so that its controller may filter duplicates.
+    /// Returns whether an adapter discovers without an advertisement monitor, so that its controller may filter
+    /// duplicates.
     func mayBeThinned(_ adapter: Int) -> Bool {
         adapters[adapter].map { $0.isListening && $0.monitor != .active } ?? false
     }
@@ -363,7 +367,7 @@ extension DBusSession {
 // MARK: - Adapters
 
 extension DBusSession {
-    /// Whether the adapter is used that goes by that number now (rule L7), and there is room for it.
+    /// Returns whether the adapter that has this number now is used (rule L7), and there is room for it.
     private func isWanted(_ index: Int, _ properties: DBusAdapterProperties) -> Bool {
         guard options.adapters.includes(index, address: properties.deviceAddress) else { return false }
         return adapters[index] != nil || adapters.count < Self.adaptersMax
@@ -420,38 +424,38 @@ extension DBusSession {
         }
     }
 
-    /// bluetoothd has handed an adapter's monitor to the kernel.
+    /// bluetoothd has passed the monitor of an adapter to the kernel.
     mutating func monitorActivated(_ adapter: Int, at now: Instant, into actions: inout [DBusAction]) {
         adapters[adapter]?.monitorActivated(at: now, into: &actions)
         tellObstacles(at: now, into: &actions)
     }
 
-    /// bluetoothd has taken an adapter's monitor back.
+    /// bluetoothd has released the monitor of an adapter.
     mutating func monitorReleased(_ adapter: Int, at now: Instant, into actions: inout [DBusAction]) {
         adapters[adapter]?.monitorReleased(at: now, into: &actions)
         tellObstacles(at: now, into: &actions)
     }
 
-    /// A report of an adapter's came.
+    /// A report of an adapter was received.
     mutating func heard(on adapter: Int, at now: Instant, into actions: inout [DBusAction]) {
         adapters[adapter]?.heard(at: now, into: &actions)
     }
 
-    /// Takes the time since a device's last report with data into its adapter's cadence.
+    /// Adds the time since the last report with data of a device to the cadence of its adapter.
     mutating func measure(_ gap: Duration, on adapter: Int) {
         if adapters[adapter]?.measure(gap) ?? false { hasNewCadence = true }
     }
 
-    /// Since when an adapter listens; where it does not, nothing is since then.
+    /// Returns the time since which an adapter is listening; if it is not, a time after all others.
     func listeningSince(on adapter: Int) -> Instant {
         guard let adapter = adapters[adapter], adapter.isListening else { return .latest }
         return adapter.listeningSince
     }
 
-    /// Whether an adapter's discovery filter holds.
+    /// Returns whether the discovery filter of an adapter is set.
     func isFilterSet(on adapter: Int) -> Bool { adapters[adapter]?.isFilterSet ?? false }
 
-    /// What stands in the way now.
+    /// The present obstacles.
     var presentObstacles: Set<ScanObstacle> {
         var present: Set<ScanObstacle> = []
         switch stage {

@@ -14,20 +14,20 @@ enum DBusName {
     static let monitor = "org.bluez.AdvertisementMonitor1"
 }
 
-/// A signal of the bus or of bluetoothd's, read.
+/// A parsed signal of the bus or of bluetoothd.
 enum DBusSignal: Sendable, Hashable {
-    /// A name has another owner, or none any more.
+    /// A name has another owner, or no owner any more.
     case ownerChanged(name: String, owner: String?)
-    /// An object has got these interfaces.
+    /// An object was added, or has additional interfaces.
     case added(DBusObject)
-    /// An object has lost interfaces.
+    /// An object was removed, or has lost interfaces.
     case removed(DBusPath, interfaces: Set<String>)
-    /// An adapter's properties have changed.
+    /// Properties of an adapter have changed.
     case adapterChanged(Int, DBusAdapterProperties)
-    /// A device's properties have changed.
+    /// Properties of a device have changed.
     case deviceChanged(DBusDeviceKey, DBusDeviceProperties)
 
-    /// Reads a signal; `nil` where it is none of these, or not of their form.
+    /// Parses a signal. Returns `nil` if it is another one or does not have the expected form.
     init?(_ message: BusMessage, path: String, interface: String, member: String) {
         var arguments = message.arguments
         switch (interface, member) {
@@ -68,7 +68,7 @@ enum DBusSignal: Sendable, Hashable {
         }
     }
 
-    /// Reads the answer to GetManagedObjects; `nil` where it is none.
+    /// Parses the answer to GetManagedObjects. Returns `nil` if it does not have the expected form.
     static func objects(_ message: BusMessage) -> [DBusObject]? {
         var arguments = message.arguments
         guard arguments.type == BusType.array else { return nil }
@@ -80,7 +80,7 @@ enum DBusSignal: Sendable, Hashable {
         return objects
     }
 
-    /// How many properties in it had another type than they should.
+    /// The number of properties with an unexpected type.
     var mistyped: Int {
         switch self {
         case .added(let object): object.mistyped

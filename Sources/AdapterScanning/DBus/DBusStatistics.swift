@@ -1,17 +1,18 @@
-/// What a ``DBusScanner`` counted since it was made.
+/// The counters of a ``DBusScanner`` since it was created.
 package struct DBusStatistics: Sendable, Hashable {
-    /// Reports handed over.
+    /// The number of delivered reports.
     package var reports = 0
-    /// Messages that came from somebody who is not bluetoothd, or were about nothing that is known.
+    /// The number of messages from other processes than bluetoothd, or about unknown objects.
     package var foreign = 0
-    /// Properties that had another type than bluetoothd gives them.
+    /// The number of properties with another type than bluetoothd uses.
     package var mistyped = 0
-    /// Devices that gave way to others because the table was full.
+    /// The number of devices that were evicted because the table was full.
     package var evicted = 0
-    /// Messages that could not be sent: no memory, a bus that takes none, or 128 calls that wait for their answers.
+    /// The number of messages that could not be sent: there was no memory, the bus accepted none, or 128 calls were
+    /// waiting for their answers.
     package var unsent = 0
-    /// Calls that were not answered in time.
+    /// The number of calls that were not answered in time.
     package var unanswered = 0
-    /// How often the connection to the bus was lost.
+    /// The number of times the connection to the bus was lost.
     package var disconnections = 0
 }

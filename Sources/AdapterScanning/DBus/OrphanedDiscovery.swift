@@ -1,26 +1,28 @@
 import BaseTypes
 
-/// A discovery that bluetoothd began and did not live to end.
+/// A discovery that a bluetoothd started and did not stop before it ended.
 ///
-/// The kernel goes on with it until its time is over. Meanwhile it refuses the next bluetoothd's (`InProgress`), which can't
-/// end what it did not begin either (`Failed`). Only the adapter's power ends it sooner.
+/// The kernel continues the discovery until its time has passed. Meanwhile it refuses a discovery of the next
+/// bluetoothd (`InProgress`), which cannot stop the old one either, because it did not start it (`Failed`). Only
+/// switching off the adapter ends it earlier.
 ///
 /// Sources: Linux 6.1, net/bluetooth/mgmt.c, `start_discovery_internal`; include/net/bluetooth/hci_core.h,
-/// `DISCOV_LE_TIMEOUT`; bluez 5.66, src/adapter.c, `start_discovery_complete` and `stop_discovery`; seen on the bus.
+/// `DISCOV_LE_TIMEOUT`; bluez 5.66, src/adapter.c, `start_discovery_complete` and `stop_discovery`; observed on the
+/// bus.
 struct OrphanedDiscovery {
-    /// The longest that the kernel scans for a discovery of LE alone.
+    /// The maximum time that the kernel scans for a discovery of LE only.
     static let timeMax: Duration = .milliseconds(10_240)
 
     private var until: Instant = .earliest
 
-    /// bluetoothd went while it discovered.
+    /// bluetoothd stopped while it was discovering.
     mutating func left(at now: Instant) {
         until = now + Self.timeMax
     }
 
-    /// The adapter was switched off, discovery could be begun, or it was something else that kept it from that.
+    /// The adapter was switched off, discovery could be started, or something else prevented the start.
     mutating func end() { until = .earliest }
 
-    /// Whether it may still be going on.
+    /// Returns whether the discovery can still be running.
     func isPossible(at now: Instant) -> Bool { now < until }
 }

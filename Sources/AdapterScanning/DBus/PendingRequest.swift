@@ -1,29 +1,29 @@
-/// The one request to an adapter that is under way, if there is one, told from all that were before it.
+/// Identifies the one pending request to an adapter, so that answers to earlier requests are ignored.
 struct PendingRequest {
-    // 0 where none is.
+    // 0 if no request is pending.
     private var token: UInt64 = 0
     private var lastToken: UInt64
 
-    /// Nothing is under way.
+    /// Creates a value without a pending request.
     ///
-    /// - Parameter generation: another one for each adapter that is made, so that an answer to what an earlier one asked is
-    ///   told apart; below 2³².
+    /// - Parameter generation: a different number for each adapter that is created, below 2³², so that answers to
+    ///   requests of an earlier adapter are recognized.
     init(generation: UInt64) { lastToken = generation << 32 }
 
-    /// A request is made: what its answer will carry.
+    /// Starts a request and returns the token that its answer must carry.
     mutating func next() -> UInt64 {
         lastToken &+= 1
         token = lastToken
         return token
     }
 
-    /// An answer came; whether it is the one that is waited for, which nothing is then.
+    /// Returns whether an answer belongs to the pending request. If so, no request is pending afterwards.
     mutating func isAnswered(by token: UInt64) -> Bool {
         guard token == self.token, token != 0 else { return false }
         self.token = 0
         return true
     }
 
-    /// What it says is not wanted any more.
+    /// Ignores the answer to the pending request.
     mutating func drop() { token = 0 }
 }

@@ -4,25 +4,25 @@ import EventLoops
 import Glibc
 import SystemPackage
 
-/// A socket of the kernel's Bluetooth (AF_BLUETOOTH, BTPROTO_HCI), bound, that does not block.
+/// A bound, non-blocking Bluetooth socket of the kernel (AF_BLUETOOTH, BTPROTO_HCI).
 final class BluetoothSocket {
-    /// The channels that are used (include/net/bluetooth/hci_sock.h).
+    /// The HCI channels that are used (include/net/bluetooth/hci_sock.h).
     enum Channel: UInt16 {
         case raw = 0
         case control = 3
     }
 
-    /// HCI_DEV_NONE: no adapter, or all of them.
+    /// HCI_DEV_NONE: no adapter, or all adapters.
     private static let noDevice: UInt16 = 0xFFFF
 
     let descriptor: FileDescriptor
-    /// What the kernel counts as the buffer's size: about twice what was asked for.
+    /// The size of the receive buffer in bytes as the kernel counts it: about twice the requested size.
     let receiveBufferBytes: Int
     private var dropsSeen: UInt32 = 0
-    /// A moment before the last look that found nothing: what is received now came after it.
+    /// A time just before the last attempt that found no message. Each message that is received later arrived after it.
     private(set) var emptyAt: Instant
 
-    /// Makes and binds one.
+    /// Creates and binds a socket.
     ///
     /// - Throws: `Errno` of socket(2), bind(2) and setsockopt(2).
     init(_ channel: Channel, device: UInt16 = noDevice, receiveBufferBytes: Int) throws(Errno) {
@@ -30,7 +30,7 @@ final class BluetoothSocket {
         guard descriptor >= 0 else { throw Errno(rawValue: errno) }
         self.descriptor = FileDescriptor(rawValue: descriptor)
         emptyAt = BootClock.now
-        // Before binding: from then on messages come.
+        // This must happen before bind(2), because messages arrive from then on.
         self.receiveBufferBytes = Int(
             gateway_receive_buffer(descriptor, Int32(clamping: max(receiveBufferBytes, 4096))))
         guard gateway_bluetooth_timestamps(descriptor, channel == .raw ? 1 : 0) >= 0,
@@ -38,7 +38,7 @@ final class BluetoothSocket {
         else { throw Errno(rawValue: errno) }
     }
 
-    /// A socket that is open already, and speaks as the kernel does; it is this one's from here on.
+    /// Takes ownership of an open socket with the same message format as the kernel's.
     init(_ descriptor: FileDescriptor, at now: Instant = BootClock.now) {
         self.descriptor = descriptor
         emptyAt = now
@@ -46,11 +46,11 @@ final class BluetoothSocket {
     }
 
     deinit {
-        // Closing can't fail in a way that anybody could act on.
+        // No caller can handle an error of close(2).
         try? descriptor.close()
     }
 
-    /// Has a raw socket receive only packets of some types, and of the events some.
+    /// Limits a raw socket to some packet types, and among the events to some event codes.
     ///
     /// - Parameters:
     ///   - types: a bit for each H4 packet type.
@@ -62,7 +62,7 @@ final class BluetoothSocket {
         }
     }
 
-    /// Sends a packet whole.
+    /// Sends one complete packet.
     ///
     /// - Throws: `Errno` of send(2).
     func send(_ packet: [UInt8]) throws(Errno) {
@@ -72,11 +72,12 @@ final class BluetoothSocket {
         guard result >= 0 else { throw Errno(rawValue: errno) }
     }
 
-    /// What one attempt to receive gave.
+    /// The result of one attempt to receive.
     enum Received {
-        /// A message of so many octets, and its receive time on the wall clock in nanoseconds, where the kernel gave one.
+        /// A message with its length in bytes, and its receive time on the wall clock in nanoseconds if the kernel
+        /// reported one.
         case message(count: Int, stamp: Int64?)
-        /// One that was longer than the buffer and is lost.
+        /// A message that was longer than the buffer and is lost.
         case tooLong
         case nothing
         case failed(Errno)
@@ -86,8 +87,8 @@ final class BluetoothSocket {
     ///
     /// - Parameters:
     ///   - buffer: receives the message.
-    ///   - now: the present of the timeline, read before the call: if the process is stopped in between, messages that come
-    ///     meanwhile are younger than this.
+    ///   - now: the current time of the timeline, read before the call. If the process is stopped in between, messages
+    ///     that arrive meanwhile are later than this.
     /// - Returns: the result of the attempt.
     func receive(into buffer: inout [UInt8], at now: Instant) -> Received {
         var stamp: Int64 = -1
@@ -110,16 +111,17 @@ final class BluetoothSocket {
         }
     }
 
-    /// How many messages the kernel dropped since the last call, because the buffer was full; 0 where it does not tell.
+    /// Returns how many messages the kernel dropped since the last call because the buffer was full; 0 if the kernel
+    /// does not report it.
     func takeDrops() -> Int {
         var drops: UInt32 = 0
         guard unsafe gateway_drops(descriptor.rawValue, &drops) >= 0 else { return 0 }
-        // The counter is 32 bits and may wrap around.
+        // The counter has 32 bits and can wrap around.
         defer { dropsSeen = drops }
         return Int(drops &- dropsSeen)
     }
 
-    /// Waits until there is something to receive, at most so long; whether there is.
+    /// Waits for at most `milliseconds` until there is something to receive. Returns whether there is.
     private func waitReadable(milliseconds: Int) -> Bool {
         gateway_wait_readable(descriptor.rawValue, Int32(clamping: milliseconds)) > 0
     }
@@ -128,10 +130,10 @@ final class BluetoothSocket {
 
     private static let answerWaitMilliseconds = 2000
 
-    /// Which commands of the management this kernel has for this socket: to one that was bound without CAP_NET_ADMIN it
-    /// names only those that change nothing.
+    /// Returns the management commands that this kernel supports on this socket. If the socket was bound without
+    /// CAP_NET_ADMIN, the kernel lists only commands that change nothing.
     ///
-    /// - Throws: ``ScannerError`` where no answer comes.
+    /// - Throws: ``ScannerError`` if the kernel does not answer within 2 s.
     func managementCommands() throws(ScannerError) -> Set<UInt16> {
         var left = Self.answerWaitMilliseconds
         var buffer = [UInt8](repeating: 0, count: 4096)
@@ -143,8 +145,8 @@ final class BluetoothSocket {
         return commands
     }
 
-    /// Sends a command and waits for its answer, at most `left` milliseconds, which are less afterwards; what else comes
-    /// meanwhile is not looked at.
+    /// Sends a command and waits for its answer, for at most `left` milliseconds, and subtracts the time that it took.
+    /// Other messages that arrive meanwhile are discarded.
     func answer(
         to command: ManagementCommand, of index: UInt16, left: inout Int, buffer: inout [UInt8]
     ) -> ManagementEvent? {
@@ -171,20 +173,21 @@ final class BluetoothSocket {
     private static func milliseconds(until end: Instant) -> Int { Int((end - BootClock.now).nanoseconds / 1_000_000) }
 }
 
-/// When a message was received, on the timeline (rule T1).
+/// Computes the receive time of a message on the timeline (rule T1).
 enum ReceiveTime {
-    // A stamp that is older, or in the future, says that the wall clock stepped; but where this process was stopped or
-    // starved, a message may be as old as the last look that found none (rule T5).
+    // In nanoseconds. A timestamp that is older than this, or in the future, means that the wall clock was set.
+    // Exception: if this process was stopped or got no CPU time, a message can be as old as the last attempt that found
+    // no message (rule T5).
     private static let ageMax: Int64 = 1_000_000_000
 
-    /// The moment on the timeline at which a message that is stamped `stamp` was received.
+    /// Converts the timestamp of a message to the timeline.
     ///
     /// - Parameters:
-    ///   - stamp: the wall clock at its receipt, in nanoseconds.
-    ///   - now: the timeline's present.
-    ///   - wall: the wall clock's present, in nanoseconds.
-    ///   - emptyAt: when nothing was left to receive the last time.
-    /// - Returns: the moment; `now` where the message has no stamp, or one that can't be believed.
+    ///   - stamp: the wall clock when the message was received, in nanoseconds.
+    ///   - now: the current time of the timeline.
+    ///   - wall: the current wall clock, in nanoseconds.
+    ///   - emptyAt: the last time at which there was no message to receive.
+    /// - Returns: the receive time; `now` if the message has no timestamp or an implausible one.
     static func time(stamp: Int64?, now: Instant, wall: Int64, emptyAt: Instant) -> Instant {
         guard let stamp else { return now }
         let (age, overflow) = wall.subtractingReportingOverflow(stamp)
@@ -195,7 +198,7 @@ enum ReceiveTime {
 }
 
 extension ScannerError {
-    /// What it comes to that the kernel gives no Bluetooth socket.
+    /// Creates the error for a Bluetooth socket that the kernel refused.
     static func noSocket(_ error: Errno, for what: String) -> ScannerError {
         switch error {
         case .addressFamilyNotSupported, .protocolNotSupported:

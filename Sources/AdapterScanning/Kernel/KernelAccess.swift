@@ -1,22 +1,22 @@
 import EventLoops
 import SystemPackage
 
-/// What scanners open of the kernel's Bluetooth: the machine's own, or a test's.
+/// The parts of the kernel's Bluetooth that scanners open. Tests replace them.
 struct KernelAccess {
-    /// Opens a management socket, with a receive buffer of so many octets.
+    /// Opens a management socket with a receive buffer of this many bytes.
     var openControl: (_ receiveBufferBytes: Int) throws(Errno) -> BluetoothSocket = { bytes throws(Errno) in
         try BluetoothSocket(.control, receiveBufferBytes: bytes)
     }
-    /// Opens the raw channel of an adapter, with a receive buffer of that many bytes.
+    /// Opens the raw channel of an adapter with a receive buffer of this many bytes.
     var openLine: (_ adapter: Int, _ receiveBufferBytes: Int) throws(Errno) -> BluetoothSocket = {
         adapter, bytes throws(Errno) in try HCILine.open(adapter, receiveBufferBytes: bytes)
     }
-    /// The wall clock of the receive times, in nanoseconds.
+    /// Reads the wall clock that receive times refer to, in nanoseconds.
     var wall: () -> Int64 = { BootClock.wall }
-    /// How precisely losses are placed.
+    /// How precisely losses are placed among messages.
     var lossTiming = ReceiveQueue.Timing()
-    /// Where rfkill speaks.
+    /// The rfkill device.
     var rfkill: FilePath = "/dev/rfkill"
-    /// Whether this process may use the raw channel.
+    /// Returns whether this process can use the raw channel.
     var mayUseRawChannel: () -> Bool = { Capabilities.has(.rawNetwork) }
 }

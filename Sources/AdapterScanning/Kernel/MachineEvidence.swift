@@ -2,34 +2,36 @@ import EventLoops
 import Glibc
 import SystemPackage
 
-/// A process that can't be mistaken for a later one with its number.
+/// Identifies a process, also after its number was used again.
 struct ProcessIdentity: Sendable, Hashable, Comparable {
     var number: Int
-    /// When it started, in clock ticks since the machine did (proc(5), field 22 of stat).
+    /// The start time in clock ticks since boot (proc(5), field 22 of stat).
     var start: UInt64
 
-    /// Those started earlier are less.
+    /// Orders processes by start time, then by number.
     static func < (left: ProcessIdentity, right: ProcessIdentity) -> Bool {
         (left.start, left.number) < (right.start, right.number)
     }
 }
 
-/// What tells, after a crash, whether nobody can have touched what was left behind.
+/// Evidence, after a crash, whether the changes that a process left on adapters (advertisement monitors and settings)
+/// are certainly still in effect.
 ///
-/// A monitor is removed by whoever asks for it; what does so unasked is a bluetoothd that starts, which removes all, and the
-/// adapter's end. So what was written down still stands as long as the machine has not started anew, the adapter's entry in
-/// /sys is the same one, and the same bluetoothd runs (or none, as before).
+/// Advertisement monitors are removed by an explicit request, by a bluetoothd that starts (it removes all), and
+/// together with the adapter. So a written record is still valid if the machine has not been restarted, the entry of
+/// the adapter in /sys is the same, and the same bluetoothd runs (or none, as before).
 struct MachineEvidence: Sendable, Hashable {
-    /// /proc/sys/kernel/random/boot_id.
+    /// The content of /proc/sys/kernel/random/boot_id.
     var boot: String
-    /// This process, in its own collection; the one that wrote, in a record.
+    /// This process if the value was collected here; in a record, the process that wrote it.
     var owner: ProcessIdentity
-    /// The bluetoothds that run, in order.
+    /// All running bluetoothd processes, in order.
     var daemons: [ProcessIdentity]
-    /// The inode of /sys/class/bluetooth/hciN, by N: no two in one life of the machine are alike.
+    /// The inodes of /sys/class/bluetooth/hciN, by N. An inode number is not used twice until the machine restarts.
     var inodes: [UInt16: UInt64] = [:]
 
-    /// The machine's present; `nil` where it does not show (`hidepid` hides others' processes).
+    /// Collects the present state of the machine. Returns `nil` if it is not visible (`hidepid` hides the processes of
+    /// other users).
     static func collect(adapters: [UInt16]) -> MachineEvidence? {
         guard let boot = SmallFile.text(of: "/proc/sys/kernel/random/boot_id"), identity(of: 1) != nil,
             let owner = identity(of: Int(getpid())), let names = SmallFile.names(in: "/proc")
@@ -47,16 +49,16 @@ struct MachineEvidence: Sendable, Hashable {
         return evidence
     }
 
-    /// The process of that number, where it is there.
+    /// Returns the identity of the process with this number, if it exists.
     static func identity(of process: Int) -> ProcessIdentity? {
         guard let stat = SmallFile.text(of: FilePath("/proc/\(process)/stat"), maximum: 4096) else { return nil }
         return start(in: stat).map { ProcessIdentity(number: process, start: $0) }
     }
 
-    /// The start time in the text of /proc/N/stat. The name in it may hold blanks and parentheses.
+    /// Parses the start time in the text of /proc/N/stat. The process name in it can contain spaces and parentheses.
     static func start(in stat: String) -> UInt64? {
         guard let end = stat.lastIndex(of: ")") else { return nil }
-        // Behind the name: state is field 3, so field 22 is the twentieth.
+        // After the name comes field 3, so field 22 is the twentieth.
         let fields = stat[stat.index(after: end)...].split(separator: " ")
         return fields.count > 19 ? UInt64(fields[19]) : nil
     }

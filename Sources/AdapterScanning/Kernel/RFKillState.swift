@@ -1,53 +1,54 @@
-/// What keeps an adapter's radio off, as rfkill has it.
+/// How rfkill blocks the radio of an adapter.
 package enum RFKillBlock: Int, Sendable, Hashable, Comparable {
     /// No switch blocks the adapter.
     case none
-    /// Software: `rfkill unblock bluetooth` takes it away.
+    /// Blocked by software. `rfkill unblock bluetooth` removes the block.
     case soft
-    /// A switch, or the firmware; it counts where both are so.
+    /// Blocked by a hardware switch or the firmware, possibly by software too.
     case hard
 
-    /// What is harder to take away is the greater.
+    /// A block that is harder to remove is greater.
     package static func < (left: RFKillBlock, right: RFKillBlock) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// The machine's rfkill switches for Bluetooth, told by the events of /dev/rfkill.
+/// The rfkill switches of the machine for Bluetooth, collected from the events of /dev/rfkill.
 ///
-/// Bounds: ``switchesMax`` switches; what comes past them is left out.
-/// Source: Linux include/uapi/linux/rfkill.h, struct rfkill_event.
+/// Bounds: at most ``switchesMax`` switches; further ones are ignored. Source: Linux include/uapi/linux/rfkill.h,
+/// struct rfkill_event.
 package struct RFKillState: Sendable, Hashable {
-    /// The switches that are kept at once.
+    /// The maximum number of switches.
     package static let switchesMax = 64
-    /// The octets of an event: index (4), type, operation, soft, hard. A newer kernel's may be longer.
+    /// The length of an event in bytes: index (4), type, operation, soft, hard. Events of newer kernels can be longer.
     static let eventBytes = 8
 
     private struct Switch: Sendable, Hashable {
         var index: UInt32
-        /// The adapter's number, where its name says one; a laptop's switch has another name and holds for all.
+        /// The adapter's number if the name of the switch contains one. The switch of a laptop has another name and
+        /// applies to all adapters.
         var adapter: Int?
         var block: RFKillBlock
     }
 
     private var switches: [Switch] = []
 
-    /// What keeps the adapter with that number off: its own switch, or one for all.
+    /// Returns the block of the adapter with this number: by its own switch, or by one for all adapters.
     package func block(of adapter: Int) -> RFKillBlock {
         switches.lazy.filter { $0.adapter == adapter || $0.adapter == nil }.map(\.block).max() ?? .none
     }
 
-    /// What keeps all off: a switch for all.
+    /// The block of all adapters, by a switch that applies to all.
     package var blockOfMachine: RFKillBlock {
         switches.lazy.filter { $0.adapter == nil }.map(\.block).max() ?? .none
     }
 
-    /// Takes an event.
+    /// Processes an event.
     ///
     /// - Parameters:
-    ///   - event: its octets, as /dev/rfkill gives them.
-    ///   - name: gives a switch's name, `hci0` for an adapter's; asked where one is new.
-    /// - Returns: whether it is about Bluetooth.
+    ///   - event: the bytes of the event from /dev/rfkill.
+    ///   - name: returns the name of a switch (`hci0` for the switch of an adapter); called for each new switch.
+    /// - Returns: whether the event concerns Bluetooth.
     mutating func received(_ event: Span<UInt8>, name: (UInt32) -> String?) -> Bool {
-        // Types: 0 all, 1 WLAN, 2 Bluetooth. Operations: 0 add, 1 delete, 2 change; 3 is one that programs alone send.
+        // Types: 0 all, 1 WLAN, 2 Bluetooth. Operations: 0 add, 1 delete, 2 change; only programs send 3.
         guard event.count >= Self.eventBytes, let index = event.number32(at: 0), event[4] == 2, event[5] <= 2 else {
             return false
         }

@@ -1,18 +1,19 @@
 import EventLoops
 import SystemPackage
 
-/// Reads /dev/rfkill as it speaks.
+/// Reads the events of /dev/rfkill.
 final class RFKillWatcher {
     private let loop: EventLoop
     private let device: FileDescriptor
     private var watch: EventLoop.Watch?
     private(set) var state = RFKillState()
-    /// Called after each change that is about Bluetooth.
+    /// Called once after each read of waiting events, if at least one of them concerns Bluetooth.
     var changed: ((RFKillState) -> Void)?
 
-    /// Opens it; what is known at once is read before this returns.
+    /// Opens the device and reads the present state.
     ///
-    /// - Throws: `Errno` of open(2): ENOENT where the kernel has no rfkill, EACCES where this user may not read it.
+    /// - Throws: `Errno` of open(2): ENOENT if the kernel has no rfkill, EACCES if this user has no permission to read
+    ///   it.
     init(loop: EventLoop, path: FilePath) throws(Errno) {
         self.loop = loop
         do {
@@ -29,7 +30,7 @@ final class RFKillWatcher {
         try? device.close()
     }
 
-    /// Begins to call ``changed``.
+    /// Starts to call ``changed``.
     ///
     /// - Throws: `Errno` of epoll_ctl(2).
     func start() throws(Errno) {
@@ -38,19 +39,19 @@ final class RFKillWatcher {
         }
     }
 
-    /// Ends.
+    /// Stops calling ``changed``.
     func stop() {
         if let watch { loop.end(watch) }
         watch = nil
         changed = nil
     }
 
-    /// Reads all events: a machine has fewer switches than this.
+    /// Reads all waiting events. 256 is more than a machine has switches.
     func read() { read(atMost: 256) }
 
     private func read(atMost count: Int) {
         var isChanged = false
-        // One event in each read.
+        // Each read returns one event.
         for _ in 0..<count {
             var event = [UInt8](repeating: 0, count: 32)
             guard

@@ -35,7 +35,7 @@ final class ReceiveQueue {
     // Longer than any message: a Device Found with everything that an extended advertisement can have.
     private var buffer = [UInt8](repeating: 0, count: 8192)
     private var next: (item: Item, length: Int, time: Instant)?
-    // The losses that are not taken yet: at most one for each message of the buffer.
+    // The losses that were not taken yet: at most one for each message in the buffer.
     private var losses: [(count: Int, noticed: Instant)] = []
     private var lookedAt = Instant.earliest
     // Whether the last attempt of this turn found no message.
@@ -45,7 +45,7 @@ final class ReceiveQueue {
     /// The time of the last message that was taken; before the first one, the time at which the socket was opened.
     private(set) var lastTime: Instant
 
-    /// The queue of a socket.
+    /// Creates the queue of a socket.
     ///
     /// - Parameters:
     ///   - socket: an open socket.
@@ -90,7 +90,7 @@ final class ReceiveQueue {
     func take(_ body: (Item, Span<UInt8>, Instant) -> Void) {
         guard let (item, length, time) = next.take() else { return }
         lastTime = max(lastTime, time)
-        // Taken out meanwhile, so that nothing that `body` calls can change it.
+        // Moved out meanwhile, so that nothing that `body` calls can change it.
         var buffer: [UInt8] = []
         swap(&buffer, &self.buffer)
         defer { swap(&buffer, &self.buffer) }
@@ -141,8 +141,8 @@ final class ReceiveQueue {
     }
 
     private func receiveTime(_ stamp: Int64?, since begin: Instant) -> Instant {
-        // In this order: if the process is stopped between the two, the message seems too old to be believed, never too
-        // young.
+        // In this order: if the process is stopped between the two, the message seems too old to be plausible, never
+        // too new.
         let now = readClock()
         let wall = readWall()
         // If the process was stopped before it received the message, the buffer was full until then.

@@ -1,8 +1,9 @@
 import BaseTypes
 
-/// The command that waits for the kernel's answer, and the wait after a failure. One command is under way at a time.
+/// The command that waits for the kernel's answer, and the delay after a failure. Only one command is pending at a
+/// time.
 struct CommandTurn: Sendable {
-    /// The first retry comes after 0.1 s, each further one after twice as long, up to this.
+    /// The maximum delay before a retry. The first delay is 0.1 s, and each further one is twice as long.
     static let retryMax: Duration = .seconds(5)
     // The kernel waits at most 10 s for a controller's answer (HCI_INIT_TIMEOUT); some commands need several answers.
     private static let replyMax: Duration = .seconds(20)
@@ -14,13 +15,13 @@ struct CommandTurn: Sendable {
     /// The number of failures in a row.
     var failures: Int { backOff.failures }
 
-    /// Whether nothing is under way and the wait after a failure is over.
+    /// Whether no command is pending and no delay is running.
     var isFree: Bool { pending == nil && retryAt == nil }
 
-    /// The end of the present wait, or `nil` if a command can be sent.
+    /// When the present wait ends; `nil` if a command can be sent.
     var deadline: Instant? { pending?.deadline ?? retryAt }
 
-    /// Ends a wait whose time is over. A command without an answer counts as failed.
+    /// Ends a wait that has passed its deadline. A command without an answer counts as failed.
     mutating func advance(to now: Instant) {
         if let pending, pending.deadline <= now { failed(at: now) }
         if let retryAt, retryAt <= now { self.retryAt = nil }
@@ -33,7 +34,7 @@ struct CommandTurn: Sendable {
 
     /// Ends the wait for the command with this operation code.
     ///
-    /// - Returns: the command, or `nil` if the answer belongs to one that was given up.
+    /// - Returns: the command; `nil` if the answer belongs to an earlier command.
     mutating func answered(_ opcode: UInt16) -> ManagementCommand? {
         guard let command = pending?.command, command.opcode == opcode else { return nil }
         pending = nil
@@ -46,9 +47,9 @@ struct CommandTurn: Sendable {
         retryAt = now + backOff.next()
     }
 
-    /// Starts the waits with the shortest again.
+    /// Starts the delays with the shortest again.
     mutating func resetWaits() { backOff.reset() }
 
-    /// Sends the next command without the rest of the wait: its cause is gone.
+    /// Ends the delay early, because the cause of the failure is removed.
     mutating func retryNow() { retryAt = nil }
 }

@@ -1,11 +1,11 @@
 import BaseTypes
 
-/// The advertisement monitors that the kernel holds on one adapter for the gateway, and those that it should hold.
+/// The advertisement monitors that the kernel has on one adapter for the gateway, and those that it should have.
 struct KernelMonitors: Sendable {
     // How long the second monitor of ``WatchdogStep/widen`` stays.
     private static let wideningLength: Duration = .seconds(10)
 
-    /// The handle of the monitor for iBeacons, or `nil` if the kernel has none.
+    /// The handle of the monitor for iBeacons; `nil` if the kernel has none.
     private(set) var beacons: UInt16?
     private var wide: UInt16?
     /// Handles to remove: the monitors of a process that crashed, and surplus ones.
@@ -15,18 +15,18 @@ struct KernelMonitors: Sendable {
 
     init(leftovers: [UInt16] = []) { self.leftovers = leftovers }
 
-    /// The handles of all monitors that have to be removed after a crash.
+    /// The handles of all monitors that must be removed after a crash.
     var handles: [UInt16] { leftovers + [beacons, wide].compactMap { $0 } }
 
-    /// The next handle to remove because it has no use.
+    /// The next unneeded handle to remove.
     var leftover: UInt16? { leftovers.first }
 
-    /// The end of a widening, or `nil`.
+    /// When a widening ends; `nil` if there is none.
     var deadline: Instant? { wideUntil }
 
     func isLeftover(_ handle: UInt16) -> Bool { leftovers.contains(handle) }
 
-    /// The next command that brings the kernel's monitors to the wanted ones.
+    /// Returns the next command that brings the kernel's monitors to the wanted state.
     mutating func next(at now: Instant) -> ManagementCommand? {
         guard let beacons else {
             restarts = false
@@ -50,7 +50,7 @@ struct KernelMonitors: Sendable {
     /// Removes the monitor and adds it again, so that the kernel starts a new scan.
     mutating func restart() { restarts = true }
 
-    /// Notes a monitor that was added.
+    /// Records a monitor that was added.
     mutating func added(_ kind: MonitorKind, _ handle: UInt16) {
         switch kind {
         case .flags: wide = handle
@@ -58,18 +58,18 @@ struct KernelMonitors: Sendable {
         }
     }
 
-    /// Notes a monitor that was added after its command had been given up.
+    /// Records a monitor that was added after its command had counted as failed.
     ///
-    /// - Returns: whether it is surplus and will be removed.
+    /// - Returns: whether it is surplus and must be removed.
     mutating func addedLate(_ handle: UInt16) -> Bool {
         guard handle != beacons, handle != wide else { return false }
         leftovers.append(handle)
         return true
     }
 
-    /// Notes that a monitor was removed, or all of them if `handle` is 0.
+    /// Records that a monitor was removed, or all of them if `handle` is 0.
     ///
-    /// - Returns: whether the monitor for iBeacons is among them.
+    /// - Returns: whether the monitor for iBeacons is one of them.
     mutating func removed(_ handle: UInt16, at now: Instant) -> Bool {
         leftovers.removeAll { handle == 0 || $0 == handle }
         if handle == 0 || handle == wide {
@@ -81,7 +81,7 @@ struct KernelMonitors: Sendable {
         return true
     }
 
-    /// Compares with the monitors that the kernel has.
+    /// Compares the state with the monitors that the kernel has.
     ///
     /// - Returns: the handle of the monitor for iBeacons if the kernel lost it without a report.
     mutating func compare(with present: [UInt16]) -> UInt16? {
@@ -91,10 +91,10 @@ struct KernelMonitors: Sendable {
         return beacons
     }
 
-    /// Keeps a leftover that the kernel does not remove.
+    /// Stops trying to remove a leftover monitor that the kernel keeps.
     mutating func giveUp(_ handle: UInt16) { leftovers.removeAll { $0 == handle } }
 
-    /// Forgets all monitors: the number belongs to another controller now.
+    /// Discards all monitors, because another controller has the adapter's number now.
     mutating func forget() {
         beacons = nil
         wide = nil

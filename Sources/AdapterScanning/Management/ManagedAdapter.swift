@@ -4,14 +4,14 @@ import BaseTypes
 enum ManagementPurpose: Sendable {
     /// To receive advertisements through a monitor.
     case monitoring
-    /// To know the adapters and switch them on, while another backend receives.
+    /// To observe the adapters and switch them on, while another backend receives.
     case powering
 }
 
-/// One adapter as the management socket shows it: its state, the next command, and whether it listens.
+/// One adapter as the management socket reports it: its state, the next command, and whether it is listening.
 ///
-/// A value: messages of the kernel go in with their times, actions come out. One command is under way at a time; a failed
-/// one is repeated after at most ``CommandTurn/retryMax``.
+/// A value without side effects: messages of the kernel are passed in with their times, actions are returned. Only one
+/// command is pending at a time. A failed one is retried after at most ``CommandTurn/retryMax``.
 struct ManagedAdapter: Sendable {
     private struct Questions: OptionSet, Sendable {
         let rawValue: UInt8
@@ -25,7 +25,7 @@ struct ManagedAdapter: Sendable {
     private let options: ManagementOptions
     private let purpose: ManagementPurpose
 
-    // The reports of the kernel.
+    // Reported by the kernel.
     private var questions: Questions = [.information, .features, .configuration]
     private var information: ControllerInformation?
     private var settings: ControllerSettings = []
@@ -40,21 +40,21 @@ struct ManagedAdapter: Sendable {
     private var monitors: KernelMonitors
     private var proof: ScanProof
 
-    /// Whether the adapter listens.
+    /// Whether the adapter is listening.
     private(set) var isListening = false
-    /// The last report, or the moment at which the adapter started to listen.
+    /// The time of the last report, or the time at which the adapter started to listen.
     private var lastHeard: Instant?
     /// The time of the last ``proceed(at:into:)``.
     private var present = Instant.earliest
 
-    /// An adapter about which the kernel has reported nothing yet.
+    /// Creates an adapter about which the kernel has reported nothing yet.
     ///
     /// - Parameters:
     ///   - index: the kernel's number.
     ///   - options: the wanted adapters and scan.
     ///   - purpose: whether monitors are added.
-    ///   - isDiscovering: whether a discovery is under way, or `nil` if that is unknown.
-    ///   - block: the report of rfkill.
+    ///   - isDiscovering: whether a discovery is running; `nil` if that is unknown.
+    ///   - block: the state of rfkill.
     ///   - inherited: the changes of a process that crashed.
     init(
         index: UInt16, options: ManagementOptions, purpose: ManagementPurpose, isDiscovering: Bool?, block: RFKillBlock,
@@ -70,27 +70,27 @@ struct ManagedAdapter: Sendable {
         proof = ScanProof(isDiscovering: isDiscovering)
     }
 
-    /// The adapter's number as the other backends count it.
+    /// The adapter's number as the other backends use it.
     var number: Int { Int(index) }
 
     /// The handle of the monitor for iBeacons, or `nil`.
     var monitor: UInt16? { monitors.beacons }
 
-    /// The report of rfkill about the adapter.
+    /// The rfkill block of the adapter.
     var block: RFKillBlock { power.block }
 
-    /// Whether the adapter can listen and is selected, as far as the kernel has reported.
+    /// Whether the adapter can listen and is selected, as far as it is known.
     var mayBeUsable: Bool { information == nil || isUsable }
 
-    /// Whether the adapter is selected and on, with Low Energy, and the machine is not suspended.
+    /// Whether the adapter is selected, powered, has Low Energy enabled, and the machine is not suspended.
     var isReady: Bool { isWanted && canScan }
 
-    /// Whether reports are missed between windows.
+    /// Whether reports between scan windows are missed.
     var isThinned: Bool { isListening && window.isThin }
 
-    /// The earliest time at which ``proceed(at:into:)`` has work to do, or `nil`.
+    /// The next time at which ``proceed(at:into:)`` has work to do; `nil`: none.
     ///
-    /// Work that was due at the last call and could not be done waits for a message, so it has no time.
+    /// Work that was due at the last call but could not be done waits for a message, so it has no time.
     var nextDeadline: Instant? {
         var next: Instant?
         func consider(_ time: Instant?) {
@@ -106,7 +106,7 @@ struct ManagedAdapter: Sendable {
         return next
     }
 
-    /// The changes that have to be undone after a crash, or `nil`.
+    /// The changes that must be undone after a crash; `nil` if there are none.
     var changes: AdapterChanges? {
         guard let information else { return nil }
         let handles = monitors.handles
@@ -137,21 +137,22 @@ struct ManagedAdapter: Sendable {
 // MARK: - Messages
 
 extension ManagedAdapter {
-    /// Asks for the state again: messages of the kernel were lost.
+    /// Requests the state again, because messages of the kernel were lost.
     mutating func resynchronize() {
         questions.insert([.information, .features])
-        // The kernel does not repeat whether a discovery is under way.
+        // The kernel does not report again whether a discovery is running.
         proof.set(isDiscovering: nil)
         isSuspended = false
     }
 
-    /// Notes that the kernel dropped `count` messages, of any adapter, after the last one that was received until `time`.
+    /// Records that the kernel dropped `count` messages, of any adapter. `time` is the time of the last message that
+    /// was received before the loss.
     mutating func lost(_ count: Int, at time: Instant, into actions: inout [ManagementAction]) {
         guard isListening, let lastHeard else { return }
         actions.append(.tell(.lost(adapter: number, count: count, since: min(lastHeard, time))))
     }
 
-    /// Takes the present settings; `reason` explains it if the power went off.
+    /// Processes the present settings. `reason` is reported if the power was switched off.
     mutating func update(
         _ settings: ControllerSettings, at now: Instant, _ reason: String, into actions: inout [ManagementAction]
     ) {
@@ -168,14 +169,14 @@ extension ManagedAdapter {
         updateListening(at: now, settings.contains(.powered) ? "its settings changed" : reason, into: &actions)
     }
 
-    /// Takes rfkill's report.
+    /// Processes a change of the rfkill block.
     mutating func update(_ block: RFKillBlock, at now: Instant) {
         guard power.set(block), block == .none, information != nil, !settings.contains(.powered) else { return }
         power.switchOn(at: now + options.powerGrace)
         turn.retryNow()
     }
 
-    /// Takes the report that a discovery started or ended, of any program.
+    /// Processes the report that a discovery of any program started or ended.
     mutating func update(isDiscovering: Bool, at now: Instant, into actions: inout [ManagementAction]) {
         proof.set(isDiscovering: isDiscovering)
         guard monitor != nil else { return }
@@ -188,16 +189,16 @@ extension ManagedAdapter {
         }
     }
 
-    /// Takes the report that the machine is about to sleep, or awake again.
+    /// Processes the report that the machine is about to suspend, or has resumed.
     mutating func update(isSuspended: Bool, at now: Instant, into actions: inout [ManagementAction]) {
         self.isSuspended = isSuspended
         updateListening(at: now, "the machine is being suspended", into: &actions)
     }
 
-    /// Takes the report that a monitor is gone, or all of them if `handle` is 0.
+    /// Processes the report that a monitor was removed, or all of them if `handle` is 0.
     mutating func removed(_ handle: UInt16, _ reason: String, at now: Instant, into actions: inout [ManagementAction]) {
         let before = changes
-        // A bluetoothd that starts removes all monitors, and may set the window of the adapter.
+        // A bluetoothd that starts removes all monitors and may set the scan window of the adapter.
         if handle == 0 { questions.insert(.configuration) }
         if monitors.removed(handle, at: now) {
             proof.lose()
@@ -206,10 +207,10 @@ extension ManagedAdapter {
         if changes != before { actions.append(.record) }
     }
 
-    /// Takes an advertising report.
+    /// Processes an advertising report.
     ///
-    /// Reports before the adapter listens come through another program's scan. They would be taken for a proof that all
-    /// reports come.
+    /// Reports that arrive before the adapter is listening come from the scan of another program. They are ignored,
+    /// because they would count as evidence that all reports arrive.
     ///
     /// - Returns: whether the report counts.
     mutating func heard(isMonitors: Bool, at time: Instant, into actions: inout [ManagementAction]) -> Bool {
@@ -225,7 +226,7 @@ extension ManagedAdapter {
         return true
     }
 
-    /// Takes the report that the adapter is gone.
+    /// Processes the removal of the adapter.
     mutating func vanish(at now: Instant, into actions: inout [ManagementAction]) {
         settings = []
         updateListening(at: now, "it was unplugged", into: &actions)
@@ -255,7 +256,7 @@ extension ManagedAdapter {
 // MARK: - Commands
 
 extension ManagedAdapter {
-    /// Sends the next command, if none is under way.
+    /// Sends the next command, if none is pending.
     mutating func proceed(at now: Instant, into actions: inout [ManagementAction]) {
         present = now
         proof.asked(at: now)
@@ -284,13 +285,13 @@ extension ManagedAdapter {
         power.next(settings, maySwitchOn: options.powersAdapters && !isSuspended, at: now)
     }
 
-    /// Takes the kernel's answer to a command.
+    /// Processes the kernel's answer to a command.
     mutating func reply(
         to opcode: UInt16, _ status: ManagementStatus, _ result: ManagementEvent.Result, at now: Instant,
         into actions: inout [ManagementAction]
     ) {
         guard let command = turn.answered(opcode) else {
-            // The answer to a command that was given up. A monitor that was added nevertheless is surplus.
+            // The answer to a command that had counted as failed. A monitor that was added nevertheless is surplus.
             switch result {
             case .handle(let handle): if monitors.addedLate(handle) { actions.append(.record) }
             case .settings(let settings): update(settings, at: now, "it was switched off", into: &actions)
@@ -342,7 +343,7 @@ extension ManagedAdapter {
         }
         inheritedAddress = nil
         self.information = information
-        // The number belongs to another controller now (rule L7).
+        // Another controller has the number now (rule L7).
         if isAnother, wasWanted { actions.append(.tell(.disappeared(adapter: number))) }
         if isFirst || isAnother, isWanted {
             actions.append(
@@ -370,8 +371,8 @@ extension ManagedAdapter {
         actions.append(.record)
         monitors.added(kind, handle)
         guard kind == .beacons else { return }
-        // The cycle was asked for while the controller did not answer. Now it does and starts a scan; if that is silent
-        // too, the watchdog asks again.
+        // The power cycle was requested while the controller did not respond. Now it responds and starts a scan. If
+        // that is silent too, the watchdog requests the cycle again.
         power.cancelSwitchingOff()
         proof.monitorAdded(at: now)
         updateListening(at: now, "", into: &actions)
@@ -384,11 +385,11 @@ extension ManagedAdapter {
         let isRepeated = turn.failures >= 3
         switch (command, status) {
         case (_, .invalidIndex):
-            // The adapter is gone. The kernel reports that too, but the report may have been lost.
+            // The adapter was removed. The kernel reports that too, but the report may have been lost.
             questions.insert(.information)
             turn.failed(at: now)
         case (.removeMonitor(let handle), .invalidParameters):
-            // It is gone already.
+            // It was removed before.
             removed(handle, "its monitor was removed", at: now, into: &actions)
         // A kernel before 5.8 has no such setting; its monitors scan half of the time.
         case (.readConfiguration, _): questions.remove(.configuration)
@@ -399,11 +400,11 @@ extension ManagedAdapter {
             questions.remove(.features)
             turn.resetWaits()
         case (.removeMonitor(let handle), _) where isRepeated && monitors.isLeftover(handle):
-            // The surplus monitor costs scanning; further attempts would cost listening.
+            // The surplus monitor costs scan time; further attempts would delay listening.
             monitors.giveUp(handle)
             turn.resetWaits()
         default:
-            // The gateway's view of the adapter may be wrong: a monitor that can't be added may exist already.
+            // The known state of the adapter may be wrong: a monitor that cannot be added may exist already.
             if isRepeated { questions.insert([.information, .features]) }
             if case .setPowered(false) = command, isRepeated { power.cancelCycle() }
             turn.failed(at: now)

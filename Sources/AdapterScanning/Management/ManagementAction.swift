@@ -1,21 +1,22 @@
-/// What a ``ManagementSession`` wants done.
+/// An action that a ``ManagementSession`` requests.
 enum ManagementAction: Sendable, Hashable {
-    /// Send the command for the adapter with that number.
+    /// Send the command for the adapter with this number.
     case send(ManagementCommand, index: UInt16)
-    /// Tell the handler.
+    /// Notify the handler.
     case tell(ScanChange)
-    /// What would have to be undone after a crash has changed: write it down.
+    /// Write the record file, because the changes that must be undone after a crash have changed.
     case record
 }
 
-/// What this process has changed on an adapter, and what is left of a predecessor's changes: what a crash leaves behind.
+/// The changes that this process made on an adapter, together with the remaining changes of an earlier process. They
+/// remain after a crash.
 struct AdapterChanges: Sendable, Hashable {
     /// The kernel's number of the adapter.
     var index: UInt16
     /// The adapter's address.
     var address: UInt64
-    /// The monitors that were put up.
+    /// The handles of the monitors that were added.
     var handles: [UInt16]
-    /// The settings that were there before.
+    /// The settings before the changes.
     var previous: ScanConfiguration
 }

@@ -2,37 +2,37 @@ import BaseTypes
 import EventLoops
 import SystemPackage
 
-/// Who has a ``ManagementChannel``: what it wants to know of it. All calls come on the loop's thread.
+/// The owner of a ``ManagementChannel``. All calls are made on the thread of the event loop.
 protocol ManagementChannelOwner: AnyObject {
-    /// There is something to receive: ``EventLoop/recordsPerTurn`` records are to be received for each socket.
+    /// Called when there is something to receive. The owner should receive ``EventLoop/recordsPerTurn`` records from
+    /// each socket.
     func receive()
 
-    /// Everything that was received up to the call is to be handed over.
+    /// Called when everything that was received up to the call must be delivered.
     func drain()
 
-    /// Time has come to `now`; the session knows already.
+    /// Called when the time has advanced to `now`, after the session was advanced.
     func advance(to now: Instant)
 
-    /// The session wants something that it can't do by the channel alone, because of what happened at `time`.
+    /// Performs an action that the channel cannot perform by itself, caused by an event at `time`.
     func perform(_ action: ManagementAction, at time: Instant)
 
-    /// What the session wanted because of what happened at `time` has been done; when it next has something to do is asked
-    /// after this.
+    /// Called when all actions for the event at `time` were performed, before the next deadline is read.
     func performed(at time: Instant)
 
-    /// When ``advance(to:)`` has something to do beside the session's; `nil`: never.
+    /// The next time at which ``advance(to:)`` has work to do for the owner; `nil`: never.
     var nextDeadline: Instant? { get }
 }
 
-/// The kernel's management channel on a loop, with the session that is held over it and the machine's rfkill switches: what
-/// every scanner of the kernel's own sockets has.
+/// The kernel's management channel on an event loop, with its session and the machine's rfkill switches. All scanners
+/// that use the kernel's sockets share this code.
 final class ManagementChannel {
     private(set) var socket: BluetoothSocket?
     var session: ManagementSession
     weak var owner: (any ManagementChannelOwner)?
-    /// Commands that were sent, or were to be.
+    /// The number of commands that were sent, including those that could not be sent.
     private(set) var commands = 0
-    /// Whether the session's wishes are being done: what follows is done when they are.
+    /// Whether the session's actions are being performed. Further actions are performed by the outer call.
     private(set) var isPerforming = false
 
     private let loop: EventLoop
@@ -40,7 +40,7 @@ final class ManagementChannel {
     private var watch: EventLoop.Watch?
     private var timer: EventLoop.Timer?
 
-    /// A channel that is not open, with a session that has nothing to say.
+    /// Creates a closed channel.
     init(_ session: ManagementSession, on loop: EventLoop) {
         self.session = session
         self.loop = loop
@@ -48,13 +48,13 @@ final class ManagementChannel {
 
     deinit { close() }
 
-    /// Waits for a socket and for rfkill, and begins a session.
+    /// Starts to wait for a socket and for rfkill, and starts a session.
     ///
-    /// - Throws: ``ScannerError`` where one of them can't be waited for; then neither is.
+    /// - Throws: ``ScannerError`` if one of them cannot be waited for; then neither is.
     func open(
         _ socket: BluetoothSocket, _ session: ManagementSession, rfkill path: FilePath
     ) throws(ScannerError) {
-        // Where there is no rfkill, or this user may not read it, power alone tells.
+        // If there is no rfkill, or this user cannot read it, only the power state is known.
         let rfkill = try? RFKillWatcher(loop: loop, path: path)
         do throws(Errno) {
             try rfkill?.start()
@@ -76,7 +76,7 @@ final class ManagementChannel {
         perform(at: now)
     }
 
-    /// Ends waiting. The socket closes with its last user.
+    /// Stops waiting. The socket is closed when its last user releases it.
     func close() {
         if let watch { loop.end(watch) }
         if let timer { loop.end(timer) }
@@ -84,7 +84,7 @@ final class ManagementChannel {
         (socket, watch, timer, rfkill) = (nil, nil, nil, nil)
     }
 
-    /// Reads what rfkill has said up to now.
+    /// Reads all waiting rfkill events.
     func readSwitches() { rfkill?.read() }
 
     private func received(_ state: RFKillState) {
@@ -94,17 +94,17 @@ final class ManagementChannel {
     }
 
     private func advance(to now: Instant) {
-        // A reply can be after more records than a turn takes; it is not late then.
+        // A reply can follow more records than one turn handles; it is not late then.
         owner?.drain()
         guard socket != nil else { return }
         session.advance(to: now)
         owner?.advance(to: now)
-        // What was handed over meanwhile can be later than `now`.
+        // Events that were delivered meanwhile can be later than `now`.
         perform(at: loop.now)
     }
 
-    /// Does what the session wants because of what happened at `time`, and what follows from that: a command that can't be
-    /// sent is one that failed.
+    /// Performs the session's actions for the event at `time`, and the actions that follow from them. A command that
+    /// cannot be sent counts as failed.
     func perform(at time: Instant) {
         guard !isPerforming else { return }
         isPerforming = true
@@ -131,7 +131,7 @@ final class ManagementChannel {
         }
     }
 
-    /// Wakes when the session, or the owner, next has something to do.
+    /// Sets the timer to the next deadline of the session or the owner.
     func setTimer() {
         guard let timer else { return }
         let next = min(session.nextDeadline ?? .latest, owner?.nextDeadline ?? .latest)

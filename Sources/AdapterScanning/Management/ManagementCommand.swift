@@ -1,10 +1,10 @@
-/// A command to the kernel's Bluetooth management, as a value.
+/// A command to the kernel's Bluetooth management.
 ///
 /// Source: Linux include/net/bluetooth/mgmt.h, MGMT_OP_*; BlueZ doc/mgmt-api.txt.
 enum ManagementCommand: Sendable, Hashable {
-    /// Which commands and events this kernel knows and this socket may use. For no adapter.
+    /// Read the commands and events that this kernel supports on this socket. Sent without an adapter.
     case readSupportedCommands
-    /// Which adapters there are. For no adapter.
+    /// Read the list of adapters. Sent without an adapter.
     case readIndexList
     case readInformation
     case setPowered(Bool)
@@ -15,7 +15,7 @@ enum ManagementCommand: Sendable, Hashable {
     case addMonitor(MonitorKind)
     case removeMonitor(UInt16)
 
-    /// The operation's number, which its reply repeats.
+    /// The operation code, which the reply repeats.
     var opcode: UInt16 {
         switch self {
         case .readSupportedCommands: 0x0002
@@ -31,7 +31,7 @@ enum ManagementCommand: Sendable, Hashable {
         }
     }
 
-    /// The packet for the adapter at `index`: struct mgmt_hdr (opcode, index, length) and the parameters.
+    /// Returns the packet for the adapter at `index`: struct mgmt_hdr (opcode, index, length) and the parameters.
     func packet(for index: UInt16) -> [UInt8] {
         let parameters = self.parameters
         var packet: [UInt8] = []
@@ -55,31 +55,34 @@ enum ManagementCommand: Sendable, Hashable {
     }
 }
 
-/// The operations whose numbers are asked for.
+/// The operation codes that are checked by number.
 enum ManagementOpcode {
-    /// In the list of an untrusted socket there is none of the commands that change something.
+    /// The list of an untrusted socket contains no commands that change something.
     static let setPowered: UInt16 = 0x0005
     static let addMonitor: UInt16 = 0x0052
     static let removeMonitor: UInt16 = 0x0053
     static let readConfiguration: UInt16 = 0x004B
 }
 
-/// What a monitor that is put up matches, where the controller matches at all: without that, all reports come.
+/// The patterns of a monitor. They matter only if the controller can match patterns; otherwise all reports are
+/// delivered.
 enum MonitorKind: Sendable, Hashable {
-    /// Apple's iBeacon: AD type 0xFF whose data begin with 4C 00 02 15 (rule B1).
+    /// iBeacons: AD type 0xFF whose data start with 4C 00 02 15 (rule B1).
     case beacons
-    /// Flags of the values that are in use, one of which nearly every advertisement has; beacons too.
+    /// The values in use of the Flags structure (AD type 0x01). Nearly every advertisement has one of them, also those
+    /// of beacons.
     case flags
 
-    /// struct mgmt_cp_add_adv_patterns_monitor: the number of patterns, at most 16, and of each its AD type, offset, length
-    /// and 31 octets.
+    /// struct mgmt_cp_add_adv_patterns_monitor: the number of patterns, at most 16, then for each its AD type, offset,
+    /// length and 31 bytes.
     fileprivate var parameters: [UInt8] {
         let patterns: [(type: UInt8, value: [UInt8])]
         switch self {
         case .beacons:
             patterns = [(0xFF, [0x4C, 0x00, 0x02, 0x15])]
         case .flags:
-            // Limited or general discoverable or neither; BR/EDR not supported or both at once (Core Supplement Part A §1.3).
+            // Limited or general discoverable or neither; BR/EDR not supported or both at once (Core Supplement Part A
+            // §1.3).
             let values: [UInt8] = [0x06, 0x04, 0x05, 0x02, 0x01, 0x00, 0x1A, 0x1B, 0x18, 0x19, 0x0A, 0x0E, 0x12, 0x16]
             patterns = values.map { (0x01, [$0]) }
         }

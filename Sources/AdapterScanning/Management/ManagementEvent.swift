@@ -1,28 +1,28 @@
 import BluetoothLE
 
-/// What the kernel's Bluetooth management says, but for the reports: those are a `ManagementReport`.
+/// A message of the kernel's Bluetooth management, except reports, which are `ManagementReport` values.
 ///
 /// Source: Linux include/net/bluetooth/mgmt.h, MGMT_EV_*; BlueZ doc/mgmt-api.txt.
 enum ManagementEvent: Sendable, Hashable {
-    /// A command has come to its end; `result` is what it gave.
+    /// A command has ended, with this result.
     case reply(opcode: UInt16, status: ManagementStatus, result: Result)
-    /// The adapter met an error that it can't tell more of.
+    /// The controller had an error without further details.
     case controllerError(UInt8)
     case indexAdded
     case indexRemoved
-    /// Somebody else changed the adapter's settings: all of them, as they are now.
+    /// Another program changed the adapter's settings. The value is the complete present settings.
     case settings(ControllerSettings)
-    /// Somebody's discovery began or ended.
+    /// A discovery of any program started or ended.
     case discovering(Bool)
-    /// Another client's, or the machine's own: the handle; 0 where all were removed.
+    /// Another program or the kernel removed the monitor with this handle; 0: all monitors.
     case monitorRemoved(UInt16)
-    /// The machine is about to sleep: the controller's state, 0 where it goes on.
+    /// The machine is about to suspend. The state of the controller: 0 if it continues to run.
     case suspended(state: UInt8)
     case resumed
-    /// One that nothing follows from.
+    /// An event that is ignored.
     case other(UInt16)
 
-    /// What a command gave.
+    /// The result of a command.
     enum Result: Sendable, Hashable {
         case none
         case commands(Set<UInt16>)
@@ -42,18 +42,18 @@ struct ControllerSettings: OptionSet, Sendable, Hashable {
     static let lowEnergy = ControllerSettings(rawValue: 1 << 9)
 }
 
-/// What Read Controller Information gives (0x0004), as far as it matters.
+/// The result of Read Controller Information (0x0004), as far as it is needed.
 struct ControllerInformation: Sendable, Hashable, CustomStringConvertible {
-    /// The public device address; zero where the controller has none.
+    /// The public device address; zero if the controller has none.
     var address: UInt64
-    /// The HCI version, as the Assigned Numbers have it.
+    /// The HCI version (Assigned Numbers §2.1).
     var version: UInt8
-    /// The maker's company identifier.
+    /// The company identifier of the manufacturer.
     var manufacturer: UInt16
     var supported: ControllerSettings
     var current: ControllerSettings
 
-    /// Its address, where it has one.
+    /// The address, if the controller has one.
     var deviceAddress: DeviceAddress? { address == 0 ? nil : DeviceAddress(address, kind: .public) }
 
     /// The address, the Bluetooth version (Assigned Numbers §2.1) and the manufacturer's number.
@@ -66,12 +66,12 @@ struct ControllerInformation: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// What Read Advertisement Monitor Features gives (0x0051), as far as it matters.
+/// The result of Read Advertisement Monitor Features (0x0051), as far as it is needed.
 struct MonitorFeatures: Sendable, Hashable {
-    /// Whether the controller itself matches the patterns, so that nothing but what matches is reported.
+    /// Whether the controller matches patterns itself, so that only matching advertisements are reported.
     var isOffloaded: Bool
-    /// How many monitors fit.
+    /// The maximum number of monitors.
     var handlesMax: UInt16
-    /// The monitors that stand, everybody's.
+    /// The handles of all present monitors, of any program.
     var handles: [UInt16]
 }

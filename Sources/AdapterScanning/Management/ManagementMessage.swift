@@ -1,32 +1,32 @@
-/// A message of the management socket that is shorter than what it says it is.
+/// A message of the management socket that is shorter than its header announces.
 struct ManagementMessageError: Error, Sendable, Hashable {
-    /// The event's code; absent where not even a header is there.
+    /// The event code; `nil` if the header is incomplete.
     var code: UInt16?
-    /// The octets that are there.
+    /// The number of bytes in the message.
     var available: Int
 }
 
 /// One message of the management socket: struct mgmt_hdr (event code, index, length) and its parameters.
 struct ManagementMessage: Sendable, Hashable {
-    /// The kernel's number of the adapter; ``none`` for what belongs to no adapter.
+    /// The kernel's number of the adapter; ``none`` if the message belongs to no adapter.
     var index: UInt16
     var event: ManagementEvent
 
     /// MGMT_INDEX_NONE.
     static let none: UInt16 = 0xFFFF
-    // A controller can't have more; a list that names more is damaged.
+    // No controller has more entries than this; a list that announces more is damaged.
     private static let listMax = 1024
 
-    /// Makes a message that was not received.
+    /// Creates a message.
     init(index: UInt16, event: ManagementEvent) {
         self.index = index
         self.event = event
     }
 
-    /// Reads a message.
+    /// Parses a message.
     ///
-    /// - Throws: ``ManagementMessageError`` where it is too short for what it is. What stands behind the announced length is
-    ///   not read; a known event that is longer than it was once may be.
+    /// - Throws: ``ManagementMessageError`` if it is too short. Bytes after the announced length are ignored. A known
+    ///   event can be longer than in earlier kernels.
     init(_ bytes: Span<UInt8>) throws(ManagementMessageError) {
         guard let code = bytes.number16(at: 0), let index = bytes.number16(at: 2), let length = bytes.number16(at: 4)
         else { throw ManagementMessageError(code: nil, available: bytes.count) }
@@ -41,7 +41,7 @@ struct ManagementMessage: Sendable, Hashable {
         switch code {
         case 0x0001, 0x0002:
             guard let opcode = body.number16(at: 0), let status = body.octet(at: 2) else { return nil }
-            // Only Command Complete carries something, and only where it succeeded.
+            // Only a successful Command Complete has a result.
             guard code == 0x0001, status == 0 else {
                 return .reply(opcode: opcode, status: ManagementStatus(rawValue: status), result: .none)
             }

@@ -1,37 +1,37 @@
 package import SystemPackage
 
-/// How the management socket is used.
+/// The options for the management socket.
 package struct ManagementOptions: Sendable {
-    /// The adapters that are listened with, of those that there are and those that come.
+    /// The adapters to use, present and future.
     package var adapters = AdapterSelection.all
-    /// Whether an adapter that is off is switched on, where rfkill does not block it.
+    /// Whether the gateway switches on an adapter that is off, unless rfkill blocks it.
     ///
-    /// At its appearance after ``powerGrace``, so that a bluetoothd comes first; after ``powerOffGrace`` where somebody
-    /// switched it off. Without it, and without a bluetoothd that does it, an adapter stays off. The way to keep an
-    /// adapter off against it is rfkill.
+    /// It does so ``powerGrace`` after the adapter appeared, so that a bluetoothd can do it first, and
+    /// ``powerOffGrace`` after another program switched it off. If this is `false` and no bluetoothd does it, an
+    /// adapter stays off. To keep an adapter off while this is `true`, block it with rfkill.
     package var powersAdapters = true
-    /// How long an adapter that has just appeared, or was just unblocked, is left to others to switch on.
+    /// How long to wait for other programs to switch on an adapter that has just appeared or was just unblocked.
     package var powerGrace: Duration = .seconds(1)
-    /// How long an adapter that was switched off is left so. Not below the time in which the kernel recovers from a
-    /// hardware error by itself (measured: 0.1 s).
+    /// How long an adapter stays off after another program switched it off. It should not be shorter than the time in
+    /// which the kernel recovers from a hardware error by itself (measured: 0.1 s).
     package var powerOffGrace: Duration = .seconds(5)
-    /// Whether the scan's window and interval are made ``timing``. What was set before is put back at the end.
+    /// Whether to set the scan's window and interval to ``timing``. The previous values are restored at the end.
     ///
-    /// Else the kernel's own hold, of which the window is half of the interval.
+    /// If `false`, the kernel's values are used, with a window of half the interval.
     package var widensWindow = true
-    /// How much of the time is listened.
+    /// The scan window and interval.
     ///
-    /// All of it costs the scan twice the power that the kernel's own does, and leaves no air time to others on the same
-    /// adapter but what the controller takes. Less is told as ``ScanObstacle/thinned``. A monitor's scan is always
-    /// passive: the kernel has no other.
+    /// Continuous scanning needs twice the power of the kernel's default, and other users of the adapter get only the
+    /// air time that the controller gives them. A smaller window is reported as ``ScanObstacle/thinned``. The scan of a
+    /// monitor is always passive, because the kernel has no other.
     package var timing: ScanTiming = .continuous
-    /// The receive buffer that is asked for, in octets; the kernel counts some 770 for each report. Without CAP_NET_ADMIN
-    /// it gives no more than net.core.rmem_max.
+    /// The requested receive buffer in bytes. The kernel counts some 770 for each report. Without CAP_NET_ADMIN it
+    /// allows at most net.core.rmem_max.
     package var receiveBufferBytes = 4 << 20
-    /// Where it is written down what has to be undone after a crash: a file of this process's own in a directory that
-    /// exists and that is emptied when the machine starts, such as `/run/beacon-gateway`. Absent: nothing is.
+    /// The file that records the changes to undo after a crash. It must be exclusive to this process and in an existing
+    /// directory that is emptied when the machine starts, such as `/run/beacon-gateway`. `nil`: nothing is recorded.
     package var recordFile: FilePath?
 
-    /// The defaults.
+    /// Creates the default options.
     package init() {}
 }

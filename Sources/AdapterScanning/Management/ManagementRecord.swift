@@ -1,9 +1,9 @@
 import BluetoothLE
 
-/// What a process has changed on adapters, with what tells later whether it still stands: the text of
+/// The changes that a process made on adapters, with the evidence whether they are still unchanged: the text of
 /// ``ManagementOptions/recordFile``.
 ///
-/// Lines of words, so that it can be read with eyes:
+/// The format is readable text:
 ///
 ///     beacon-gateway-management 1
 ///     boot 5f0c…
@@ -11,19 +11,19 @@ import BluetoothLE
 ///     daemon 655 1490
 ///     adapter 0 00:AA:01:00:00:42 9127 monitors 1 settings 19:96 20:48
 struct ManagementRecord: Sendable, Hashable {
-    /// The machine when it was written.
+    /// The state of the machine when the record was written.
     var evidence: MachineEvidence
-    /// What was changed.
+    /// The changes.
     var changes: [AdapterChanges]
 
     private static let heading = "beacon-gateway-management 1"
 
-    /// Those of the changes that certainly still stand, and that nobody else will undo.
+    /// Returns the changes that are certainly still in effect and that no other program will undo.
     ///
     /// - Parameters:
-    ///   - present: the machine now.
-    ///   - ownerIsAlive: whether the process that wrote is still there.
-    /// - Returns: what is to be undone; nothing where somebody else may have it now.
+    ///   - present: the present state of the machine.
+    ///   - ownerIsAlive: whether the process that wrote the record still exists.
+    /// - Returns: the changes to undo; empty if they may belong to another process now.
     func remaining(in present: MachineEvidence, ownerIsAlive: Bool) -> [AdapterChanges] {
         guard !ownerIsAlive, present.boot == evidence.boot, present.daemons == evidence.daemons else { return [] }
         return changes.filter { change in
@@ -32,7 +32,7 @@ struct ManagementRecord: Sendable, Hashable {
         }
     }
 
-    /// The text.
+    /// The text of the record.
     var text: String {
         var lines = [Self.heading, "boot \(evidence.boot)", "owner \(evidence.owner.number) \(evidence.owner.start)"]
         lines += evidence.daemons.map { "daemon \($0.number) \($0.start)" }
@@ -49,16 +49,16 @@ struct ManagementRecord: Sendable, Hashable {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// Makes a record.
+    /// Creates a record.
     init(evidence: MachineEvidence, changes: [AdapterChanges]) {
         self.evidence = evidence
         self.changes = changes
     }
 
-    /// The record in `text`; `nil` where it is not wholly understood.
+    /// Parses a record. Returns `nil` if any part of the text is invalid.
     init?(_ text: String) {
         var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { $0.split(separator: " ") }
-        // The last line ends too: one that was cut does not.
+        // The last line ends with a newline too, unless the text was truncated.
         guard lines.popLast()?.isEmpty == true, lines.count >= 3,
             lines.removeFirst().joined(separator: " ") == Self.heading
         else { return nil }
@@ -100,7 +100,7 @@ struct ManagementRecord: Sendable, Hashable {
         var change = AdapterChanges(
             index: index, address: address.value, handles: [], previous: ScanConfiguration())
         for word in words[5..<settings] {
-            // 0 would be everybody's.
+            // 0 would mean all monitors, also those of other programs.
             guard let handle = UInt16(word), handle != 0 else { return nil }
             change.handles.append(handle)
         }

@@ -1,29 +1,29 @@
 import BluetoothLE
 
-/// An advertising report as the management socket gives it: Device Found (0x0012) while somebody discovers, Adv Monitor
-/// Device Found (0x002F) otherwise. They differ in the handle that precedes the latter and says nothing without offload.
+/// An advertising report of the management socket: Device Found (0x0012) while a discovery is running, otherwise Adv
+/// Monitor Device Found (0x002F). The latter has an additional handle, which has no meaning without offload.
 ///
-/// What the kernel keeps to itself: advertising SID and PHY; whether it was a legacy advertisement. During an active scan it
-/// hands an advertisement and its scan response over as one, AD structures after AD structures. The fragments of a long
-/// extended advertisement come as reports of their own.
+/// The kernel reports neither the advertising SID and PHY nor whether it was a legacy advertisement. During an active
+/// scan it delivers an advertisement and its scan response as one report, with the AD structures of both. The fragments
+/// of a long extended advertisement are delivered as separate reports.
 ///
 /// Source: Linux include/net/bluetooth/mgmt.h, struct mgmt_ev_device_found and mgmt_ev_adv_monitor_device_found.
 struct ManagementReport: Sendable, Hashable {
     /// The kernel's number of the adapter.
     var index: UInt16
-    /// Whether a monitor, and with it the unfiltered passive scan, brought it.
+    /// Whether the report was received through a monitor, and so by the unfiltered passive scan.
     var isMonitors: Bool
-    /// The report; its `data` are a range of the message.
+    /// The report. Its `data` are a range of the message.
     var report: AdvertisingReport
 
-    /// Whether a message of the management socket is one; by its first two octets.
+    /// Returns whether a message of the management socket is a report, by its first two bytes.
     static func isReport(_ bytes: Span<UInt8>) -> Bool {
         bytes.count >= 2 && bytes[1] == 0 && (bytes[0] == 0x12 || bytes[0] == 0x2F)
     }
 
-    /// Reads one; `nil` where it is a BR/EDR inquiry's result, which is no advertising report.
+    /// Parses a report. Returns `nil` if it is the result of a BR/EDR inquiry, which is not an advertising report.
     ///
-    /// - Throws: ``ManagementMessageError`` where the message is too short for what it announces.
+    /// - Throws: ``ManagementMessageError`` if the message is shorter than announced.
     init?(_ bytes: Span<UInt8>) throws(ManagementMessageError) {
         let isMonitors = bytes.count > 0 && bytes[0] == 0x2F
         // Header (6), handle (2), address (6), its type (1), RSSI (1), flags (4), length of the data (2).
@@ -47,7 +47,7 @@ struct ManagementReport: Sendable, Hashable {
             properties: Self.properties(flags: flags), data: start + 14..<end)
     }
 
-    // MGMT_DEV_FOUND_NOT_CONNECTABLE and, in newer kernels, MGMT_DEV_FOUND_SCAN_RSP. The rest of the flags is BR/EDR's.
+    // MGMT_DEV_FOUND_NOT_CONNECTABLE and, in newer kernels, MGMT_DEV_FOUND_SCAN_RSP. All other flags concern BR/EDR.
     private static func properties(flags: UInt32) -> AdvertisingReport.Properties {
         if flags & 1 << 5 != 0 { return [.scannable, .scanResponse] }
         return flags & 1 << 2 != 0 ? [] : [.connectable]

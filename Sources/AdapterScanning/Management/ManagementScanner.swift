@@ -4,32 +4,33 @@ import CBluetooth
 package import EventLoops
 import SystemPackage
 
-/// Hears by the kernel's management socket (HCI_CHANNEL_CONTROL) with an advertisement monitor of its own.
+/// Receives advertising reports through the kernel's management socket (HCI_CHANNEL_CONTROL), with an advertisement
+/// monitor of its own.
 ///
-/// The kernel scans passively with duplicates on and hands over every report with its own RSSI and bytes, beside a
-/// bluetoothd or without one; clients of D-Bus see nothing of it. Without offload to the controller it does not match the
-/// pattern: the reports of all devices come, and all are handed over.
+/// The kernel scans passively without filtering duplicates, and delivers every report with its own RSSI and bytes,
+/// whether bluetoothd is running or not. Clients of D-Bus do not see it. Without offload to the controller the kernel
+/// does not match the pattern: the reports of all devices are received, and all are delivered.
 ///
-/// It takes CAP_NET_ADMIN while ``start(_:)`` runs and no capability afterwards (``Capabilities/drop(keeping:)``).
+/// It needs CAP_NET_ADMIN while ``start(_:)`` runs, and no capability afterwards (``Capabilities/drop(keeping:)``).
 ///
-/// An adapter listens from when the kernel's scan is known not to filter: at once where nobody discovers; else, and where
-/// that is not known, from the first report of the passive scan, the discovery's end, or 10.5 s after the monitor was put
-/// up, whichever is first. Reports before that are not handed over.
+/// An adapter is listening from the time at which the kernel's scan is known not to filter. If no discovery is running,
+/// that is at once. If one is running, or if that is unknown, it is the first of these: the first report of the passive
+/// scan, the end of the discovery, or 10.5 s after the monitor was added. Earlier reports are not delivered.
 ///
-/// A monitor outlives its process. ``stop()`` removes it; what a crash leaves is removed by the next start, where
-/// ``ManagementOptions/recordFile`` says for certain whose it is.
+/// A monitor remains when its process ends. ``stop()`` removes it. After a crash, the next start removes it if
+/// ``ManagementOptions/recordFile`` proves that it belongs to the gateway.
 ///
 /// Sources: BlueZ doc/mgmt-api.txt; Linux net/bluetooth/mgmt.c.
 package final class ManagementScanner: AdvertisingScanner, ManagementChannelOwner {
     /// `management`.
     package var backend: ScannerBackend { .management }
-    /// What was counted.
+    /// The counters of this scanner.
     package var statistics: ManagementStatistics {
         var statistics = counted
         statistics.commands = channel.commands
         return statistics
     }
-    /// What it opens.
+    /// The parts of the kernel that the scanner opens. Tests replace them.
     var kernel = KernelAccess()
 
     private let loop: EventLoop
@@ -38,16 +39,16 @@ package final class ManagementScanner: AdvertisingScanner, ManagementChannelOwne
     private var counted = ManagementStatistics()
     private weak var handler: (any ScanHandler)?
     private var queue: ReceiveQueue?
-    // Whether messages were lost and the kernel has not been asked for its state since.
+    // Whether messages were lost and the state of the kernel was not requested again yet.
     private var hasLost = false
     private var isDraining = false
 
-    // More than any buffer holds: at the end of a drain everything has been read that was there at its beginning, and one
-    // that is fed as fast as it reads comes to an end.
+    // More messages than any buffer holds. So a drain reads everything that was there at its start, and it ends even if
+    // messages arrive as fast as it reads.
     private static let drainMax = 65_536
     private static let stopWaitMilliseconds = 1500
 
-    /// Makes one that has done nothing yet.
+    /// Creates a scanner that does nothing until it is started.
     package init(loop: EventLoop, options: ManagementOptions = ManagementOptions()) {
         self.loop = loop
         self.options = options
@@ -57,10 +58,10 @@ package final class ManagementScanner: AdvertisingScanner, ManagementChannelOwne
 
     // MARK: AdvertisingScanner
 
-    /// Opens the socket, sees whether this kernel lets this user put up monitors, and begins.
+    /// Opens the socket, checks that this kernel lets this user add monitors, and starts.
     ///
-    /// It waits for the kernel's first answer, which is there at once.
-    /// - Throws: ``ScannerError``; a scanner that is started already goes on as it is.
+    /// It waits for the kernel's first answer, which is immediate.
+    /// - Throws: ``ScannerError``. A scanner that is already started continues unchanged.
     package func start(_ handler: any ScanHandler) throws(ScannerError) {
         guard channel.socket == nil else { return }
         let socket: BluetoothSocket
@@ -79,7 +80,7 @@ package final class ManagementScanner: AdvertisingScanner, ManagementChannelOwne
         }
     }
 
-    /// Hands over everything that the kernel has received for this socket.
+    /// Delivers everything that the kernel has received for this socket.
     package func drain() { receive(atMost: Self.drainMax) }
 
     func receive() { receive(atMost: EventLoop.recordsPerTurn) }
@@ -99,7 +100,7 @@ package final class ManagementScanner: AdvertisingScanner, ManagementChannelOwne
                 break
             }
             left -= 1
-            // A handler that learned of a loss can have stopped this scanner.
+            // A handler that was notified of a loss may have stopped this scanner.
             guard channel.socket === queue.socket else { return }
             queue.take(received)
         }
@@ -107,7 +108,7 @@ package final class ManagementScanner: AdvertisingScanner, ManagementChannelOwne
         channel.setTimer()
     }
 
-    /// Takes `widen` (where a controller matches patterns), `restartScan` and `powerCycle`; skips `reset`.
+    /// Takes `widen` (if the controller matches patterns), `restartScan` and `powerCycle`; skips `reset`.
     package func take(_ step: WatchdogStep, on adapter: Int) -> WatchdogStep.Outcome {
         guard channel.socket != nil else { return .skipped(reason: "the scanner is not started") }
         let now = loop.now
@@ -116,10 +117,10 @@ package final class ManagementScanner: AdvertisingScanner, ManagementChannelOwne
         return outcome
     }
 
-    /// Puts the kernel's settings back, removes this scanner's monitors, and closes the socket.
+    /// Restores the kernel's settings, removes this scanner's monitors, and closes the socket.
     ///
-    /// It waits for the kernel's answers, at most 1.5 s in all: a second removal is refused while one is under way. What is
-    /// not answered by then stays written down for the next start.
+    /// It waits for the kernel's answers, at most 1.5 s in total, because a second removal is refused while one is
+    /// running. Changes without an answer stay in the record file for the next start.
     package func stop() {
         guard let socket = channel.socket else { return }
         close()
@@ -172,7 +173,7 @@ package final class ManagementScanner: AdvertisingScanner, ManagementChannelOwne
         channel.perform(at: queue.lastTime)
     }
 
-    /// Asks the kernel for its state if messages were lost. Everything that it received was handed over before.
+    /// Requests the kernel's state if messages were lost. Everything that the kernel had received was delivered before.
     private func resynchronize() {
         guard hasLost else { return }
         hasLost = false
@@ -188,7 +189,7 @@ package final class ManagementScanner: AdvertisingScanner, ManagementChannelOwne
             at: time)
     }
 
-    // MARK: Acting
+    // MARK: Actions
 
     var nextDeadline: Instant? { nil }
 
@@ -218,7 +219,7 @@ package final class ManagementScanner: AdvertisingScanner, ManagementChannelOwne
         handler = nil
     }
 
-    // MARK: The record of what is to be undone
+    // MARK: The record of changes to undo
 
     private func inherited() -> [AdapterChanges] {
         guard let path = options.recordFile, let text = SmallFile.text(of: path),
@@ -249,7 +250,7 @@ package final class ManagementScanner: AdvertisingScanner, ManagementChannelOwne
         if let path = options.recordFile { SmallFile.remove(path) }
     }
 
-    // MARK: Waiting for answers, at the beginning and the end
+    // MARK: Waiting for answers, at the start and the end
 
     private func checkCommands(of socket: BluetoothSocket) throws(ScannerError) {
         let commands = try socket.managementCommands()
@@ -257,7 +258,7 @@ package final class ManagementScanner: AdvertisingScanner, ManagementChannelOwne
         guard commands.contains(ManagementOpcode.addMonitor) else { throw .kernelTooOld }
     }
 
-    /// Sends a command until it is not refused for being too early; whether what it is to undo is undone.
+    /// Sends a command, again while the kernel refuses it because it is busy. Returns whether the change is undone.
     private func undo(
         _ command: ManagementCommand, of index: UInt16, on socket: BluetoothSocket, left: inout Int,
         buffer: inout [UInt8]

@@ -1,34 +1,35 @@
 import BaseTypes
 
-/// What is said over one management socket: which adapters there are, and each one's way to listening.
+/// The state of one management socket: all adapters, and the steps of each until it is listening.
 ///
-/// A value: messages, blocks of rfkill and the time go in; commands to send and changes to tell come out, in order, through
-/// ``takeActions()``. At most ``adaptersMax`` adapters are led; more are counted in ``adaptersRefused``.
+/// A value without side effects: messages, rfkill blocks and the time are passed in. ``takeActions()`` returns commands
+/// to send and changes to report, in order. It has at most ``adaptersMax`` adapters; further ones are counted in
+/// ``adaptersRefused``.
 struct ManagementSession: Sendable {
     static let adaptersMax = 64
 
     let options: ManagementOptions
     let purpose: ManagementPurpose
     private(set) var adapters: [ManagedAdapter] = []
-    /// Adapters that were there and found no place.
+    /// The number of adapters that exceeded the bound.
     private(set) var adaptersRefused = 0
-    /// Reports that came from an adapter that did not listen (yet), and were not handed over.
+    /// The number of reports of adapters that were not listening (yet). They were not delivered.
     private(set) var reportsEarly = 0
     private var actions: [ManagementAction] = []
     private var inherited: [AdapterChanges]
     private var rfkill = RFKillState()
     private var obstacles: Set<ScanObstacle>?
-    /// When the list of adapters is asked for again unless it has come.
+    /// When the list of adapters is requested again, unless it was received.
     private var listAgainAt: Instant?
-    /// Whether the list of adapters has come.
+    /// Whether the list of adapters was received.
     private(set) var hasList = false
 
-    /// A session that has said nothing yet.
+    /// Creates a session that has not started.
     ///
     /// - Parameters:
-    ///   - options: which adapters, and how they are scanned with.
-    ///   - purpose: whether it monitors, or looks on.
-    ///   - inherited: what a predecessor that is no longer there left behind.
+    ///   - options: the adapters to use, and how to scan.
+    ///   - purpose: whether the session adds monitors, or only observes.
+    ///   - inherited: the remaining changes of an earlier process that has ended.
     init(
         options: ManagementOptions, purpose: ManagementPurpose = .monitoring, inherited: [AdapterChanges] = []
     ) {
@@ -37,17 +38,17 @@ struct ManagementSession: Sendable {
         self.inherited = inherited
     }
 
-    /// What has to be done, in order; nothing of it is given twice.
+    /// Removes and returns the pending actions, in order.
     mutating func takeActions() -> [ManagementAction] {
         var taken: [ManagementAction] = []
         swap(&taken, &actions)
         return taken
     }
 
-    /// Whether there is something to do.
+    /// Whether there are pending actions.
     var hasActions: Bool { !actions.isEmpty }
 
-    /// When ``advance(to:)`` has something to do.
+    /// The next time at which ``advance(to:)`` has work to do.
     var nextDeadline: Instant? {
         var next = listAgainAt
         for adapter in adapters {
@@ -56,28 +57,29 @@ struct ManagementSession: Sendable {
         return next
     }
 
-    /// What would have to be undone after a crash, by adapters; what was inherited and not met with yet stays in it.
+    /// The changes that must be undone after a crash, by adapter. Inherited changes of adapters that were not seen yet
+    /// are included.
     var changes: [AdapterChanges] { adapters.compactMap(\.changes) + inherited }
 
-    /// What undoes it, in order.
+    /// The commands that undo the changes, in order.
     var undoing: [(command: ManagementCommand, index: UInt16)] {
         adapters.flatMap { adapter in adapter.undoing.map { ($0, adapter.index) } }
     }
 
-    /// Begins.
+    /// Starts the session.
     mutating func start(at now: Instant) {
         askForList(at: now)
         tellObstacles()
     }
 
-    /// Asks for everything anew: messages were lost.
+    /// Requests the complete state again, because messages were lost.
     mutating func resynchronize(at now: Instant) {
         askForList(at: now)
         for place in adapters.indices { adapters[place].resynchronize() }
         proceed(at: now)
     }
 
-    /// Takes a message.
+    /// Processes a message.
     mutating func received(_ message: ManagementMessage, at now: Instant) {
         if message.index == ManagementMessage.none {
             if case .reply(_, _, .indexes(let list)) = message.event { listed(list, at: now) }
@@ -87,7 +89,7 @@ struct ManagementSession: Sendable {
         proceed(at: now)
     }
 
-    /// Takes a report; whether it is handed over.
+    /// Processes an advertising report. Returns whether it must be delivered.
     mutating func heard(_ index: UInt16, isMonitors: Bool, at time: Instant) -> Bool {
         guard let place = place(of: index), adapters[place].heard(isMonitors: isMonitors, at: time, into: &actions)
         else {
@@ -98,20 +100,20 @@ struct ManagementSession: Sendable {
         return true
     }
 
-    /// Takes what rfkill says.
+    /// Processes the state of rfkill.
     mutating func received(_ rfkill: RFKillState, at now: Instant) {
         self.rfkill = rfkill
         for place in adapters.indices { adapters[place].update(rfkill.block(of: adapters[place].number), at: now) }
         proceed(at: now)
     }
 
-    /// Does what is due.
+    /// Performs the work that is due.
     mutating func advance(to now: Instant) {
         if let listAgainAt, listAgainAt <= now { askForList(at: now) }
         proceed(at: now)
     }
 
-    /// Takes a step of the watchdog's.
+    /// Takes a step of the watchdog.
     mutating func take(_ step: WatchdogStep, on adapter: Int, at now: Instant) -> WatchdogStep.Outcome {
         guard let place = adapters.firstIndex(where: { $0.number == adapter }) else {
             return .skipped(reason: "there is no adapter hci\(adapter)")
@@ -121,8 +123,8 @@ struct ManagementSession: Sendable {
         return outcome
     }
 
-    /// Notes that the kernel dropped `count` messages, of any adapter, after the last one that was received until `time`.
-    /// ``resynchronize(at:)`` asks for their content.
+    /// Records that the kernel dropped `count` messages, of any adapter. `time` is the time of the last message that
+    /// was received before the loss. ``resynchronize(at:)`` requests the lost information.
     mutating func lost(_ count: Int, at time: Instant) {
         for place in adapters.indices { adapters[place].lost(count, at: time, into: &actions) }
     }
@@ -141,14 +143,15 @@ extension ManagementSession {
         hasList = true
         for index in adapters.map(\.index) where !list.contains(index) { remove(index, at: now) }
         for index in list { add(index, isDiscovering: nil, at: now) }
-        // What a predecessor did to others is nobody's to undo now: nothing tells any more whose it is.
+        // Inherited changes of other adapters are discarded, because it cannot be proved any more which adapter they
+        // belong to.
         inherited = []
     }
 
     private mutating func received(_ event: ManagementEvent, of index: UInt16, at now: Instant) {
         switch event {
         case .indexAdded:
-            // One that is new here and there already went and came back, and what said so was lost.
+            // If the adapter is known, it was removed and added again, and the report of its removal was lost.
             remove(index, at: now)
             add(index, isDiscovering: false, at: now)
             return
@@ -178,7 +181,7 @@ extension ManagementSession {
         }
     }
 
-    /// Ends where the kernel says that it will never be.
+    /// Ends the scanner if the kernel reports that it can never work.
     private mutating func end(at status: ManagementStatus) {
         switch status {
         case .unknownCommand: actions.append(.tell(.ended(.kernelTooOld)))
@@ -214,7 +217,7 @@ extension ManagementSession {
     }
 
     private mutating func tellObstacles() {
-        // Where another way hears, that one knows what stands in its way.
+        // If another backend receives, that backend reports its obstacles.
         guard purpose == .monitoring, hasList else { return }
         let listening = adapters.filter(\.isListening)
         let present = obstacles(listening: listening.count, thinned: listening.contains(where: \.isThinned))
@@ -223,9 +226,11 @@ extension ManagementSession {
         actions.append(.tell(.obstacles(present)))
     }
 
-    /// What stands in the way, where so many adapters listen, and where what one of them gives is thinned.
+    /// Returns the obstacles, given the number of listening adapters and whether the reports of one of them are
+    /// thinned.
     ///
-    /// Where one listens, nothing stands in the way as a whole; of the others their changes tell.
+    /// If an adapter is listening, there is no obstacle for the whole backend. The state of each other adapter is
+    /// reported separately.
     func obstacles(listening: Int, thinned: Bool) -> Set<ScanObstacle> {
         guard listening == 0 else { return thinned ? [.thinned] : [] }
         let usable = adapters.filter(\.mayBeUsable)

@@ -1,17 +1,17 @@
-/// What a ``ManagementScanner`` counted since it was made.
+/// The counters of a ``ManagementScanner`` since it was created.
 package struct ManagementStatistics: Sendable, Hashable {
-    /// Messages received, of all kinds.
+    /// The number of received messages of all kinds.
     package var messages = 0
-    /// Advertising reports handed over.
+    /// The number of delivered advertising reports.
     package var reports = 0
-    /// Messages that the kernel dropped because the receive buffer was full.
+    /// The number of messages that the kernel dropped because the receive buffer was full.
     package var dropped = 0
-    /// Messages that were too long, or shorter than they said.
+    /// The number of messages that were too long, or shorter than announced.
     package var malformed = 0
-    /// Commands sent.
+    /// The number of commands that were sent, including those that could not be sent.
     package var commands = 0
-    /// Times that ``ManagementOptions/recordFile`` could not be written.
+    /// The number of times that ``ManagementOptions/recordFile`` could not be written.
     package var recordFailures = 0
-    /// The receive buffer as the kernel counts it, in octets: what was asked for, doubled (socket(7)).
+    /// The receive buffer in bytes as the kernel counts it: twice the requested size (socket(7)).
     package var receiveBufferBytes = 0
 }

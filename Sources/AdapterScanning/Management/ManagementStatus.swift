@@ -1,4 +1,4 @@
-/// What the kernel says of a management command.
+/// The kernel's status of a management command.
 ///
 /// Source: Linux include/net/bluetooth/mgmt.h, MGMT_STATUS_*; BlueZ doc/mgmt-api.txt.
 struct ManagementStatus: RawRepresentable, Sendable, Hashable {
@@ -10,15 +10,15 @@ struct ManagementStatus: RawRepresentable, Sendable, Hashable {
     static let failed = ManagementStatus(rawValue: 0x03)
     static let noResources = ManagementStatus(rawValue: 0x07)
     static let timeout = ManagementStatus(rawValue: 0x08)
-    /// A command of the same kind, this client's or another's, is still under way.
+    /// A command of the same kind, of this program or of another one, is still pending.
     static let busy = ManagementStatus(rawValue: 0x0A)
     static let rejected = ManagementStatus(rawValue: 0x0B)
     static let notSupported = ManagementStatus(rawValue: 0x0C)
-    /// Also what removing a monitor that is gone gives.
+    /// Also returned when a monitor is removed that does not exist any more.
     static let invalidParameters = ManagementStatus(rawValue: 0x0D)
     static let notPowered = ManagementStatus(rawValue: 0x0F)
     static let cancelled = ManagementStatus(rawValue: 0x10)
-    /// There is no such adapter (any more).
+    /// There is no such adapter, or not any more.
     static let invalidIndex = ManagementStatus(rawValue: 0x11)
     static let blocked = ManagementStatus(rawValue: 0x12)
     /// The socket was bound without CAP_NET_ADMIN.
@@ -26,7 +26,7 @@ struct ManagementStatus: RawRepresentable, Sendable, Hashable {
 }
 
 extension ManagementStatus: CustomStringConvertible {
-    /// In the kernel's words, with the number.
+    /// The kernel's name of the status, with the number.
     var description: String {
         let words: [String] = [
             "success", "unknown command", "not connected", "failed", "connect failed", "authentication failed",

@@ -7,24 +7,24 @@ struct PowerPlan: Sendable {
         case switchingOn
     }
 
-    /// The report of rfkill about the adapter.
+    /// The rfkill block of the adapter.
     private(set) var block: RFKillBlock
-    /// The time to switch the power on, or `nil` if it is on or was never off.
+    /// When to switch the power on; `nil` if it is on or was never off.
     private(set) var deadline: Instant?
     private var cycle: Cycle?
 
     init(block: RFKillBlock) { self.block = block }
 
-    /// Notes rfkill's report.
+    /// Sets the rfkill block.
     ///
-    /// - Returns: whether it is a new one.
+    /// - Returns: whether it has changed.
     mutating func set(_ block: RFKillBlock) -> Bool {
         guard self.block != block else { return false }
         self.block = block
         return true
     }
 
-    /// Switches the power on at `time`, or not at all if it is `nil`.
+    /// Schedules switching the power on at `time`, or cancels it if `time` is `nil`.
     mutating func switchOn(at time: Instant?) { deadline = time }
 
     /// Switches the power off and on.
@@ -37,18 +37,18 @@ struct PowerPlan: Sendable {
         if cycle == .switchingOff { cycle = nil }
     }
 
-    /// Notes that a command to switch the power succeeded.
+    /// Records that a command to switch the power succeeded.
     mutating func switched(isOn: Bool) { cycle = isOn || cycle == nil ? nil : .switchingOn }
 
-    /// The next command for the power.
+    /// Returns the next command for the power.
     ///
     /// - Parameters:
     ///   - settings: the present settings of the adapter.
-    ///   - maySwitchOn: whether the power may be switched on without a cycle.
-    ///   - now: the present.
+    ///   - maySwitchOn: whether the power can be switched on without a cycle.
+    ///   - now: the current time.
     /// - Returns: `nil` if there is nothing to do.
     mutating func next(_ settings: ControllerSettings, maySwitchOn: Bool, at now: Instant) -> ManagementCommand? {
-        // A blocked adapter can't be switched on; rfkill reports the end of the block.
+        // A blocked adapter cannot be switched on. rfkill reports the end of the block.
         guard block == .none else {
             cycle = nil
             return nil

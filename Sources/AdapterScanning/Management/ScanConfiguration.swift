@@ -1,37 +1,39 @@
-/// The kernel's settings of one adapter that decide how much of the air a monitor hears.
+/// The kernel's settings of one adapter that decide in which part of the time a monitor receives.
 ///
-/// They hold for the adapter until it goes or somebody sets them anew, whoever set them.
+/// They apply to the adapter until it is removed or a program sets them again.
 ///
 /// Source: BlueZ doc/mgmt-api.txt, Read and Set Default System Configuration; Linux net/bluetooth/mgmt_config.c.
 struct ScanConfiguration: Sendable, Hashable {
-    /// The parameters that are touched.
+    /// The parameters that the gateway sets.
     enum Parameter: UInt16, Sendable, Hashable, CaseIterable {
-        /// From the beginning of one scan window to the next, in units of 0.625 ms. The kernel's own: 60 ms.
+        /// The time from the start of one scan window to the next, in units of 0.625 ms. The kernel's default is 60 ms.
         case interval = 0x0013
-        /// How long of that is listened, in units of 0.625 ms. The kernel's own: 30 ms, so half of all is missed.
+        /// The length of the window, in units of 0.625 ms. The kernel's default is 30 ms, so half of the time is
+        /// missed.
         case window = 0x0014
-        /// Whether, while a connection is waited for, the kernel listens to known devices alone by turns (300 ms of 800).
+        /// Whether the kernel, while it waits for a connection, alternates between receiving all devices and receiving
+        /// only known ones (the latter for 300 ms of each 800 ms).
         case interleaving = 0x001F
 
-        /// The octets of its value.
+        /// The length of the value in bytes.
         var width: Int { self == .interleaving ? 1 : 2 }
     }
 
-    /// What is known, or set.
+    /// The known or wanted values.
     private(set) var values: [Parameter: UInt16] = [:]
 
-    /// Nothing set.
+    /// Creates an empty configuration.
     init() {}
 
-    /// Those values.
+    /// Creates a configuration with these values.
     init(_ values: [Parameter: UInt16]) { self.values = values }
 
-    /// As much of the air as `timing` says, and never known devices alone.
+    /// Creates a configuration with the window and interval of `timing`, without interleaving.
     init(_ timing: ScanTiming) {
         self.init([.interval: timing.interval, .window: timing.window, .interleaving: 0])
     }
 
-    /// All of the air: the window as long as the interval, and never known devices alone.
+    /// Continuous scanning: the window is as long as the interval, without interleaving.
     static let wide = ScanConfiguration(.continuous)
 
     /// The value of a parameter.
@@ -40,21 +42,21 @@ struct ScanConfiguration: Sendable, Hashable {
         set { values[parameter] = newValue }
     }
 
-    /// Whether nothing is set.
+    /// Whether there are no values.
     var isEmpty: Bool { values.isEmpty }
 
-    /// Whether a window shorter than its interval leaves gaps, as far as that is known.
+    /// Whether the window is shorter than the interval, or one of them is unknown.
     var isThin: Bool {
         guard let interval = values[.interval], let window = values[.window] else { return true }
         return window < interval
     }
 
-    /// Those of this one's parameters that `other` knows too, and has another value for.
+    /// Returns the parameters of this configuration that `other` has with another value.
     func changes(to other: ScanConfiguration) -> ScanConfiguration {
         ScanConfiguration(values.filter { parameter, value in other[parameter].map { $0 != value } ?? false })
     }
 
-    /// A list of struct mgmt_tlv: type, length, value; in the order of the types.
+    /// A list of struct mgmt_tlv (type, length, value), in the order of the types.
     var parameters: [UInt8] {
         var bytes: [UInt8] = []
         for (parameter, value) in values.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
@@ -66,7 +68,8 @@ struct ScanConfiguration: Sendable, Hashable {
         return bytes
     }
 
-    /// The parameters that are touched, out of such a list; what is unknown in it is passed over, a cut tail too.
+    /// Parses the parameters that the gateway sets from such a list. Unknown parameters and a truncated end are
+    /// ignored.
     init(parameters bytes: Span<UInt8>) {
         var offset = 0
         while let type = bytes.number16(at: offset), let length = bytes.octet(at: offset + 2) {

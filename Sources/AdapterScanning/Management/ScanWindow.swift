@@ -1,7 +1,7 @@
-/// The scan window of one adapter: it is set to the wanted one, and the value of before is kept for the end.
+/// Sets the scan window of one adapter to the wanted values, and keeps the previous values to restore them at the end.
 struct ScanWindow: Sendable {
     private let wanted: ScanConfiguration
-    /// The values as far as they are known.
+    /// The present values, as far as they are known.
     private var present = ScanConfiguration()
     /// The values before the gateway changed them.
     private(set) var previous: ScanConfiguration
@@ -12,19 +12,19 @@ struct ScanWindow: Sendable {
         self.previous = previous
     }
 
-    /// Whether reports are missed between windows.
+    /// Whether reports between windows are missed.
     var isThin: Bool { present.isThin }
 
-    /// The values to set, or `nil` if there is nothing to change or it was tried already.
+    /// The values to set; `nil` if there is nothing to change or it was tried already.
     var change: ScanConfiguration? {
         let change = wanted.changes(to: present)
         return isSet || change.isEmpty ? nil : change
     }
 
-    /// The values that restore the state of before; empty if there is nothing to restore.
+    /// The values that restore the previous state; empty if there is nothing to restore.
     var restoring: ScanConfiguration { previous.changes(to: present) }
 
-    /// Notes the values that the kernel reports.
+    /// Processes the values that the kernel reports.
     ///
     /// - Returns: whether ``previous`` has changed.
     mutating func read(_ configuration: ScanConfiguration) -> Bool {
@@ -35,15 +35,15 @@ struct ScanWindow: Sendable {
         return previous != before
     }
 
-    /// Notes that the kernel accepted `change`.
+    /// Records that the kernel accepted `change`.
     mutating func set(_ change: ScanConfiguration) {
         isSet = true
         for (parameter, value) in change.values { present[parameter] = value }
     }
 
-    /// Notes that the kernel refused a change: its own window stays.
+    /// Records that the kernel refused a change, so that its own window stays.
     mutating func refused() { isSet = true }
 
-    /// Forgets the values of before: the number belongs to another controller now.
+    /// Discards the previous values, because another controller has the number now.
     mutating func forget() { previous = ScanConfiguration() }
 }

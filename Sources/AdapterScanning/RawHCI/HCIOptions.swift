@@ -1,22 +1,22 @@
-/// How the raw HCI channel is used.
+/// The options for the raw HCI channel.
 package struct HCIOptions: Sendable {
-    /// The adapters that are listened with, of those that there are and those that come.
+    /// The adapters to use, present and future.
     package var adapters = AdapterSelection.all
-    /// Whether an adapter that is off is switched on, as in ``ManagementOptions/powersAdapters``; it takes CAP_NET_ADMIN
-    /// when the scanner is started.
+    /// Whether the gateway switches on an adapter that is off, as in ``ManagementOptions/powersAdapters``. It needs
+    /// CAP_NET_ADMIN when the scanner is started.
     package var powersAdapters = true
-    /// Whether advertisers are asked for scan responses, where this scanner leads the scan.
+    /// Whether to scan actively, that is with scan requests, when this scanner controls the scan.
     package var scansActively = false
-    /// How much of the time is listened, where this scanner leads the scan. Less than all is told as
-    /// ``ScanObstacle/thinned``; somebody else's scan listens as it does.
+    /// The scan window and interval when this scanner controls the scan. A scan with gaps is reported as
+    /// ``ScanObstacle/thinned``. The scan of another program is not changed.
     package var timing: ScanTiming = .continuous
-    /// Whether somebody else's scan is left alone however little it lets through, and begun after only by who comes late:
-    /// for who looks on beside a gateway, which then has the scan to itself.
+    /// Whether to leave the scan of another program alone, even if it delivers few reports, and to start an own scan
+    /// later than other programs would. Observers use this next to a gateway, which then controls the scan.
     package var leavesOthersAlone = false
-    /// The receive buffer that is asked for at each adapter, in octets. Without CAP_NET_ADMIN the kernel gives no more than
-    /// net.core.rmem_max; its 212,992 hold 278 reports.
+    /// The requested receive buffer of each adapter in bytes. Without CAP_NET_ADMIN the kernel allows at most
+    /// net.core.rmem_max, whose default of 212,992 holds 278 reports.
     package var receiveBufferBytes = 4 << 20
 
-    /// The defaults.
+    /// Creates the default options.
     package init() {}
 }

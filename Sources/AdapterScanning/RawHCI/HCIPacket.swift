@@ -1,21 +1,22 @@
-/// What goes over a raw HCI socket, as values: the packets that matter to whoever leads a scan.
+/// The packets on a raw HCI socket that matter to a program that controls a scan.
 ///
 /// Source: Bluetooth Core Vol 4 Part E §5.4 (packets), §7.7.14 (Command Complete), §7.7.15 (Command Status).
 enum HCIPacket: Sendable, Hashable {
-    /// Somebody else's command on its way to the controller: its opcode, and what matters of its parameters.
+    /// A command of another program to the controller.
     case command(HCICommand)
-    /// The controller has done a command; `supportsExtendedScanning` is what Read Local Supported Commands says of it.
+    /// The controller has completed a command. `supportsExtendedScanning` is only set for Read Local Supported
+    /// Commands.
     case complete(opcode: UInt16, status: UInt8, supportsExtendedScanning: Bool?)
-    /// An advertising report event, from its second octet on.
+    /// An advertising report event. The event itself starts at the second byte of the packet, after the packet type.
     case reports
-    /// Anything else.
+    /// Any other packet.
     case other
 
     // H4 packet types.
     private static let commandType: UInt8 = 0x01
     private static let eventType: UInt8 = 0x04
 
-    /// Reads a packet; what is too short for what it is, is something else.
+    /// Parses a packet. A packet that is too short becomes `other`.
     init(_ bytes: Span<UInt8>) {
         self = .other
         switch bytes.octet(at: 0) {
@@ -36,13 +37,13 @@ enum HCIPacket: Sendable, Hashable {
             return bytes.octet(at: 3) == 0x02 || bytes.octet(at: 3) == 0x0D ? .reports : .other
         case 0x0E:
             guard let opcode = bytes.number16(at: 4), let status = bytes.octet(at: 6) else { return .other }
-            // Supported_Commands begin at 7; octet 37 has LE Set Extended Scan Parameters (bit 5) and Enable (bit 6).
+            // Supported_Commands start at 7; byte 37 has LE Set Extended Scan Parameters (bit 5) and Enable (bit 6).
             let isSupported =
                 opcode == HCIOpcode.readSupportedCommands ? bytes.octet(at: 44).map { $0 & 0x60 == 0x60 } : nil
             return .complete(opcode: opcode, status: status, supportsExtendedScanning: isSupported)
         case 0x0F:
             guard let status = bytes.octet(at: 3), let opcode = bytes.number16(at: 5) else { return .other }
-            // Status 0 only says that it was begun.
+            // Status 0 only means that the command was started.
             return status == 0
                 ? .other : .complete(opcode: opcode, status: status, supportsExtendedScanning: nil)
         default: return .other
@@ -50,7 +51,7 @@ enum HCIPacket: Sendable, Hashable {
     }
 }
 
-/// The opcodes of the commands that lead a scan (Core Vol 4 Part E §7.3, §7.4, §7.8).
+/// The opcodes of the commands that control a scan (Core Vol 4 Part E §7.3, §7.4, §7.8).
 enum HCIOpcode {
     static let reset: UInt16 = 0x0C03
     static let readSupportedCommands: UInt16 = 0x1002
@@ -60,16 +61,16 @@ enum HCIOpcode {
     static let setExtendedScanEnable: UInt16 = 0x2042
 }
 
-/// A command to a controller, as far as it matters to whoever leads a scan.
+/// A command to a controller, with the parameters that matter to a program that controls a scan.
 enum HCICommand: Sendable, Hashable {
     case reset
     case readSupportedCommands
-    /// Legacy or extended; the latter's PHYs are those of the first.
+    /// Legacy or extended. For extended parameters, those of the first PHY are used.
     case setScanParameters(ScanParameters, isExtended: Bool)
     case setScanEnable(Bool, filtersDuplicates: Bool, isExtended: Bool)
     case other(UInt16)
 
-    /// Reads the parameters of a command.
+    /// Parses the parameters of a command.
     init(opcode: UInt16, parameters: Span<UInt8>) {
         self = .other(opcode)
         switch opcode {
@@ -101,7 +102,7 @@ enum HCICommand: Sendable, Hashable {
         }
     }
 
-    /// The opcode that the command is sent with, OGF and OCF (Core, Vol 4, Part E, §5.4.1).
+    /// The opcode of the command, OGF and OCF (Core, Vol 4, Part E, §5.4.1).
     var opcode: UInt16 {
         switch self {
         case .reset: HCIOpcode.reset
@@ -122,9 +123,10 @@ enum HCICommand: Sendable, Hashable {
         case .setScanParameters(let scan, let isExtended):
             let type: UInt8 = scan.isActive ? 1 : 0
             let policy: UInt8 = scan.acceptsAll ? 0 : 1
-            // Own address: public. Passive scanning sends nothing; scan requests carry it.
+            // The own address is public. Passive scanning sends nothing; scan requests contain it.
             if isExtended {
-                // The 1M PHY: primary advertisements of all but long range beacons are on it, and every controller has it.
+                // The 1M PHY: all beacons except long-range ones send their primary advertisements on it, and every
+                // controller supports it.
                 parameters = [0, policy, 0x01, type]
             } else {
                 parameters = [type]
@@ -134,7 +136,7 @@ enum HCICommand: Sendable, Hashable {
             if !isExtended { parameters += [0, policy] }
         case .setScanEnable(let isOn, let filters, let isExtended):
             parameters = [isOn ? 1 : 0, filters ? 1 : 0]
-            // Duration and period: until it is ended.
+            // Duration and period: 0 means until it is disabled.
             if isExtended { parameters += [0, 0, 0, 0] }
         }
         var packet: [UInt8] = [0x01]
@@ -144,14 +146,14 @@ enum HCICommand: Sendable, Hashable {
     }
 }
 
-/// How a controller is to scan.
+/// The parameters of a scan.
 struct ScanParameters: Sendable, Hashable {
-    /// Whether advertisers are asked for scan responses.
+    /// Whether to send scan requests.
     var isActive: Bool
-    /// From the beginning of one window to the next, in units of 0.625 ms.
+    /// The time from the start of one window to the next, in units of 0.625 ms.
     var interval: UInt16
-    /// How long of that is listened, in units of 0.625 ms.
+    /// The length of a window, in units of 0.625 ms.
     var window: UInt16
-    /// Whether all advertisers are reported, or those on the controller's list alone.
+    /// Whether all advertisers are reported, or only those on the controller's accept list.
     var acceptsAll: Bool
 }

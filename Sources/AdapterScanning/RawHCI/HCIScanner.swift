@@ -3,22 +3,23 @@ import BluetoothLE
 package import EventLoops
 import SystemPackage
 
-/// Hears by the raw HCI channel (HCI_CHANNEL_RAW): every report that a controller gives, whoever scans.
+/// Receives advertising reports through the raw HCI channel (HCI_CHANNEL_RAW): all reports of a controller, whichever
+/// program scans.
 ///
-/// Where nobody scans it drives the controllers itself, behind the kernel's back, and gives way to a discovery. It takes
-/// CAP_NET_RAW as long as it runs, also to open adapters that come later; with CAP_NET_ADMIN when it is started it
-/// switches adapters on and resets them. Adapters and their power it knows from the management socket, which tells that
-/// to everybody.
+/// If no program scans, this scanner controls the controller directly, without the kernel's knowledge, and yields to a
+/// discovery. It needs CAP_NET_RAW while it runs, also to open adapters that appear later. If it has CAP_NET_ADMIN when
+/// it is started, it can also switch adapters on and reset them. It learns about adapters and their power from the
+/// management socket, which reports these to every user.
 ///
-/// An adapter listens while its controller scans for us, or for somebody else and all advertisers. A scan of somebody
-/// else's that filters duplicates is told as ``ScanObstacle/thinned``.
+/// An adapter is listening while its controller scans for this program, or for another program and all advertisers. A
+/// scan of another program that filters duplicates is reported as ``ScanObstacle/thinned``.
 ///
 /// Sources: Linux net/bluetooth/hci_sock.c; Bluetooth Core Vol 4 Part E §7.8.10, §7.8.11, §7.8.64, §7.8.65.
 package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
     /// `hci`.
     package var backend: ScannerBackend { .hci }
 
-    /// What it opens.
+    /// The parts of the kernel that the scanner opens. Tests replace them.
     var kernel = KernelAccess()
 
     private let loop: EventLoop
@@ -27,9 +28,9 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
     private var counted = HCIStatistics()
     private var mayPower = false
     private var control: ReceiveQueue?
-    // Whether messages of the management socket were lost and the kernel has not been asked for its state since.
+    // Whether messages of the management socket were lost and the state of the kernel was not requested again yet.
     private var hasLost = false
-    // For items that a turn received and did not hand over: no descriptor is ready for them in the next turn.
+    // For items that a turn received and did not deliver: no descriptor becomes ready for them in the next turn.
     private var timer: EventLoop.Timer?
     private var lines: [HCILine] = []
     private var obstacles: Set<ScanObstacle>?
@@ -37,10 +38,10 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
     private var isDraining = false
 
     private var lastTurn = 0
-    // As at the management socket.
+    // The same limit as for the management socket.
     private static let drainMax = 65_536
 
-    /// Makes one that has done nothing yet.
+    /// Creates a scanner that does nothing until it is started.
     package init(loop: EventLoop, options: HCIOptions = HCIOptions()) {
         self.loop = loop
         self.options = options
@@ -54,7 +55,7 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
         if let timer { loop.end(timer) }
     }
 
-    /// What was counted.
+    /// The counters of this scanner.
     package var statistics: HCIStatistics {
         var sum = counted
         for line in lines { sum.malformations.add(line.decoder.malformations) }
@@ -63,9 +64,9 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
 
     // MARK: AdvertisingScanner
 
-    /// Sees whether this user may use the raw channel, finds the adapters, and begins.
+    /// Checks whether this user can use the raw channel, finds the adapters, and starts.
     ///
-    /// - Throws: ``ScannerError``; a scanner that is started already goes on as it is.
+    /// - Throws: ``ScannerError``. A scanner that is already started continues unchanged.
     package func start(_ handler: any ScanHandler) throws(ScannerError) {
         guard channel.socket == nil else { return }
         let control: BluetoothSocket
@@ -74,7 +75,7 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
         } catch {
             throw .noSocket(error, for: "the management channel")
         }
-        // Without it the socket opens, and no report ever comes.
+        // Without this capability the socket can be opened, but it never receives a report.
         guard kernel.mayUseRawChannel() else { throw .rawDenied }
         mayPower = try control.managementCommands().contains(ManagementOpcode.setPowered)
         self.handler = handler
@@ -86,7 +87,7 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
         timer = loop.makeTimer { [weak self] _ in self?.goOn() }
     }
 
-    /// Hands over everything that the kernel has received for this scanner's sockets.
+    /// Delivers everything that the kernel has received for the sockets of this scanner.
     package func drain() { receive(atMost: Self.drainMax) }
 
     func receive() {
@@ -106,7 +107,8 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
         if holds, let timer { loop.set(timer, at: loop.now) }
     }
 
-    /// Hands over `count` records for each socket, the earliest of all sockets first (rule T5).
+    /// Delivers at most `count` records multiplied by the number of sockets, in the order of their times across all
+    /// sockets (rule T5). The bound is shared: one socket can use all of it.
     private func receive(atMost count: Int) {
         guard control != nil, !isDraining else { return }
         isDraining = true
@@ -127,7 +129,7 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
         channel.setTimer()
     }
 
-    /// Takes `restartScan`; `powerCycle` and `reset` where it was started with CAP_NET_ADMIN.
+    /// Takes `restartScan`, and also `powerCycle` and `reset` if the scanner was started with CAP_NET_ADMIN.
     package func take(_ step: WatchdogStep, on adapter: Int) -> WatchdogStep.Outcome {
         guard let line = lines.first(where: { $0.adapter == adapter }) else {
             return .skipped(reason: "there is no adapter hci\(adapter)")
@@ -152,7 +154,7 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
         }
     }
 
-    /// Ends this scanner's own scans and closes its sockets. The commands are with the kernel when this returns.
+    /// Stops the scans of this scanner and closes its sockets. The kernel has the commands when this returns.
     package func stop() {
         guard channel.socket != nil else { return }
         for line in lines {
@@ -168,11 +170,11 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
         case line(HCILine)
     }
 
-    /// The source of the earliest item of all sockets; `nil` if each of them was found empty in this turn.
+    /// Returns the source of the earliest item of all sockets; `nil` if each of them was found empty in this turn.
     private func next() -> Source? {
         fill(before: .earliest)
         guard let time = earliest?.time else { return nil }
-        // What came since a socket was found empty can be earlier.
+        // Items that arrived after a socket was found empty may be earlier.
         fill(before: time)
         return earliest?.source
     }
@@ -187,13 +189,13 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
         return earliest
     }
 
-    /// Receives the next item of each socket that was not found empty in this turn, or not at `limit` or later.
+    /// Receives the next item of each socket, unless the socket was found empty in this turn at `limit` or later.
     private func fill(before limit: Instant) {
         if let control {
             control.fill(before: limit)
             if control.takeLoss() > 0 { hasLost = true }
         }
-        // A handler that learned of a loss can have stopped this scanner.
+        // A handler that was notified of a loss may have stopped this scanner.
         for line in lines where channel.socket != nil {
             line.queue.fill(before: limit)
             takeLoss(of: line)
@@ -203,7 +205,8 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
     private func received(_ item: ReceiveQueue.Item, _ message: Span<UInt8>, at time: Instant) {
         switch item {
         case .message:
-            // Reports come here too if a program has a monitor; the raw channel has them as the controller gave them.
+            // If another program has a monitor, reports arrive here too. The raw channel delivers the same ones
+            // unchanged.
             guard !ManagementReport.isReport(message) else { return }
             do {
                 channel.session.received(try ManagementMessage(message), at: time)
@@ -221,13 +224,13 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
     private func received(_ item: ReceiveQueue.Item, _ packet: Span<UInt8>, of line: HCILine, at time: Instant) {
         switch item {
         case .message:
-            // Taken out while it is used, so that nothing that is called meanwhile can change it.
+            // Moved out while it is used, so that nothing that is called meanwhile can change it.
             var decoder = ReportDecoder()
             swap(&decoder, &line.decoder)
             defer { swap(&decoder, &line.decoder) }
             received(packet, of: line, at: time, decoder: &decoder)
         case .tooLong: counted.malformed &+= 1
-        // EPIPE: the adapter is gone; the management socket says so too.
+        // EPIPE: the adapter was removed. The management socket reports it too.
         case .failed: end(line, at: time)
         }
     }
@@ -266,7 +269,8 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
         perform(actions, on: line, at: line.queue.lastTime)
     }
 
-    /// Asks the kernel for its state if messages of the management socket were lost. Everything was handed over before.
+    /// Requests the kernel's state if messages of the management socket were lost. Everything that was received before
+    /// has been delivered.
     private func resynchronize() {
         guard hasLost, control != nil else { return }
         hasLost = false
@@ -275,7 +279,7 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
         channel.perform(at: now)
     }
 
-    // MARK: Acting
+    // MARK: Actions
 
     var nextDeadline: Instant? {
         var next: Instant?
@@ -318,7 +322,8 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
                     try line.queue.socket.send(command.packet)
                     counted.commands &+= 1
                 } catch {
-                    // ENETDOWN while it goes off, EPERM without CAP_NET_RAW; it is tried again when no answer has come.
+                    // ENETDOWN while the adapter is switched off, EPERM without CAP_NET_RAW. It is retried when no
+                    // answer was received in time.
                     counted.commandsRefused &+= 1
                 }
             case .tell(let change): handler?.changed(change, at: time)
@@ -348,7 +353,7 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
             lines.append(line)
             lines.sort { $0.adapter < $1.adapter }
         } catch {
-            // Gone again, which will be told.
+            // The adapter was removed again, which will be reported.
             counted.commandsRefused &+= 1
         }
     }
@@ -367,8 +372,9 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
         perform(actions, on: line, at: time)
     }
 
-    // Not by the ioctl HCIDEVRESET: it waits for a controller that hangs, 10 s (measured). The command alone does the same;
-    // a controller that was reset has forgotten what the kernel wants of it, and switching it off and on tells it anew.
+    // Not with the ioctl HCIDEVRESET, which waits 10 s for a controller that hangs (measured). The HCI command has the
+    // same effect. After a reset the controller has lost the kernel's settings, and a power cycle makes the kernel send
+    // them again.
     private func reset(_ line: HCILine) -> WatchdogStep.Outcome {
         guard mayPower else { return .skipped(reason: "switching it on again needs CAP_NET_ADMIN at the start") }
         let outcome = channel.session.take(.powerCycle, on: line.adapter, at: loop.now)

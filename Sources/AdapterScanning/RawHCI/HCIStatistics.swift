@@ -1,19 +1,19 @@
 package import BluetoothLE
 
-/// What an ``HCIScanner`` counted since it was made.
+/// The counters of an ``HCIScanner`` since it was created.
 package struct HCIStatistics: Sendable {
-    /// Packets received, of all kinds and adapters.
+    /// The number of received packets, of all kinds and adapters.
     package var packets = 0
-    /// Advertising reports handed over.
+    /// The number of delivered advertising reports.
     package var reports = 0
-    /// Packets that the kernel dropped because a receive buffer was full.
+    /// The number of packets that the kernel dropped because a receive buffer was full.
     package var dropped = 0
-    /// Packets that were too long, and management messages shorter than they said.
+    /// The number of packets that were too long, and of management messages that were shorter than announced.
     package var malformed = 0
-    /// HCI commands sent.
+    /// The number of HCI commands that were sent.
     package var commands = 0
-    /// HCI commands that could not be sent.
+    /// The number of HCI commands that could not be sent.
     package var commandsRefused = 0
-    /// What was malformed in the reports, by kind, of adapters that are there no more and of those that are.
+    /// The malformed reports by kind, also of adapters that were removed.
     package var malformations = MalformationCounts()
 }

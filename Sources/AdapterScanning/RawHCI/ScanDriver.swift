@@ -1,45 +1,48 @@
 import BaseTypes
 
-/// Leads one controller's scan over the raw HCI channel, where nobody else does.
+/// Controls the scan of one controller over the raw HCI channel, if no other program does.
 ///
-/// A value: what goes over the channel comes in with its time, commands and changes come out. Others' commands are seen on
-/// their way to the controller; what the controller does is known from them.
+/// A value without side effects: packets of the channel are passed in with their times, commands and changes are
+/// returned. The commands of other programs are visible on the channel, and the state of the controller is derived from
+/// them.
 ///
-/// - Where nobody scans, it sets the parameters and enables scanning without a duplicate filter. Whether somebody does is
-///   asked by setting the parameters: a controller that scans refuses that (0x0C, Core Vol 4 Part E §7.8.10).
-/// - Somebody's active scan, a discovery, is left alone, and reports are thinned while it filters duplicates. It ends by
-///   itself: in the kernel after at most 10.24 s.
-/// - Somebody's passive scan that hears all is left alone too. One that filters (the kernel waiting for known devices) is
-///   replaced by one that hears those as well, at most every ``takeOverEvery``.
+/// - If no program scans, it sets the parameters and enables scanning without a duplicate filter. To find out whether
+///   one does, it sets the parameters: a controller that scans refuses that (0x0C, Core Vol 4 Part E §7.8.10).
+/// - An active scan of another program is a discovery. It is left alone, and reports count as thinned while it filters
+///   duplicates. It ends by itself: if the kernel runs it, after at most 10.24 s.
+/// - A passive scan of another program that receives everything is left alone too. One that filters (the kernel waiting
+///   for known devices) is replaced by one that receives those as well, at most every ``takeOverEvery``.
 struct ScanDriver: Sendable {
-    /// What it wants done.
+    /// An action that the driver requests.
     enum Action: Sendable, Hashable {
         case send(HCICommand)
         case tell(ScanChange)
     }
 
-    /// What the controller does, as far as it is known.
+    /// The state of the controller, as far as it is known.
     enum Scan: Sendable, Hashable {
-        /// It does not scan.
+        /// The controller does not scan.
         case none
-        /// It scans for us.
+        /// The controller scans for this program.
         case ours
-        /// It scans for somebody else; how, where that was seen.
+        /// The controller scans for another program, with these parameters if they were observed.
         case others(ScanParameters?, filtersDuplicates: Bool?)
     }
 
-    /// How long after somebody's scan has ended ours begins: the kernel ends and begins its own within that.
+    /// The delay from the end of another program's scan to the start of an own one. The kernel stops and restarts its
+    /// own scan in less time.
     static let quietTime: Duration = .milliseconds(300)
-    /// The same where others are left alone: whoever leads a scan of his own has begun it by then.
+    /// The same delay if other scans are left alone. Another gateway has started its own scan by then.
     static let quietTimeOfOnlookers: Duration = .milliseconds(1_500)
-    /// A discovery's scan ends in 10.24 s by itself. One that began unseen and lasts longer is none.
+    /// The scan of a discovery ends by itself after 10.24 s. If one whose start was not observed lasts longer, it is
+    /// not a discovery.
     static let unknownMax: Duration = .milliseconds(10_500)
     static let takeOverEvery: Duration = .seconds(5)
-    /// The kernel gives a controller 2 s for a command (HCI_CMD_TIMEOUT), and may have commands of its own before.
+    /// The kernel gives a controller 2 s for a command (HCI_CMD_TIMEOUT), and may send commands of its own first.
     static let answerMax: Duration = .seconds(4)
 
     let adapter: Int
-    /// How ours is.
+    /// The parameters of the own scan.
     let parameters: ScanParameters
 
     private(set) var isOn = false
@@ -47,26 +50,26 @@ struct ScanDriver: Sendable {
     private(set) var isListening = false
     private(set) var lastHeard: Instant?
 
-    /// Absent until the controller has told.
+    /// Whether the controller supports extended scanning; `nil` until it has reported it.
     private var isExtended: Bool?
     private var pending: (command: HCICommand, deadline: Instant)?
-    /// Whether ours has its parameters set and is to be enabled.
+    /// Whether the own parameters are set, so that the scan can be enabled.
     private var hasParameters = false
-    /// Whether a scan that is on has to be ended before ours begins.
+    /// Whether a running scan must be disabled before the own one is enabled.
     private var mustEnd = false
     private var beginAt: Instant?
     private var backOff = BackOff(first: .milliseconds(100), most: .seconds(5))
     private var lastTakeOver: Instant?
     private var present = Instant.earliest
-    /// What somebody else set last, and asked for last.
+    /// The parameters that another program set last, and its pending command.
     private var othersParameters: ScanParameters?
     private var othersPending: (command: HCICommand, deadline: Instant)?
 
-    /// So long the kernel waits for a controller's answer before it sends the next command (HCI_CMD_TIMEOUT): what is
-    /// answered then is a command after it.
+    /// The time for which the kernel waits for an answer of the controller before it sends the next command
+    /// (HCI_CMD_TIMEOUT). A later answer belongs to a later command.
     static let othersAnswerMax: Duration = .seconds(2)
 
-    /// How long after somebody's scan has ended ours begins.
+    /// The delay from the end of another program's scan to the start of an own one.
     private let quietTime: Duration
     private let leavesOthersAlone: Bool
 
@@ -89,44 +92,44 @@ struct ScanDriver: Sendable {
         return filters != false || parameters.map { $0.window < $0.interval } ?? true
     }
 
-    /// Whether the scan is somebody else's, who is left alone.
+    /// Whether another program scans and must be left alone.
     var isKeptFromScan: Bool {
         guard leavesOthersAlone, case .others = scan else { return false }
         return true
     }
 
-    /// When something is due though nothing is received. What was due and could not be done waits for an event.
+    /// The next time at which ``advance(to:into:)`` has work to do. Work that was due but could not be done waits for
+    /// an event.
     var nextDeadline: Instant? {
         let next = pending?.deadline ?? beginAt
         return next.flatMap { $0 > present ? $0 : nil }
     }
 
-    /// What ends our scan.
+    /// The command that stops the own scan, if it is running.
     var ending: HCICommand? {
         scan == .ours ? .setScanEnable(false, filtersDuplicates: false, isExtended: isExtended ?? false) : nil
     }
 
     // MARK: Inputs
 
-    /// Takes that the adapter is on or off.
+    /// Processes a change of the adapter's power.
     mutating func update(isOn: Bool, at now: Instant, _ reason: String, into actions: inout [Action]) {
         guard isOn != self.isOn else { return }
         self.isOn = isOn
         reset()
-        // Whoever switches it on may begin to scan at once.
+        // The program that switches it on may start to scan at once.
         beginAt = isOn ? now + quietTime : nil
         updateListening(at: now, reason, into: &actions)
         proceed(at: now, into: &actions)
     }
 
-    /// Takes somebody else's command, on its way to the controller.
-    ///
-    /// The kernel sends one at a time, so what went before it has been answered, or is answered no more.
+    /// Processes a command of another program to the controller. The kernel sends only one command at a time, so the
+    /// one before was answered, or will not be answered any more.
     mutating func saw(_ command: HCICommand, at now: Instant) {
         othersPending = (command, now + Self.othersAnswerMax)
     }
 
-    /// Takes the controller's answer to a command, ours or somebody's.
+    /// Processes the controller's answer to a command of this or another program.
     mutating func completed(
         _ opcode: UInt16, _ status: UInt8, supportsExtendedScanning: Bool?, at now: Instant,
         into actions: inout [Action]
@@ -143,11 +146,11 @@ struct ScanDriver: Sendable {
         proceed(at: now, into: &actions)
     }
 
-    /// Takes that a report came; whether it is handed over.
+    /// Processes a report. Returns whether it must be delivered.
     mutating func heard(at time: Instant, into actions: inout [Action]) -> Bool {
         guard isOn else { return false }
         if !isListening {
-            // Somebody scans who was not seen to begin.
+            // Another program scans whose start was not observed.
             if scan == .none { scan = .others(nil, filtersDuplicates: nil) }
             updateListening(at: time, "", proven: true, into: &actions)
         }
@@ -155,10 +158,10 @@ struct ScanDriver: Sendable {
         return isListening
     }
 
-    /// Does what is due.
+    /// Performs the work that is due.
     mutating func advance(to now: Instant, into actions: inout [Action]) { proceed(at: now, into: &actions) }
 
-    /// Begins the scan anew, whoever's it is.
+    /// Stops the running scan, also that of another program, and starts the own one.
     mutating func restart(at now: Instant, into actions: inout [Action]) {
         mustEnd = true
         hasParameters = false
@@ -168,19 +171,19 @@ struct ScanDriver: Sendable {
         proceed(at: now, into: &actions)
     }
 
-    /// Notes that the kernel dropped messages after the last one that was received until `now`. Commands of others can be
-    /// among them.
+    /// Records a loss that was noticed at `now`: the kernel dropped `count` messages after the last one that was
+    /// received. Commands of other programs may be among them.
     mutating func lost(_ count: Int, at now: Instant, into actions: inout [Action]) {
         if isListening, let lastHeard {
             actions.append(.tell(.lost(adapter: adapter, count: count, since: min(lastHeard, now))))
         }
         othersPending = nil
-        // Setting the parameters again shows whether ours is on still.
+        // Setting the parameters again shows whether the own scan is still running.
         if scan == .ours { beginAt = now + quietTime }
         proceed(at: now, into: &actions)
     }
 
-    // MARK: What follows
+    // MARK: State changes
 
     private mutating func reset() {
         scan = .none
@@ -201,7 +204,7 @@ struct ScanDriver: Sendable {
             updateListening(at: now, "the controller was reset", into: &actions)
         case .setScanParameters(let parameters, _):
             othersParameters = parameters
-            // It took them, so it did not scan; and ours are no longer set.
+            // The controller accepted them, so it did not scan; and the own parameters are no longer set.
             hasParameters = false
             if scan == .ours { ended(at: now, into: &actions) }
         case .setScanEnable(true, let filters, _):
@@ -216,7 +219,7 @@ struct ScanDriver: Sendable {
         }
     }
 
-    // Enabled without parameters of its own: with those that were set before, ours.
+    // If it was enabled without new parameters, the previous ones apply: those of this program.
     private var parametersOfOurs: ScanParameters? { scan == .ours ? parameters : nil }
 
     private mutating func ended(at now: Instant, into actions: inout [Action]) {
@@ -226,7 +229,7 @@ struct ScanDriver: Sendable {
         updateListening(at: now, "another program stopped the scan", into: &actions)
     }
 
-    // A discovery is active and ends by itself; a passive scan that hears all is as good as ours.
+    // A discovery is active and ends by itself. A passive scan that receives everything is as good as the own one.
     private func isHarmless(_ filters: Bool) -> Bool {
         guard let othersParameters else { return false }
         return othersParameters.isActive || !filters && othersParameters.acceptsAll
@@ -241,21 +244,21 @@ struct ScanDriver: Sendable {
     ) {
         switch (command, status) {
         case (.readSupportedCommands, 0): break
-        // A controller that can't even tell what it can is asked the old way.
+        // If the controller does not even report its commands, the legacy ones are used.
         case (.readSupportedCommands, _): isExtended = false
         case (.setScanParameters, 0):
             hasParameters = true
             if scan == .ours { scan = .none }
         case (.setScanParameters, 0x0C) where scan == .ours:
-            // Asked after a loss: it scans still.
+            // The answer to the check after a loss: it is still scanning.
             beginAt = nil
         case (.setScanParameters, 0x0C):
-            // Command Disallowed: it scans already, for somebody who was not seen.
+            // Command Disallowed: another program scans, and its start was not observed.
             scan = .others(nil, filtersDuplicates: nil)
             mustEnd = !leavesOthersAlone
             beginAt = now + Self.unknownMax
         case (.setScanEnable(false, _, _), _):
-            // Refused where there was nothing to end.
+            // Refused if there was no scan to stop.
             mustEnd = false
             scan = .none
             updateListening(at: now, "its scan is restarted", into: &actions)
@@ -288,8 +291,8 @@ struct ScanDriver: Sendable {
 
     private mutating func next(at now: Instant) -> HCICommand {
         guard let isExtended else { return .readSupportedCommands }
-        // One that was not seen to begin may be a discovery: its parameters are asked for first. So does who leaves others
-        // alone, whether they scan still.
+        // A scan whose start was not observed may be a discovery, so setting the parameters is tried first. The same
+        // applies if other scans are left alone, to check whether they are still running.
         if case .others(_?, _) = scan, !leavesOthersAlone { mustEnd = true }
         if mustEnd {
             lastTakeOver = now

@@ -1,27 +1,28 @@
 package import BaseTypes
 package import BluetoothLE
 
-/// Learns how long each beacon is silent between its reports: what tells which exit timeout is safe.
+/// Measures how long each beacon is silent between its reports, to find out which exit timeouts are safe.
 ///
-/// Gaps are measured over all adapters together, since a beacon leaves when the last of them lets go of it. A gap in which
-/// the adapter that heard the beacon last did not listen says nothing of the beacon and is not counted, nor is one of ten
-/// minutes and more: that is an absence.
+/// Gaps are measured over all adapters together, because a beacon exits only when no adapter receives it. Two kinds of
+/// gaps are not counted: a gap in which the adapter that received the last report did not scan, and a gap of ten
+/// minutes or more, which is an absence.
 ///
-/// Bounds: ``beaconsMax`` beacons, 256 octets each; where they are full, one that has been silent for ten minutes gives way,
-/// and a newcomer that finds none is counted in ``unfollowed``. A report of a beacon that is known allocates nothing.
+/// Bounds: ``beaconsMax`` beacons of 256 bytes each. If the table is full, a new beacon replaces one that has been
+/// silent for ten minutes. If it finds none, its report is counted in ``unfollowed``. A report of a known beacon
+/// allocates nothing.
 package struct CadenceMeter: Sendable {
-    /// What came of holding a beacon's cadence against an exit timeout.
+    /// The result of comparing a beacon's cadence with an exit timeout.
     package enum Judgement: Sendable, Hashable {
-        /// The timeout is shorter than the cadence can bear: radio loss will make exits.
+        /// The timeout is too short for the cadence: radio losses will cause exits.
         case tooShort(Cadence, exitTimeout: Duration)
-        /// It was, and no longer is.
+        /// The timeout was too short, and no longer is.
         case bearable(Cadence, exitTimeout: Duration)
     }
 
-    /// A beacon whose cadence should be judged now.
+    /// A beacon whose cadence should be compared now.
     package struct Due: Sendable {
         let place: Int
-        /// The beacon that has been heard often enough to be judged.
+        /// The beacon, which has enough gaps for a comparison.
         package let beacon: BeaconIdentity
     }
 
@@ -33,35 +34,36 @@ package struct CadenceMeter: Sendable {
         var isTooShort = false
     }
 
-    /// How many beacons are followed.
+    /// The maximum number of beacons.
     package static let beaconsMax = 4_096
-    // What is longer is an absence and no cadence: no exit timeout that anybody sets for presence bears it either.
+    // A longer gap is an absence, not part of the cadence. No usable exit timeout for presence is that long.
     static let absence: Int64 = 600 * 1_000_000_000
-    // Fewer gaps say too little of the one in a hundred.
+    // Fewer gaps are not enough to estimate the longest one of a hundred.
     static let gapsMin: Int32 = 100
-    // So often it is judged, and at so many the older ones begin to count half: a day at one report a second.
+    // The cadence is compared after each `gapsPerJudgement` gaps. At `gapsMax` gaps the counts are halved, so that
+    // older gaps lose weight: about a day at one report per second.
     static let gapsPerJudgement: Int32 = 128
     static let gapsMax: Int32 = 65_535
-    // How many places a newcomer looks at for one that may give way: a flood of invented beacons costs a little each.
+    // How many entries are tried to find a replaceable one. This bounds the cost of a flood of forged beacons.
     private static let placesTried = 8
 
-    /// Reports of beacons past the bound.
+    /// The number of reports of beacons beyond the bound.
     package private(set) var unfollowed = 0
-    /// How many beacons' exit timeouts are too short at present.
+    /// The number of beacons whose exit timeouts are too short at present.
     package private(set) var tooShort = 0
     private var places: [BeaconIdentity: Int32] = [:]
     private var entries: [Entry] = []
     private var buckets: [UInt16] = []
     private var hand = 0
-    // From when on each adapter's last reports begin a gap; by adapter, at most as many as there are.
+    // For each adapter, the time up to which its last reports start no gap. At most one entry for each adapter.
     private var marks: [(adapter: Int32, time: Int64)] = []
 
-    /// How many beacons are followed.
+    /// The number of beacons in the table.
     package var followed: Int { entries.count }
 
-    /// A report of a beacon.
+    /// Records a report of a beacon.
     ///
-    /// - Returns: where its cadence should be judged now, whose: see ``judge(_:exitTimeout:)``.
+    /// - Returns: the beacon, if its cadence should be compared now: see ``judge(_:exitTimeout:)``.
     package mutating func heard(_ beacon: BeaconIdentity, on adapter: Int, at time: Instant) -> Due? {
         guard let found = places[beacon] else {
             follow(beacon, on: adapter, at: time)
@@ -70,7 +72,7 @@ package struct CadenceMeter: Sendable {
         let place = Int(found)
         let last = entries[place].last
         let from = entries[place].adapter
-        // One stamped earlier ends no gap (rule T2).
+        // A report with an earlier time ends no gap (rule T2).
         guard time.nanoseconds >= last else { return nil }
         entries[place].last = time.nanoseconds
         entries[place].adapter = Int32(truncatingIfNeeded: adapter)
@@ -82,7 +84,7 @@ package struct CadenceMeter: Sendable {
         return Due(place: place, beacon: beacon)
     }
 
-    /// An adapter did not listen until `time`: the gaps that its last reports began are none.
+    /// Records that an adapter did not scan until `time`, so that its last reports start no gaps.
     package mutating func interrupted(_ adapter: Int, at time: Instant) {
         let adapter = Int32(truncatingIfNeeded: adapter)
         if let place = marks.firstIndex(where: { $0.adapter == adapter }) {
@@ -130,10 +132,11 @@ package struct CadenceMeter: Sendable {
 }
 
 extension CadenceMeter {
-    /// Holds a beacon's cadence against the shortest exit timeout that holds for it; `nil` where none does.
+    /// Compares a beacon's cadence with `exitTimeout`, the shortest exit timeout for it. Pass `nil` if no condition
+    /// includes the beacon; then it no longer counts as too short.
     ///
-    /// - Returns: a change of what was found before, if any. What was too short is bearable again only with a fifth to
-    ///   spare, so that a cadence at the limit does not fill the log.
+    /// - Returns: the change since the last comparison, if there is one. After a timeout was too short, it must exceed
+    ///   the safe one by a quarter to count as safe again, so that a cadence at the limit does not fill the log.
     package mutating func judge(_ due: Due, exitTimeout: Duration?) -> Judgement? {
         guard entries.indices.contains(due.place), entries[due.place].beacon == due.beacon else { return nil }
         let cadence = cadence(at: due.place)
@@ -153,13 +156,13 @@ extension CadenceMeter {
         return nil
     }
 
-    /// What is known of a beacon's cadence; `nil` where it is not followed or has no gap yet.
+    /// Returns the cadence of a beacon; `nil` if it is not in the table or has no gap yet.
     package func cadence(of beacon: BeaconIdentity) -> Cadence? {
         guard let place = places[beacon], entries[Int(place)].gaps > 0 else { return nil }
         return cadence(at: Int(place))
     }
 
-    /// The beacons whose exit timeouts are too short, in no order; at most `limit`.
+    /// Returns the beacons whose exit timeouts are too short, in no order; at most `limit`.
     package func tooShort(atMost limit: Int) -> [Cadence] {
         Array(entries.indices.lazy.filter { entries[$0].isTooShort }.prefix(max(limit, 0)).map { cadence(at: $0) })
     }
@@ -179,7 +182,7 @@ extension CadenceMeter {
             longest: gap(ranked: gaps - max(gaps / 1_000, 1), at: place))
     }
 
-    // The gap at a rank, counted from 1, rounded up to its bucket's end.
+    // Returns the gap with a rank, counted from 1, rounded up to the bound of its bucket.
     private func gap(ranked rank: Int, at place: Int) -> Duration {
         var seen = 0
         for bucket in 0..<CadenceBuckets.count {

@@ -1,41 +1,41 @@
 import BaseTypes
 package import BluetoothLE
 
-/// A beacon that is always there: whoever does not hear it is deaf, whatever else is heard.
+/// A beacon that is always present. An adapter that does not receive it is out of order, whatever else it receives.
 package struct Canary: Sendable, Hashable {
-    /// Its UUID.
+    /// The UUID of the canary.
     package let uuid: ProximityUUID
-    /// Its major; any where absent.
+    /// The major of the canary; `nil` matches any.
     package let major: UInt16?
-    /// Its minor; any where absent.
+    /// The minor of the canary; `nil` matches any.
     package let minor: UInt16?
 
-    /// Makes a canary.
+    /// Creates a canary.
     package init(uuid: ProximityUUID, major: UInt16? = nil, minor: UInt16? = nil) {
         self.uuid = uuid
         self.major = major
         self.minor = minor
     }
 
-    /// Whether `beacon` is it.
+    /// Returns whether `beacon` is the canary.
     @inline(__always)
     package func matches(_ beacon: BeaconIdentity) -> Bool {
         beacon.uuid == uuid && major.map { $0 == beacon.major } ?? true && minor.map { $0 == beacon.minor } ?? true
     }
 }
 
-/// Who has been told of the canary, and who counts as deaf for its silence.
+/// Decides by the silence of the canary which adapters are out of order.
 ///
-/// Each adapter that has heard the canary since the start is judged by itself: its neighbours may hear the canary and it
-/// may not, because its antenna fell off. One that never heard it may hang where the canary can't be heard; it is judged
-/// only as long as no adapter at all has heard the canary: then nothing says that the gateway hears, and the setting says
-/// that it would have to.
+/// Each adapter that has received the canary since the start is checked by itself: it can stop receiving the canary
+/// while other adapters still receive it, for example because its antenna fell off. An adapter that never received the
+/// canary may be out of its range. It is checked only as long as no adapter has received the canary: then nothing shows
+/// that the gateway receives at all, although the setting says that it must receive the canary.
 ///
-/// A value: events and time go in.
+/// A value without side effects: events and times are passed in.
 struct CanaryWatch: Sendable {
     struct Deafness: Sendable, Hashable {
         let adapter: Int
-        /// The canary's last report, or when the adapter began to listen.
+        /// The time of the canary's last report, or the time at which the adapter started to listen.
         let since: Instant
     }
 
@@ -44,7 +44,7 @@ struct CanaryWatch: Sendable {
         var isListening = false
         var hasHeard = false
         var isDeaf = false
-        /// The canary's last report, or when the adapter began to listen.
+        /// The time of the canary's last report, or the time at which the adapter started to listen.
         var last: Instant
     }
 
@@ -55,35 +55,36 @@ struct CanaryWatch: Sendable {
 
     /// - Parameters:
     ///   - canary: the beacon.
-    ///   - deafAfter: the silence that makes an adapter deaf: L5's, or twice the ladder's where that is off.
+    ///   - deafAfter: the silence after which an adapter is out of order: that of rule L5, or twice the watchdog's if
+    ///     rule L5 is off.
     init(_ canary: Canary, deafAfter: Duration) {
         self.canary = canary
         self.deafAfter = deafAfter
     }
 
-    /// Whether only the canary's own reports prove that the adapter hears.
+    /// Returns whether only reports of the canary prove that the adapter receives.
     @inline(__always)
     func isJudged(_ adapter: Int) -> Bool {
         guard isProven else { return true }
         return place(of: adapter).map { ears[$0].hasHeard } ?? false
     }
 
-    /// Whether the adapter counts as deaf.
+    /// Returns whether the adapter is out of order.
     @inline(__always)
     func isDeaf(_ adapter: Int) -> Bool { place(of: adapter).map { ears[$0].isDeaf } ?? false }
 
-    /// The canary's last report on an adapter.
+    /// Returns the time of the canary's last report on an adapter.
     func lastHeard(on adapter: Int) -> Instant? {
         place(of: adapter).flatMap { ears[$0].hasHeard ? ears[$0].last : nil }
     }
 
-    /// The adapter of that number is another.
+    /// Discards an adapter, because another one has its number now.
     mutating func forget(_ adapter: Int) { ears.removeAll { $0.adapter == adapter } }
 
     private func place(of adapter: Int) -> Int? { ears.firstIndex { $0.adapter == adapter } }
 
-    /// An adapter began to listen. One that counted as deaf goes on doing so until it hears the canary: a scan that was
-    /// begun anew proves nothing.
+    /// An adapter started to listen. If it was out of order, it stays so until it receives the canary, because a
+    /// restarted scan proves nothing.
     mutating func listening(_ adapter: Int, at time: Instant) {
         guard let place = place(of: adapter) else {
             ears.append(Ear(adapter: adapter, isListening: true, last: time))
@@ -98,14 +99,14 @@ struct CanaryWatch: Sendable {
         if let place = place(of: adapter) { ears[place].isListening = false }
     }
 
-    /// Nothing could be heard up to `time`.
+    /// No adapter could receive up to `time`.
     mutating func resumed(at time: Instant) {
         for place in ears.indices where !ears[place].isDeaf { ears[place].last = max(ears[place].last, time) }
     }
 
-    /// The canary was heard.
+    /// The canary was received.
     ///
-    /// - Returns: the adapters that count as deaf no more.
+    /// - Returns: the adapters that are no longer out of order.
     mutating func heard(on adapter: Int, at time: Instant) -> [Int] {
         guard let place = place(of: adapter) else {
             ears.append(Ear(adapter: adapter, isListening: true, hasHeard: true, last: time))
@@ -123,7 +124,7 @@ struct CanaryWatch: Sendable {
         return released
     }
 
-    // The canary is there after all: those that have not heard it are no longer judged by it.
+    // The canary is present, so adapters that have not received it are not checked any more.
     private mutating func prove() -> [Int] {
         isProven = true
         var released: [Int] = []
@@ -134,13 +135,13 @@ struct CanaryWatch: Sendable {
         return released
     }
 
-    /// When an adapter goes deaf unless it hears the canary before.
+    /// The next time at which an adapter becomes out of order unless it receives the canary before.
     var nextDeadline: Instant? {
         ears.lazy.filter { $0.isListening && !$0.isDeaf && ($0.hasHeard || !isProven) }
             .map { $0.last + deafAfter }.min()
     }
 
-    /// The adapters that have gone deaf by `now`.
+    /// Returns the adapters that have become out of order by `now`.
     mutating func advance(to now: Instant) -> [Deafness] {
         var deaf: [Deafness] = []
         for place in ears.indices {

@@ -3,44 +3,47 @@ package import BluetoothLE
 package import EventLoops
 package import OperatorLogging
 
-/// Stands between the ways of hearing and the gateway, and sees to it that something is heard, for years.
+/// Keeps the gateway scanning for years: it is between the backends and the gateway.
 ///
-/// It chooses the way (``ScanSupervisor/Options/backends``) and changes over when another has become the best; runs a
-/// watchdog for each adapter (``WatchdogLadder``); listens for the canary; learns the beacons' cadence; and hands over what
-/// is heard, with the adapters' listening so that rules L1 to L6 hold:
-/// - over a change of the way, what listened is told to have stopped, and then what listens by the new way;
-/// - while an adapter is silent, a scan that was begun anew does not count as listening before a report proves it (with
-///   `deaf_after`): else each try of the watchdog would add to somebody's absence (rule L5);
-/// - an adapter that does not hear the canary does not listen, whatever else it delivers: that is kept back, and counted.
+/// It chooses the backend (``ScanSupervisor/Options/backends``) and changes it when another one has become the best. It
+/// runs a watchdog for each adapter (``WatchdogLadder``), checks the canary, and measures the cadence of the beacons.
+/// It delivers reports and the changes of adapters so that rules L1 to L6 are fulfilled:
+/// - When the backend changes, all listening adapters are reported as stopped, and then those that listen through the
+///   new backend as listening.
+/// - While an adapter is silent, a restarted scan does not count as listening until a report proves it (with
+///   `deaf_after`). Otherwise each attempt of the watchdog would prolong the absence of beacons (rule L5).
+/// - An adapter that does not receive the canary does not count as listening, whatever else it receives. Its reports
+///   are withheld and counted.
 ///
-/// It lives on its loop's thread, with one timer. It keeps its handler until ``stop()``.
+/// It runs on its loop's thread, with one timer. It retains its handler until ``stop()``.
 package final class ScanSupervisor {
-    /// What it is to do.
+    /// The options of a supervisor.
     package struct Options: Sendable, Hashable {
-        /// The ways that may be used, the best first: all for `auto`, else the one that is named, which is waited for.
+        /// The backends that can be used, the best first: all for `auto`, otherwise only the configured one, which is
+        /// waited for.
         package var backends: [ScannerBackend] = ScannerBackend.allCases
         /// The adapters to use.
         package var adapters = AdapterSelection.all
-        /// Rule L5's; `nil`: off.
+        /// The time of rule L5; `nil`: the rule is off.
         package var deafAfter: Duration? = .seconds(10)
-        /// A beacon that must always be heard.
+        /// A beacon that must always be received.
         package var canary: Canary?
-        /// How long a report may lie in the kernel's buffer where nothing is due before: 10 ms … 1 s.
+        /// How long a report can stay in the kernel's buffer if no deadline is earlier: 10 ms … 1 s.
         ///
-        /// The kernel stamps what it keeps, so reports have their own times however late they are read. Over D-Bus they
-        /// have none, and lie there for ``ScanSupervisor/latencyUnstamped`` at most.
+        /// The kernel records the time of each report that it keeps, so reports have correct times however late they
+        /// are read. Over D-Bus they have none, and stay there for at most ``ScanSupervisor/latencyUnstamped``.
         package var latency = Duration.milliseconds(100)
 
-        /// All ways, all adapters, 10 s, no canary, 100 ms.
+        /// Creates the default options: all backends, all adapters, 10 s, no canary, 100 ms.
         package init() {}
 
-        /// The name of an adapter by its number, as the kernel and rule L4 have it: `hci0` for 0.
+        /// Returns the name of an adapter by its number, as the kernel and rule L4 use it: `hci0` for 0.
         package static func adapterName(of number: Int) -> String { "hci\(number)" }
     }
 
-    /// How long a report may lie that gets its time by being read.
+    /// How long a report can stay in a buffer if its time is the time at which it is read.
     package static let latencyUnstamped = Duration.milliseconds(20)
-    /// How many adapters are followed; the reports of others are counted, and no more.
+    /// The maximum number of adapters. Reports of further ones are only counted.
     package static let adaptersMax = 64
 
     let loop: EventLoop
@@ -58,18 +61,18 @@ package final class ScanSupervisor {
     var cadence = CadenceMeter()
     var suspension: SuspendDetector?
     var obstacles: Set<ScanObstacle> = []
-    // When adapters that the present way has not named are taken to be gone.
+    // The time at which adapters that the present backend has not reported count as removed.
     private var confirmationDue: Instant?
     private var overall: ScanStatus
 
-    /// Makes a supervisor that does nothing yet.
+    /// Creates a supervisor that does nothing until it is started.
     ///
     /// - Parameters:
-    ///   - loop: where it lives, and its scanners.
-    ///   - options: what it is to do.
-    ///   - make: makes a way's scanner on `loop`, not started; throws where that is closed.
-    ///   - exitTimeout: the shortest exit timeout that holds for a beacon; `nil` where no condition is on it.
-    ///   - log: takes lines for the operator.
+    ///   - loop: the event loop of the supervisor and its scanners.
+    ///   - options: the options.
+    ///   - make: creates the scanner of a backend on `loop`, not started; throws if the backend cannot be used.
+    ///   - exitTimeout: returns the shortest exit timeout for a beacon; `nil` if no condition includes it.
+    ///   - log: logs a message for the operator.
     package init(
         loop: EventLoop, options: Options,
         make: @escaping (ScannerBackend) throws(ScannerError) -> any AdvertisingScanner,
@@ -89,11 +92,12 @@ package final class ScanSupervisor {
 
     deinit { stop() }
 
-    /// Begins to hear by the best way that is open.
+    /// Starts to scan with the best backend that is open.
     ///
-    /// Where it is open and there is nothing to hear with yet (no adapter, bluetoothd away), it waits, and says so.
-    /// - Throws: ``ScannerError`` where no way is open to this user on this machine: of the best way's kind, with the
-    ///   reasons of all.
+    /// If a backend is open but cannot scan yet (no adapter, bluetoothd is not running), it waits, and reports the
+    /// obstacle.
+    /// - Throws: ``ScannerError`` if this user on this machine can use no backend. It has the kind of the best
+    ///   backend's error, and the reasons of all.
     package func start(_ handler: any ScanHandler) throws(ScannerError) {
         guard timer == nil else { return }
         let now = loop.now
@@ -111,19 +115,19 @@ package final class ScanSupervisor {
         }
     }
 
-    /// Hands over everything that has been received up to the call (rule T5), without waiting.
+    /// Delivers everything that was received up to the call (rule T5), without waiting.
     package func drain() {
         for index in sources.indices { sources[index]?.scanner.drain() }
     }
 
-    /// To be called after each wait of the loop (`EventLoop.afterWaiting`), before anything is handled: where the machine
-    /// was suspended meanwhile, says that nothing listened (rule L6).
+    /// Must be called after each wait of the loop (`EventLoop.afterWaiting`), before anything is handled. If the
+    /// machine was suspended meanwhile, it reports that no adapter was listening (rule L6).
     package func woke() {
         let now = loop.now
         if let stretch = suspension?.check(now: now, suspended: BootClock.suspended) { resumed(stretch) }
     }
 
-    /// Ends hearing. Nothing is handed over afterwards, not that adapters stopped either.
+    /// Stops scanning. The handler is not called afterwards, not even for stopped adapters.
     package func stop() {
         handler = nil
         if let timer { loop.end(timer) }
@@ -137,7 +141,7 @@ package final class ScanSupervisor {
         retired = []
     }
 
-    /// What is known at present.
+    /// The present state.
     package var status: ScanStatus {
         var status = overall
         status.backend = chooser.used.map { chooser.backend(of: $0) }
@@ -163,13 +167,13 @@ package final class ScanSupervisor {
         return status
     }
 
-    /// The beacons that are heard too rarely for their exit timeouts, in no order; at most `limit`.
+    /// Returns the beacons that are received too rarely for their exit timeouts, in no order; at most `limit`.
     package func exitTimeoutsTooShort(atMost limit: Int) -> [Cadence] { cadence.tooShort(atMost: limit) }
 
-    /// When it has something to do though nothing is told; `nil`: never.
+    /// The next time at which the supervisor has work to do without an event; `nil`: never.
     var nextDeadline: Instant? { timer.flatMap { loop.time(of: $0) } }
 
-    /// The place of an adapter, made where it is new; `nil` past the bound.
+    /// Returns the index of an adapter, which is added if it is new; `nil` beyond the bound.
     func place(of adapter: Int) -> Int? {
         if let place = watches.firstIndex(where: { $0.number == adapter }) { return place }
         guard watches.count < Self.adaptersMax else { return nil }
@@ -179,7 +183,7 @@ package final class ScanSupervisor {
 
     // MARK: Reports
 
-    // Nothing on this path allocates for a known beacon.
+    // This path allocates nothing for a known beacon.
 
     func heard(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {
         guard let place = place(of: adapter) else {
@@ -196,26 +200,27 @@ package final class ScanSupervisor {
             watches[place].status.withheld &+= 1
             return
         }
-        // A report is proof, also of an adapter that nobody said listens.
+        // A report is proof, even if the backend has not reported that the adapter is listening.
         if !watches[place].isTold { tellListening(place, reason: "a report came", at: time) }
         watches[place].isProven = true
         loop.restAfterTurn(for: rest)
         handler?.heard(report, data: data, on: adapter, at: time)
     }
 
-    /// How long what comes may lie where it is. What D-Bus brings has no time of its own: it counts when it is read.
+    /// How long reports can stay in the buffer. Reports over D-Bus have no time of their own; the time at which they
+    /// are read is used.
     private var rest: Duration {
         chooser.used.map { chooser.backend(of: $0) } == .dbus
             ? min(options.latency, Self.latencyUnstamped) : options.latency
     }
 
-    /// Has the iBeacons of a report learnt from.
+    /// Passes the iBeacons of a report to the meters.
     ///
-    /// - Returns: whether the canary is among them.
+    /// - Returns: whether the canary is one of them.
     private func noteBeacons(in data: Span<UInt8>, on adapter: Int, _ place: Int, at time: Instant) -> Bool {
         var isCanary = false
         var structures = ADStructures()
-        // What is malformed ends it here, and is counted where the sightings are made.
+        // A malformed structure ends the loop. It is counted where the sightings are decoded.
         while let beacon = try? structures.nextBeacon(in: data) {
             let identity = beacon.identity
             if canary?.canary.matches(identity) ?? false { isCanary = true }
@@ -249,7 +254,7 @@ package final class ScanSupervisor {
     private func judge(_ due: CadenceMeter.Due) {
         switch cadence.judge(due, exitTimeout: exitTimeout(due.beacon)) {
         case .tooShort(let cadence, let exitTimeout):
-            // The first ones tell what is wrong; all stand in the status.
+            // The first ones show the problem. All of them are in the status.
             guard self.cadence.tooShort <= 16 else { return }
             log(.beaconTooRare, cadence.warning(exitTimeout: exitTimeout))
         case .bearable(let cadence, let exitTimeout):
@@ -278,7 +283,7 @@ package final class ScanSupervisor {
 
     // MARK: Deadlines
 
-    /// Has ``act(at:)`` called in this turn of the loop or the next, and not in the middle of what a scanner tells.
+    /// Makes the loop call ``act(at:)`` in this turn or the next one, and not from within a call of a scanner.
     private func actSoon() {
         if let timer { loop.set(timer, at: loop.now) }
     }
@@ -287,8 +292,9 @@ package final class ScanSupervisor {
         guard timer != nil else { return }
         for source in retired { source.scanner.stop() }
         retired = []
-        // Silence counts only once all that was received is known (rule T5). The clock is read first: where the process is
-        // stopped in between, what came meanwhile is not read yet, and nothing up to its end may be judged.
+        // Silence counts only when everything that was received is known (rule T5). The clock is read before `drain()`:
+        // if the process is stopped after `drain()`, reports that arrive during the stop are not read yet, so the time
+        // of the stop must not count as silence.
         let now = max(now, loop.now)
         drain()
         while let action = chooser.next(at: now) { perform(action, at: now) }
@@ -301,7 +307,7 @@ package final class ScanSupervisor {
         setTimer()
     }
 
-    // A report moves a ladder's deadline and leaves the timer where it is: it is put right when it fires.
+    // A report moves the deadline of a ladder and does not change the timer, which is corrected when it fires.
     private func setTimer() {
         guard let timer else { return }
         var next = chooser.nextDeadline
@@ -315,7 +321,7 @@ package final class ScanSupervisor {
         loop.set(timer, at: next)
     }
 
-    // MARK: Ways
+    // MARK: Backends
 
     private func perform(_ action: WayChooser.Action, at now: Instant) {
         switch action {
@@ -334,7 +340,7 @@ package final class ScanSupervisor {
         do throws(ScannerError) {
             let source = ScanSource(index: index, scanner: try make(backend), supervisor: self)
             sources[index] = source
-            // What it tells while it starts belongs to it already.
+            // Before `start`, because the scanner can already report changes during that call.
             chooser.began(index, at: now)
             try source.scanner.start(source)
             log(.scannerStarted, "\(backend.rawValue) was started")
@@ -419,7 +425,7 @@ package final class ScanSupervisor {
     private func take(_ step: WatchdogStep, on place: Int, at now: Instant) {
         let (name, number) = (watches[place].name, watches[place].number)
         let source = chooser.used.flatMap { sources[$0] }
-        // The tries at the top go on for as long as the silence does, and stand in the status.
+        // The attempts at the top are repeated as long as the silence lasts. They are in the status.
         let kind: MessageKind = watches[place].ladder.state == .retrying ? .adapterStepRepeated : .adapterStep
         switch source?.scanner.take(step, on: number) ?? .skipped(reason: "no backend is available") {
         case .taken:
@@ -450,7 +456,7 @@ package final class ScanSupervisor {
         source.isEnded = true
         source.isUsed = false
         sources[source.index] = nil
-        // It is in the middle of telling this; it is stopped when it is not.
+        // It is calling this function at the moment, so it is stopped later.
         retired.append(source)
         chooser.failed(source.index, error, at: time)
         for place in watches.indices { holdUp(place, at: time) }
@@ -479,7 +485,7 @@ package final class ScanSupervisor {
         if let address, let known = watches[place].address, known.value != address.value {
             another(place, known, address, at: time)
         }
-        // A way that does not tell it does not make another of one that has stayed.
+        // If a backend does not report the address, an adapter that stayed is still the same one.
         let address = address ?? (watches[place].isPresent ? watches[place].address : nil)
         let isNews =
             !watches[place].isPresent || watches[place].controller != controller || watches[place].address != address
@@ -496,7 +502,7 @@ package final class ScanSupervisor {
             .appeared(adapter: watches[place].number, controller: controller, address: address), at: time)
     }
 
-    /// The name is another controller's now (rule L7): nothing that is known of the one that had it holds for this one.
+    /// Another controller has the name now (rule L7), so all state of the previous one is discarded.
     private func another(_ place: Int, _ known: DeviceAddress, _ address: DeviceAddress, at time: Instant) {
         let number = watches[place].number
         disappeared(place, reason: "hci\(number) is now \(address), and was \(known)", at: time)
@@ -536,15 +542,16 @@ package final class ScanSupervisor {
         }
     }
 
-    // Whether a scan that was begun anew is no proof any more: see the type's words on rule L5.
+    // Whether a restarted scan does not prove anything any more: see the documentation of the type, rule L5.
     private func isDoubted(_ place: Int) -> Bool {
         if canary?.isDeaf(watches[place].number) ?? false { return true }
         guard options.deafAfter != nil else { return false }
         return watches[place].ladder.isClimbing || watches[place].unproven >= watches[place].ladder.silence
     }
 
-    // A scan that ends while the watchdog climbs had been silent for half of `deaf_after`, and nobody knows how much of that
-    // it could have heard: it counts from the last report, as where `deaf_after` runs out (rule L5).
+    // If a scan ends while the watchdog takes steps, it had been silent for half of `deaf_after`, and it is unknown how
+    // much of that time it could receive. So the adapter counts as not scanning from its last report on, as when
+    // `deaf_after` has passed (rule L5).
     private func doubtedSince(_ place: Int) -> Instant? {
         guard options.deafAfter != nil, watches[place].isTold, watches[place].ladder.isClimbing else { return nil }
         return max(watches[place].toldAt, watches[place].status.lastReport ?? .earliest)
@@ -563,7 +570,8 @@ package final class ScanSupervisor {
         }
     }
 
-    // It is taken in the turn that follows, as all steps are. A scanner says so again and again; it is news where it counts.
+    // The step is taken in the following turn, like all steps. A scanner repeats this request; it is logged only if it
+    // has an effect.
     private func needs(_ place: Int, _ step: WatchdogStep, reason: String, at time: Instant) {
         guard watches[place].ladder.needs(step, at: time) else { return }
         log(.adapterNeedsStep, "\(watches[place].name): \(reason)")
@@ -577,7 +585,7 @@ package final class ScanSupervisor {
         guard watches[place].isTold else { return }
         let messages = PlainText.count(count, "message was", "messages were")
         log(.reportsLost, "\(watches[place].name): \(messages) lost; the adapter counts as not scanning in that time")
-        // It has not listened longer than that, whatever its scanner received before.
+        // It has not been listening longer than that, whatever its scanner received before.
         let since = min(max(since, watches[place].toldAt), time)
         handler?.changed(.lost(adapter: watches[place].number, count: count, since: since), at: time)
     }
@@ -587,7 +595,7 @@ package final class ScanSupervisor {
         watches[place].thinning.interrupted()
     }
 
-    // MARK: What the handler is told
+    // MARK: Notifications
 
     private func tellListening(_ place: Int, reason: String, at time: Instant) {
         watches[place].isTold = true
@@ -603,7 +611,8 @@ package final class ScanSupervisor {
 
     private func tellStopped(_ place: Int, since: Instant, reason: String, at time: Instant) {
         let since = min(since, time)
-        // What it has counted as listening without a report: since it was told, or since the last one.
+        // How long it counted as listening without a report: since it was reported as listening, or since the last
+        // report.
         let last = watches[place].status.lastReport ?? .earliest
         let silent = max(since - max(watches[place].toldAt, last), .zero)
         watches[place].unproven = watches[place].isProven ? silent : watches[place].unproven + silent
@@ -624,7 +633,7 @@ package final class ScanSupervisor {
         }
     }
 
-    /// Tells what stands in the way, where that has changed; ladders on which no step would help are left.
+    /// Reports the obstacles if they have changed, and pauses the ladders on which no step would help.
     func tellObstacles(at time: Instant) {
         var present = chooser.used.map { chooser.obstacles(of: $0) } ?? []
         if watches.contains(where: { $0.thinning.isThinned && $0.isPresent }) { present.insert(.thinned) }
@@ -643,7 +652,7 @@ package final class ScanSupervisor {
     private func holdUp(_ place: Int, at time: Instant) {
         let isScanning = watches[place].isScanning
         if chooser.used == nil {
-            // There is nobody who could take a step.
+            // There is no backend that could take a step.
             watches[place].ladder.heldUp(unlessAfter: nil, at: time)
         } else if !obstacles.isDisjoint(with: [.denied, .blocked, .blockedByHardware]), !isScanning {
             watches[place].ladder.heldUp(unlessAfter: nil, at: time)
@@ -677,7 +686,7 @@ package final class ScanSupervisor {
 }
 
 extension Cadence {
-    /// The warning about an exit timeout that is too short, with figures, for operators.
+    /// Returns the warning about an exit timeout that is too short, with figures, for operators.
     package func warning(exitTimeout: Duration) -> String {
         """
         beacon \(beacon) is received too rarely for exit_timeout \(exitTimeout.inSeconds) s: of \(gaps) gaps, half are at most \

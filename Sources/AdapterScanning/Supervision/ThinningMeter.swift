@@ -1,35 +1,37 @@
 import BaseTypes
 import BluetoothLE
 
-/// Finds out that an adapter's reports are thinned out to one per scan (`accuracyLimited`).
+/// Detects that an adapter delivers only one report of each beacon per scan (`accuracyLimited`).
 ///
-/// A controller that filters duplicates reports a beacon once per scan, and a discovery's scan is ended and begun anew
-/// every 10.24 s (kernel: DISCOV_LE_TIMEOUT). So nearly all gaps are that long, and hardly one is shorter. A sample of the
-/// beacons is enough: 32 places, which a beacon holds while it is heard.
+/// A controller that filters duplicates reports a beacon once per scan, and the scan of a discovery is restarted every
+/// 10.24 s (kernel: DISCOV_LE_TIMEOUT). So nearly all gaps are that long, and hardly any is shorter. A sample of the
+/// beacons is sufficient: 32 entries, each used by one beacon while it is received.
 struct ThinningMeter: Sendable {
     private struct Entry: Sendable {
         var beacon: BeaconIdentity
         var last: Int64
     }
 
-    // A controller that filters duplicates repeats itself once per 10.24 s scan: nine tenths of that.
+    // In nanoseconds: nine tenths of 10.24 s, the length of a scan in which each beacon is reported once.
     static let thinnedMin: Int64 = 9_216_000_000
-    // A scan, the time until the next begins, and an advertising interval of 1.28 s.
+    // In nanoseconds: a scan, the time until the next one starts, and an advertising interval of 1.28 s.
     static let thinnedMax: Int64 = 12_000_000_000
-    // Past this a beacon's place is free; it takes two scans that missed it.
+    // In nanoseconds. After this time without a report, an entry can be used by another beacon. In this time two scans
+    // must have missed it.
     static let placeHeld: Int64 = 30_000_000_000
     private static let placeCount = 32
-    // A dozen are no chance; beyond 64 the older ones count half, so that a change shows within as many gaps.
+    // A dozen gaps are not a coincidence. At 64 the counts are halved, so that a change is detected within as many
+    // gaps.
     private static let gapsMin = 12
     private static let gapsMax = 64
 
     private var entries: [Entry?] = []
     private var thinnedGaps = 0
     private var shortGaps = 0
-    /// Whether the adapter gives each beacon one report a scan: nearly all gaps were as long as a scan.
+    /// Whether the adapter delivers one report of each beacon per scan: nearly all gaps were as long as a scan.
     private(set) var isThinned = false
 
-    /// A report of a beacon.
+    /// Records a report of a beacon.
     ///
     /// - Returns: whether ``isThinned`` changed.
     mutating func heard(_ beacon: BeaconIdentity, at time: Instant) -> Bool {
@@ -48,7 +50,7 @@ struct ThinningMeter: Sendable {
         return judge()
     }
 
-    /// Nothing was heard for a reason of the adapter's: no gap spans it.
+    /// Records that the adapter could not receive, so that no gap spans this time.
     mutating func interrupted() {
         for place in entries.indices { entries[place] = nil }
     }
@@ -67,7 +69,7 @@ struct ThinningMeter: Sendable {
         return before != isThinned
     }
 
-    // Any spread will do, and a beacon's own numbers spread: nobody gains by choosing them badly.
+    // The hash need not resist attacks, because a bad distribution of beacon numbers gives an attacker no advantage.
     private static func place(of beacon: BeaconIdentity) -> Int {
         let number = UInt64(beacon.major) << 16 | UInt64(beacon.minor)
         let mixed = (beacon.uuid.high ^ beacon.uuid.low ^ number) &* 0x9E37_79B9_7F4A_7C15

@@ -1,55 +1,56 @@
 package import BaseTypes
 
-/// The watchdog of one adapter: what is to be done, and when, while it should hear something and hears nothing.
+/// The watchdog of one adapter: it decides which step to take, and when, while the adapter should receive reports but
+/// does not.
 ///
-/// A controller that hangs, and a scan that the kernel forgot, give no signal at all: only silence shows them. The ladder
-/// is climbed from the cheap to the disruptive, each step with time to take effect; one that can't be taken is passed at
-/// once. At the top it goes on trying. Any proof of hearing ends the climb.
+/// A controller that hangs and a scan that the kernel has lost give no signal: only silence shows them. The steps are
+/// taken from the cheapest to the most disruptive, each with time to take effect. A step that cannot be taken is
+/// skipped at once. After the last step, the attempts are repeated. Any proof that the adapter receives ends the climb.
 ///
-/// A value: events and time go in, actions come out of ``next(at:)``.
+/// A value without side effects: events and times are passed in, and ``next(at:)`` returns the actions.
 package struct WatchdogLadder: Sendable, Hashable {
-    /// Where the adapter stands on its ladder.
+    /// The state of the watchdog.
     package enum State: Sendable, Hashable {
-        /// Nothing is expected of it: it is not there, or something stands in its way that no step can mend.
+        /// No report is expected: the adapter is not present, or it has an obstacle that no step can remove.
         case resting
-        /// It hears, or has not been silent for long enough to worry.
+        /// The adapter receives, or it has not been silent long enough.
         case hearing
-        /// It is silent; the step was the last that was taken, where any could be.
+        /// The adapter is silent. The step is the last one that was taken, if any.
         case climbing(WatchdogStep?)
-        /// All steps have been tried; they are tried again and again.
+        /// All steps were tried. They are repeated.
         case retrying
     }
 
-    /// What is to be done.
+    /// An action that the watchdog requests.
     package enum Action: Sendable, Hashable {
-        /// Say that nothing has been heard since then; the climb begins.
+        /// Report that the adapter has been silent since then. A climb starts.
         case fellSilent(since: Instant)
         /// Take a step. It counts as taken unless ``skipped(_:at:)`` follows.
         case take(WatchdogStep)
-        /// Say that all steps have been tried in vain.
+        /// Report that all steps were tried without success.
         case exhausted
     }
 
     /// The end of a climb.
     package struct Recovery: Sendable, Hashable {
-        /// How long nothing was heard.
+        /// How long the adapter was silent.
         package let silence: Duration
-        /// The last step that was taken; absent where none was.
+        /// The last step that was taken; `nil` if there was none.
         package let step: WatchdogStep?
     }
 
-    /// How often what has been done. Each wraps after 2⁶³.
+    /// The numbers of actions. They wrap around after 2⁶³.
     package struct Counters: Sendable, Hashable {
-        /// Climbs begun.
+        /// The number of climbs that were started.
         package internal(set) var climbs = 0
-        /// Climbs that proof of hearing ended.
+        /// The number of climbs that ended with a proof that the adapter receives.
         package internal(set) var recoveries = 0
         var taken = [0, 0, 0, 0]
         var skipped = [0, 0, 0, 0]
 
-        /// How often `step` was taken.
+        /// Returns how many times `step` was taken.
         package func taken(_ step: WatchdogStep) -> Int { taken[step.rawValue] }
-        /// How often `step` could not be taken.
+        /// Returns how many times `step` could not be taken.
         package func skipped(_ step: WatchdogStep) -> Int { skipped[step.rawValue] }
     }
 
@@ -57,46 +58,49 @@ package struct WatchdogLadder: Sendable, Hashable {
         case resting, watching, climbing, retrying
     }
 
-    /// The silence that begins a climb where `deaf_after` is off.
+    /// The silence that starts a climb if `deaf_after` is off.
     package static let silenceByDefault: Duration = .seconds(5)
-    /// The longest pause between two tries at the top of the ladder.
+    /// The longest pause between two attempts at the top of the ladder.
     package static let pauseMax: Duration = .seconds(5)
-    // Beyond the first climb, what disturbs others on the adapter comes at growing distances: a place in which nothing
-    // advertises by night would else have its adapter switched off and on all night.
+    // After the first climb, steps that disturb other users of the adapter are taken at growing intervals. Otherwise,
+    // in a place where no device advertises at night, the adapter would be switched off and on all night.
     static let disruptionPauseMin: Duration = .seconds(30)
     static let disruptionPauseMax: Duration = .seconds(300)
-    // The steps of a round at the top: all but the first of the ladder.
+    // The number of steps of a round at the top: all except the first of the ladder.
     private static let round = WatchdogStep.allCases.count - 1
-    // What an adapter gets from its beginning to listen until the next step, and what that can add to a step's time.
+    // The time that an adapter gets from the start of listening until the next step, and the limit up to which that can
+    // extend the time of a step.
     static let startingTime: Duration = .seconds(3)
     static let startingTimeMax: Duration = .seconds(8)
 
-    /// How long a step is given to take effect.
+    /// Returns how long to wait for the effect of a step.
     package static func patience(for step: WatchdogStep) -> Duration {
         switch step {
-        // A filter: effective with the next advertisement.
+        // A filter, which is effective from the next advertisement on.
         case .widen: .seconds(2)
-        // A few commands of some 10 ms each, and a restart of bluetoothd's discovery in the worst case.
+        // A few commands of some 10 ms each; in the worst case a restart of bluetoothd's discovery.
         case .restartScan: .seconds(3)
-        // Off and on take a second or two with real controllers, firmware being loaded anew; USB ones go and come.
+        // Switching off and on takes a second or two with real controllers, because firmware is loaded again. USB
+        // adapters are removed and added.
         case .powerCycle, .reset: .seconds(5)
         }
     }
 
-    /// The silence that begins a climb: half of `deaf_after`, so that a cheap step can still prevent deafness (rule L5).
+    /// The silence that starts a climb: half of `deaf_after`, so that a cheap step can still prevent that rule L5
+    /// applies.
     package let silence: Duration
-    /// How often what has been done.
+    /// The numbers of actions.
     package private(set) var counters = Counters()
 
     private var phase: Phase = .resting
     private var isPresent = false
     private var isHeldUp = false
     private var isListening = false
-    // The last proof of hearing, or the moment from which one is expected.
+    // The time of the last proof that the adapter receives, or the time from which one is expected.
     private var proof: Instant = .earliest
     private var silentSince: Instant = .earliest
     private var due: Instant = .earliest
-    // The step to take when it is due; none: the top has been reached.
+    // The step to take when it is due; `nil`: the top was reached.
     private var upcoming: WatchdogStep?
     private var lastTaken: WatchdogStep?
     private var lastStepTime: Instant = .earliest
@@ -108,14 +112,14 @@ package struct WatchdogLadder: Sendable, Hashable {
     private var disruption = BackOff(first: disruptionPauseMin, most: disruptionPauseMax)
     private var nextDisruption: Instant = .earliest
 
-    /// Makes the ladder of an adapter that is not there yet.
+    /// Creates the watchdog of an adapter that is not present yet.
     ///
-    /// - Parameter deafAfter: rule L5's; `nil` where that is off.
+    /// - Parameter deafAfter: the time of rule L5; `nil` if the rule is off.
     package init(deafAfter: Duration?) {
         silence = deafAfter.map { max($0 / 2, .nanoseconds(1)) } ?? Self.silenceByDefault
     }
 
-    /// Where it stands.
+    /// The present state.
     package var state: State {
         switch phase {
         case .resting: .resting
@@ -125,10 +129,10 @@ package struct WatchdogLadder: Sendable, Hashable {
         }
     }
 
-    /// Whether the adapter is silent for long enough that steps are being taken.
+    /// Whether the adapter has been silent long enough that steps are being taken.
     package var isClimbing: Bool { phase == .climbing || phase == .retrying }
 
-    /// When ``next(at:)`` has something to say, unless something is heard before; `nil`: never.
+    /// The next time at which ``next(at:)`` returns an action, unless a report is received before; `nil`: never.
     package var nextDeadline: Instant? {
         switch phase {
         case .resting: nil
@@ -138,12 +142,12 @@ package struct WatchdogLadder: Sendable, Hashable {
     }
 }
 
-// MARK: What happens
+// MARK: Events
 
 extension WatchdogLadder {
-    /// The adapter gave proof that it hears: a report, or, where a canary is waited for, the canary's.
+    /// The adapter proved that it receives, with a report; if it must receive a canary, with a report of the canary.
     ///
-    /// - Returns: the end of the climb, where it ended one.
+    /// - Returns: the end of the climb, if it ended one.
     @inline(__always)
     package mutating func heard(at time: Instant) -> Recovery? {
         if time > proof { proof = time }
@@ -158,23 +162,23 @@ extension WatchdogLadder {
         return Recovery(silence: max(time - silentSince, .zero), step: lastTaken)
     }
 
-    /// The adapter is there.
+    /// The adapter is present.
     package mutating func appeared(at time: Instant) {
         guard !isPresent else { return }
         isPresent = true
         watch(from: time)
     }
 
-    /// The adapter is no longer there.
+    /// The adapter is no longer present.
     ///
-    /// The distance between disruptive steps is kept: a reset makes some adapters go and come.
+    /// The interval between disruptive steps is kept, because a reset removes and adds some adapters.
     package mutating func disappeared() {
         isPresent = false
         isListening = false
         phase = .resting
     }
 
-    /// The adapter scans, as far as its scanner knows.
+    /// The adapter is scanning, as far as its scanner knows.
     package mutating func listening(at time: Instant) {
         isListening = true
         isPresent = true
@@ -186,42 +190,45 @@ extension WatchdogLadder {
         }
     }
 
-    /// The adapter stopped scanning. Its scanner gets the usual time to come back by itself.
+    /// The adapter stopped scanning. Its scanner gets the usual time to recover by itself.
     package mutating func stopped(at time: Instant) {
         isListening = false
         if phase == .watching { watch(from: time) }
     }
 
-    /// Something stands in the way that no step can mend: rfkill blocks it, rights are missing, somebody is waited for.
+    /// An obstacle exists that no step can remove: rfkill blocks the adapter, a permission is missing, or another
+    /// process is waited for.
     ///
     /// - Parameters:
-    ///   - step: where the ladder has got there in the present climb, it may be what it did that is waited for, and nobody
-    ///     else would go on: a scan that it ended and that does not begin, an adapter that it switched off.
-    ///   - time: since when.
+    ///   - step: if the present climb has reached this step, the obstacle may be an effect of the climb, and no other
+    ///     process would remove it: a scan that the watchdog stopped and that does not start, or an adapter that it
+    ///     switched off. Then the obstacle is ignored.
+    ///   - time: since when the obstacle exists.
     package mutating func heldUp(unlessAfter step: WatchdogStep?, at time: Instant) {
         if let step, isClimbing, let lastTaken, lastTaken >= step { return }
         isHeldUp = true
         phase = .resting
     }
 
-    /// Nothing stands in the way any more.
+    /// The obstacle was removed.
     package mutating func released(at time: Instant) {
         guard isHeldUp else { return }
         isHeldUp = false
         watch(from: time)
     }
 
-    /// Nothing could be heard up to `time`: the machine was suspended.
+    /// No adapter could receive up to `time`, because the machine was suspended.
     package mutating func resumed(at time: Instant) {
         if phase == .watching { watch(from: time) }
         if isClimbing { due = max(due, time + Self.startingTime) }
     }
 
-    /// It is known that the adapter does not hear, and that `step` is what helps: that is due now, and a climb begins with it
-    /// where none is under way. Such a climb ends when the adapter listens: no silence began it.
+    /// It is known that the adapter does not receive and that `step` helps. The step is due now, and starts a climb if
+    /// there is none. Such a climb ends when the adapter is listening, because it did not start with a silence.
     ///
-    /// - Returns: whether it is due now; not where nothing is expected of the adapter, where the same step was just taken and
-    ///   has not had its time, and where it would disturb others on an adapter that listens.
+    /// - Returns: whether the step is due now. It is not in three cases: no report is expected of the adapter; the same
+    ///   step was just taken in the present climb and has not had its time; or the step disturbs other users, the
+    ///   adapter is listening, and the interval between disruptive steps has not passed.
     package mutating func needs(_ step: WatchdogStep, at time: Instant) -> Bool {
         guard phase != .resting, step < .powerCycle || mayDisrupt(at: time) else { return false }
         if phase == .watching {
@@ -246,10 +253,10 @@ extension WatchdogLadder {
     }
 }
 
-// MARK: What is to be done
+// MARK: Actions
 
 extension WatchdogLadder {
-    /// What is to be done by `now`; to be asked again until there is nothing.
+    /// Returns the next action that is due by `now`. Call it until it returns `nil`.
     package mutating func next(at now: Instant) -> Action? {
         guard let deadline = nextDeadline, deadline <= now else { return nil }
         switch phase {
@@ -265,7 +272,8 @@ extension WatchdogLadder {
             due = now
             return .fellSilent(since: proof)
         case .climbing:
-            // An adapter that goes and comes in the climb begins a new one, which must not disturb others sooner for that.
+            // An adapter that is removed and added during a climb starts a new one, which must not disturb other users
+            // earlier for that reason.
             guard let step = upcoming, step < .powerCycle || mayDisrupt(at: now) else { return exhaust(at: now) }
             if step == .reset { nextDisruption = now + disruption.pause }
             upcoming = WatchdogStep(rawValue: step.rawValue + 1)
@@ -280,8 +288,8 @@ extension WatchdogLadder {
         }
     }
 
-    /// The step that ``next(at:)`` gave can't be taken here: the following one is due at once, at the top only where it is
-    /// another one, and no round of them in which none could be taken is followed by the next without a pause.
+    /// Records that the step that ``next(at:)`` returned cannot be taken. The following step is due at once. At the top
+    /// this is only so if it is a different step, and after a round in which no step could be taken there is a pause.
     package mutating func skipped(_ step: WatchdogStep, at now: Instant) {
         counters.taken[step.rawValue] &-= 1
         counters.skipped[step.rawValue] &+= 1
@@ -299,7 +307,7 @@ extension WatchdogLadder {
         phase = .retrying
         backOff.reset()
         if nextDisruption <= now { nextDisruption = now + disruption.pause }
-        // From the beginning of the round, which a power cycle belongs to only when its time has come.
+        // From the start of the round, which includes a power cycle only if that is due.
         upcoming = .restartScan
         due = now
         return .exhausted
@@ -312,10 +320,10 @@ extension WatchdogLadder {
         return .take(step)
     }
 
-    // An adapter that does not even scan has nothing to lose.
+    // If the adapter does not even scan, a disruptive step cannot make it worse, so it is allowed at any time.
     private func mayDisrupt(at now: Instant) -> Bool { !isListening || now >= nextDisruption }
 
-    // Restarts of the scan, and now and then a round of what is more disruptive.
+    // Restarts the scan, and from time to time takes a round of the more disruptive steps.
     private mutating func retry(at now: Instant) -> WatchdogStep {
         let step = upcoming ?? .restartScan
         switch step {

@@ -1,22 +1,22 @@
-/// A step of the ladder that is climbed while an adapter that should hear something hears nothing.
+/// The steps of the watchdog's ladder, taken while an adapter should receive reports but does not.
 package enum WatchdogStep: Int, Sendable, Hashable, CaseIterable, Comparable {
-    /// Listen for more kinds of advertisement than before.
+    /// Receive more kinds of advertisements than before.
     case widen
-    /// End the scan, and begin it anew.
+    /// Stop and restart the scan.
     case restartScan
     /// Switch the adapter off and on.
     case powerCycle
     /// Reset the controller.
     case reset
 
-    /// What came of a step.
+    /// The result of a step.
     package enum Outcome: Sendable, Hashable {
-        /// It was begun; its effect shows in what the scanner tells.
+        /// The step was started. Its effect is visible in the scanner's reports.
         case taken
-        /// It can't be taken here; `reason` says why, for operators.
+        /// The step cannot be taken here; `reason` explains it for operators.
         case skipped(reason: String)
     }
 
-    /// The one that comes earlier is the less.
+    /// Earlier steps are less.
     package static func < (left: WatchdogStep, right: WatchdogStep) -> Bool { left.rawValue < right.rawValue }
 }
