@@ -1,15 +1,15 @@
 package import BaseTypes
 import Glibc
 
-/// The machine's clocks, as clock_gettime(2) gives them.
+/// The machine's clocks (clock_gettime(2)).
 package enum BootClock {
-    /// CLOCK_BOOTTIME: nanoseconds since the machine started, time suspended included. It never steps.
+    /// CLOCK_BOOTTIME: nanoseconds since the machine started, including time in suspend. It is never set.
     package static var now: Instant { Instant(nanoseconds: read(CLOCK_BOOTTIME)) }
 
-    /// How long the machine has been suspended since it started: CLOCK_BOOTTIME minus CLOCK_MONOTONIC, in nanoseconds.
+    /// How long the machine was suspended since it started: CLOCK_BOOTTIME minus CLOCK_MONOTONIC, in nanoseconds.
     ///
-    /// The two are read one after the other. It is too much by the time between, some microseconds, and never too little;
-    /// where the process was held up just there, it is read again.
+    /// The clocks are read one after the other. The result is too large by the time between, some microseconds, and
+    /// never too small. If more than 100 µs passed in between, they are read again, up to eight times in total.
     package static var suspended: Int64 {
         var best = Int64.max
         var tightest = Int64.max
@@ -24,11 +24,11 @@ package enum BootClock {
         return best
     }
 
-    /// CLOCK_REALTIME, the wall clock: nanoseconds since 1970-01-01T00:00:00Z. It steps.
+    /// CLOCK_REALTIME, the wall clock: nanoseconds since 1970-01-01T00:00:00Z. It can be set.
     package static var wall: Int64 { read(CLOCK_REALTIME) }
 
     private static func read(_ clock: clockid_t) -> Int64 {
-        // It can't fail: these clocks are in every kernel since 2.6.39, and the memory is ours.
+        // This cannot fail: all kernels since 2.6.39 have these clocks, and the pointer is valid.
         var time = timespec()
         unsafe clock_gettime(clock, &time)
         return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)

@@ -1,37 +1,37 @@
 import Glibc
 package import SystemPackage
 
-/// Wakes a loop when a file of a folder is written, made or removed (inotify(7)).
+/// Wakes a loop when a file of a directory is written, created or removed (inotify(7)).
 package final class DirectoryWatch {
-    /// Changes after which it is not enough to read on.
+    /// Changes after which a reader of event files cannot simply continue with the bytes that were appended.
     package struct Changes: OptionSet, Sendable {
-        /// The set's bits.
+        /// The bits of the set.
         package let rawValue: UInt8
-        /// Makes a set of bits.
+        /// Creates a set from bits.
         package init(rawValue: UInt8) { self.rawValue = rawValue }
-        /// A file whose name begins with `events-` was put in the place of another, as an erasure does.
+        /// A file whose name starts with `events-` replaced another one, as in an erasure.
         package static let replaced = Changes(rawValue: 1)
-        /// A file whose name begins with `events-` was deleted or moved away.
+        /// A file whose name starts with `events-` was deleted or moved away.
         package static let removed = Changes(rawValue: 2)
-        /// The folder itself was deleted, moved or unmounted: make another watch.
+        /// The directory itself was deleted, moved or unmounted. A new watch must be created.
         package static let gone = Changes(rawValue: 4)
     }
 
     private let loop: EventLoop
     private let descriptor: FileDescriptor
     private let body: (Changes) -> Void
-    // Which folder the path led to.
+    // Identifies the directory that the path led to.
     private let (device, inode): (dev_t, ino_t)
     private var watch: EventLoop.Watch?
-    // An event of a file has at least 16 + 16 bytes: at most 64 events in each turn.
+    // In bytes. An event of a file has at least 16 + 16 bytes, so this is at most 64 events in each turn.
     private static let readMax = 32 * EventLoop.recordsPerTurn
 
-    /// Watches a folder, which must be there.
+    /// Watches a directory, which must exist.
     ///
     /// - Parameters:
-    ///   - directory: the folder.
-    ///   - loop: what is woken.
-    ///   - body: called for each such wake, with the changes after which it is not enough to read on.
+    ///   - directory: the directory.
+    ///   - loop: the loop to wake.
+    ///   - body: called on each wake-up, with these changes; empty if it is sufficient to continue reading.
     /// - Throws: `Errno` of stat(2), inotify_init1(2), inotify_add_watch(2) and epoll_ctl(2).
     package init(
         _ directory: FilePath, on loop: EventLoop, _ body: @escaping (Changes) -> Void = { _ in }
@@ -48,7 +48,7 @@ package final class DirectoryWatch {
         let added = unsafe directory.withPlatformString { unsafe inotify_add_watch(made, $0, mask) }
         let failure = errno
         guard added >= 0 else {
-            // An object that is whole has its deinit called.
+            // The object is fully initialized, so its deinit closes the descriptor.
             throw Errno(rawValue: failure)
         }
         watch = try loop.watch(descriptor, for: .read) { [unowned self] _ in drain() }
@@ -59,10 +59,10 @@ package final class DirectoryWatch {
         _ = try? descriptor.close()
     }
 
-    /// Whether a path leads to the folder that is watched (stat(2)).
+    /// Returns whether a path leads to the watched directory (stat(2)).
     ///
-    /// It does not after a folder above it was renamed, or another file system was mounted over it: the kernel reports
-    /// neither.
+    /// It no longer does after a parent directory was renamed, or another file system was mounted over it. The kernel
+    /// reports neither.
     package func isStill(_ directory: FilePath) -> Bool {
         Self.place(of: directory).map { $0 == (device, inode) } ?? false
     }
@@ -73,7 +73,8 @@ package final class DirectoryWatch {
         return (status.st_dev, status.st_ino)
     }
 
-    // What was written is not looked at: the turn reads on. An overflow says as much as any event, and may have hidden one.
+    // Events of written files need no evaluation, because the reader continues to read after each wake-up. An overflow
+    // counts as a replacement, because it may have hidden one.
     private func drain() {
         var changes: Changes = []
         unsafe withUnsafeTemporaryAllocation(byteCount: Self.readMax, alignment: 8) { buffer in

@@ -3,19 +3,19 @@ import CLinux
 import Glibc
 package import SystemPackage
 
-/// The one place where the process waits: for descriptors and for moments on the timeline, on one thread.
+/// Waits for descriptors and for times on the timeline, on one thread. It is the only place where the process waits.
 ///
-/// Everything live happens in its turns, one thing after the other, so that nothing has to be handed from one thread to
-/// another: between the kernel's buffers and the monitor there is no queue that could overflow. It wakes for nothing
-/// but what was asked for (epoll(7), timerfd_create(2) with CLOCK_BOOTTIME).
+/// All live work is done in its turns, one thing after the other, so no data pass between threads: there is no queue
+/// between the kernel's buffers and the monitor that could overflow. It wakes only for requested events (epoll(7),
+/// timerfd_create(2) with CLOCK_BOOTTIME).
 ///
-/// It belongs to one thread; its bodies may add and end watches and timers, their own too.
+/// A loop belongs to one thread. Its bodies can add and end watches and timers, including their own.
 package final class EventLoop {
-    /// What a watch waits for; hang-up and error are always told, in each turn for as long as they last.
+    /// The events that a watch waits for. Hang-up and error are always reported, in each turn while they last.
     package struct Interest: OptionSet, Sendable, Hashable {
-        /// The set's bits.
+        /// The bits of the set.
         package let rawValue: UInt8
-        /// Makes a set of bits.
+        /// Creates a set from bits.
         package init(rawValue: UInt8) { self.rawValue = rawValue }
         /// There is something to read, or the other end has closed.
         package static let read = Interest(rawValue: 1)
@@ -23,28 +23,28 @@ package final class EventLoop {
         package static let write = Interest(rawValue: 2)
     }
 
-    /// What a descriptor is ready for.
+    /// The events that a descriptor is ready for.
     package struct Readiness: OptionSet, Sendable, Hashable {
-        /// The set's bits.
+        /// The bits of the set.
         package let rawValue: UInt8
-        /// Makes a set of bits.
+        /// Creates a set from bits.
         package init(rawValue: UInt8) { self.rawValue = rawValue }
         /// There is something to read, or the other end has closed.
         package static let read = Readiness(rawValue: 1)
         /// There is room to write.
         package static let write = Readiness(rawValue: 2)
-        /// The other end is gone (EPOLLHUP).
+        /// The other end has closed (EPOLLHUP).
         package static let hangUp = Readiness(rawValue: 4)
-        /// The descriptor is in error (EPOLLERR); POLLPRI on sysfs and procfs files too.
+        /// The descriptor has an error (EPOLLERR); for files of sysfs and procfs also POLLPRI.
         package static let error = Readiness(rawValue: 8)
     }
 
-    /// A descriptor that is watched.
+    /// Identifies a watched descriptor.
     package struct Watch: Hashable, Sendable {
         fileprivate let id: UInt64
     }
 
-    /// A moment that is waited for.
+    /// Identifies a timer.
     package struct Timer: Hashable, Sendable {
         fileprivate let id: UInt64
     }
@@ -52,7 +52,7 @@ package final class EventLoop {
     private struct WatchEntry {
         let descriptor: FileDescriptor
         var interest: Interest
-        // Left alone until the rest ends, and asked for nothing.
+        // Whether the descriptor is not watched until the rest ends.
         var rests = false
         let body: (Readiness) -> Void
     }
@@ -60,41 +60,43 @@ package final class EventLoop {
     private struct TimerEntry {
         let id: UInt64
         var time: Instant?
-        // How many settings came before: what is set while due timers are handled waits for the next turn.
+        // The number of settings before this one. A timer that is set while due timers are handled waits for the next
+        // turn.
         var setting: UInt64 = 0
         let body: (Instant) -> Void
     }
 
-    /// How many records of one source are handled in a turn; the rest waits for the next turn, after all other sources and
-    /// timers.
+    /// The maximum number of records of one source that should be handled in a turn. The rest waits for the next turn,
+    /// after all other sources and timers.
     package static let recordsPerTurn = 64
-    // A turn that finds more ready descriptors than these takes the rest in the next one.
+    // If more descriptors are ready, the others are handled in the next turn.
     private static let eventsMax = 32
-    // The timer's own place among the watches; those of others count from 1.
+    // The id of the timer descriptor among the watches; other ids start at 1.
     private static let timerID: UInt64 = 0
 
-    /// The timeline's present.
+    /// The current time of the timeline.
     package var now: Instant { readClock() }
-    /// How often the loop has waited and was woken, by a signal too.
+    /// The number of times the loop has waited and was woken, also by a signal.
     package private(set) var wakeUps = 0
-    /// How many turns have begun.
+    /// The number of turns that were started.
     package private(set) var turns = 0
-    /// How many rests have begun.
+    /// The number of rests that were started.
     package private(set) var rests = 0
-    /// Called at the beginning of each turn, after all that was ready and due in the one before has been handled.
+    /// Called at the start of each turn, after everything that was ready or due in the previous one was handled.
     package var beforeWaiting: (() -> Void)?
-    /// Called in each turn once the wait is over, before anything that is ready or due is handled.
+    /// Called in each turn after the wait, before anything that is ready or due is handled.
     ///
-    /// What has to be known of the wait itself is found out here: whether the machine was suspended in it (rule L6).
+    /// Conditions that concern the wait itself are checked here: whether the machine was suspended meanwhile (rule L6).
     package var afterWaiting: (() -> Void)?
 
     private let epoll: FileDescriptor
     private let alarm: FileDescriptor
     private let readClock: () -> Instant
     private var watches: [UInt64: WatchEntry] = [:]
-    // The watches that may rest: a scanner's or two.
+    // The watches that can rest: one or two of a scanner.
     private var restful: [UInt64] = []
-    // By the order of their making, and so by their ids. There are few: a walk is cheaper than an order that is kept.
+    // In the order of their creation, and so of their ids. There are few, so a linear search costs less than a sorted
+    // structure.
     private var timers: [TimerEntry] = []
     private var lastID: UInt64 = 0
     private var lastSetting: UInt64 = 0
@@ -103,11 +105,12 @@ package final class EventLoop {
     private var isTurning = false
     private var rest = Rest()
 
-    /// Makes a loop that nothing waits in yet.
+    /// Creates a loop without watches and timers.
     ///
-    /// - Parameter clock: the timeline; the machine's, or a test's own. Waiting is by the machine's alone: with another
-    ///   one, turns are taken with `waits: false`.
-    /// - Throws: `Errno` of epoll_create1(2) and timerfd_create(2): too many descriptors are open, or no memory is left.
+    /// - Parameter clock: the timeline: the machine's, or a test's. The loop always waits by the machine's clock. With
+    ///   another clock, call ``turn(waits:)`` with `waits: false`.
+    /// - Throws: `Errno` of epoll_create1(2) and timerfd_create(2): too many descriptors are open, or no memory is
+    ///   left.
     package init(clock: @escaping () -> Instant = { BootClock.now }) throws(Errno) {
         readClock = clock
         let poll = FileDescriptor(rawValue: try Self.check(epoll_create1(Int32(EPOLL_CLOEXEC))))
@@ -115,7 +118,7 @@ package final class EventLoop {
             alarm = FileDescriptor(
                 rawValue: try Self.check(timerfd_create(CLOCK_BOOTTIME, Int32(TFD_CLOEXEC | TFD_NONBLOCK))))
         } catch {
-            // An object that is not whole yet has no deinit.
+            // The object is not fully initialized, so its deinit is not called.
             _ = try? poll.close()
             throw error
         }
@@ -124,23 +127,23 @@ package final class EventLoop {
     }
 
     deinit {
-        // Closing them can't fail in a way that anybody could act on.
+        // No caller can handle an error of close(2).
         _ = try? epoll.close()
         _ = try? alarm.close()
     }
 
     // MARK: Descriptors
 
-    /// How many descriptors are watched.
+    /// The number of watched descriptors.
     var watchCount: Int { watches.count }
 
-    /// Calls `body` whenever `descriptor` is ready for what is asked, until the watch is ended.
+    /// Calls `body` whenever `descriptor` is ready for the requested events, until the watch is ended.
     ///
-    /// Level triggered: a body that leaves something unread is called again in the next turn. The descriptor stays its
-    /// owner's, who ends the watch before closing it. One that `mayRest` is not looked at while the loop rests
-    /// (``restAfterTurn(for:)``), but for its end.
-    /// - Throws: `Errno` of epoll_ctl(2); EPERM for a descriptor that can't be waited for, such as a plain file; EEXIST
-    ///   for one that is watched already: one watch for both directions, whose interest is changed.
+    /// Watches are level-triggered: if a body leaves something unread, it is called again in the next turn. The caller
+    /// keeps ownership of the descriptor and must end the watch before closing it. A watch with `mayRest` is ignored
+    /// while the loop rests (``restAfterTurn(for:)``), except for its end.
+    /// - Throws: `Errno` of epoll_ctl(2); EPERM for a descriptor that cannot be waited for, such as a regular file;
+    ///   EEXIST for one that is watched already. Use one watch for both directions and change its interest.
     package func watch(
         _ descriptor: FileDescriptor, for interest: Interest, mayRest: Bool = false,
         _ body: @escaping (Readiness) -> Void
@@ -152,39 +155,40 @@ package final class EventLoop {
         return Watch(id: lastID)
     }
 
-    /// Changes what a watch waits for; with an empty set only hang-up and error.
+    /// Changes the events that a watch waits for. With an empty set, only hang-up and error are reported.
     ///
     /// - Throws: `Errno` of epoll_ctl(2).
     package func change(_ watch: Watch, to interest: Interest) throws(Errno) {
         guard let entry = watches[watch.id] else { return }
         watches[watch.id]?.interest = interest
-        // One that rests is asked for it when the rest ends.
+        // A resting watch gets its new interest when the rest ends.
         guard !entry.rests else { return }
         try control(EPOLL_CTL_MOD, entry.descriptor, interest, watch.id)
     }
 
-    /// Ends a watch; its body is not called again, not in this turn either.
+    /// Ends a watch. Its body is not called again, not even in this turn.
     package func end(_ watch: Watch) {
         guard let entry = watches.removeValue(forKey: watch.id) else { return }
         restful.removeAll { $0 == watch.id }
-        // Somebody closed it too early, and its number is another's by now: that one's watch must not end with it.
+        // If the descriptor was closed too early, its number may belong to another watch now, which must not end with
+        // it.
         guard !watches.values.contains(where: { $0.descriptor == entry.descriptor }) else { return }
         // The descriptor may be closed already, and is then no longer in the set.
         _ = epoll_ctl(epoll.rawValue, EPOLL_CTL_DEL, entry.descriptor.rawValue, nil)
     }
 
-    // MARK: Moments
+    // MARK: Timers
 
-    /// Makes a timer that is not set: `body` is called with the timeline's present when the moment it is set to has come.
+    /// Creates a timer that is not set. `body` is called with the current time when the set time has come.
     package func makeTimer(_ body: @escaping (Instant) -> Void) -> Timer {
         lastID += 1
         timers.append(TimerEntry(id: lastID, time: nil, body: body))
         return Timer(id: lastID)
     }
 
-    /// Sets a timer to one moment, in place of what it was set to, or to none. It fires once.
+    /// Sets a timer to a time, in place of its previous one, or to none. It fires once.
     ///
-    /// One that is set to a moment that has passed, while due timers are being handled, fires in the next turn.
+    /// A timer that is set to a past time while due timers are being handled fires in the next turn.
     package func set(_ timer: Timer, at time: Instant?) {
         guard let index = timers.firstIndex(where: { $0.id == timer.id }) else { return }
         lastSetting += 1
@@ -192,30 +196,31 @@ package final class EventLoop {
         timers[index].setting = lastSetting
     }
 
-    /// The moment that a timer is set to; `nil` where it is set to none, has fired, or was ended.
+    /// Returns the time that a timer is set to; `nil` if it is not set, has fired, or was ended.
     package func time(of timer: Timer) -> Instant? { timers.first { $0.id == timer.id }?.time }
 
-    /// Ends a timer; its body is not called again.
+    /// Ends a timer. Its body is not called again.
     package func end(_ timer: Timer) { timers.removeAll { $0.id == timer.id } }
 
     // MARK: Turns
 
-    /// Waits and handles until ``stop()``.
+    /// Waits and handles events until ``stop()``.
     ///
-    /// - Throws: `Errno` of epoll_wait(2) and timerfd_settime(2), which mean a mistake of ours.
+    /// - Throws: `Errno` of epoll_wait(2) and timerfd_settime(2), which mean a bug of this program.
     package func run() throws(Errno) {
-        // A stop that came before it counts too: a signal may be faster than the start.
+        // A stop before the start counts too: a signal may be faster than the start.
         defer { isStopped = false }
         while !isStopped { try turn() }
     }
 
-    /// Has ``run()`` return at the end of this turn, or at once where it has not begun.
+    /// Makes ``run()`` return at the end of this turn, or at once if it has not started.
     package func stop() { isStopped = true }
 
-    /// Handles what is ready, then what is due; waits before for one of both where `waits`.
+    /// Handles everything that is ready, then everything that is due. If `waits` is set, it first waits until something
+    /// is ready or due.
     ///
-    /// Descriptors come before timers, so that what was received is known before somebody acts on silence. A body must
-    /// not take a turn of the loop that called it.
+    /// Descriptors are handled before timers, so that everything that was received is known before code reacts to
+    /// silence. A body must not call this function of its own loop.
     /// - Throws: `Errno` of epoll_wait(2) and timerfd_settime(2).
     package func turn(waits: Bool = true) throws(Errno) {
         precondition(!isTurning, "a body must not take a turn of the loop that called it")
@@ -238,19 +243,19 @@ package final class EventLoop {
         handleDue()
     }
 
-    /// Says that what was handled in this turn is not urgent, and that more of it is to come.
+    /// Declares that the records of this turn are not urgent, and that more will follow.
     ///
-    /// Where the loop is woken for it more often than once in `length`, the descriptors whose watches may rest are left alone
-    /// for so long. Whatever else is ready, or due, is handled as ever.
+    /// If such records wake the loop more often than once in `length`, the loop rests for that time: it ignores the
+    /// descriptors whose watches can rest. All other events and timers are handled as usual.
     package func restAfterTurn(for length: Duration) { rest.ask(for: length) }
 
-    /// Has no rest follow this turn: something that was received is left for the next one.
+    /// Prevents a rest after this turn, because received data are left for the next one.
     package func refuseRest() { rest.refuse() }
 
     private func beginRest() {
         for id in restful {
             guard let entry = watches[id] else { continue }
-            // One that its owner has closed has nothing to be asked for.
+            // If the owner has closed the descriptor, there is nothing to change.
             guard (try? control(EPOLL_CTL_MOD, entry.descriptor, [], id)) != nil else { continue }
             watches[id]?.rests = true
         }
@@ -282,7 +287,8 @@ package final class EventLoop {
             var failure = errno
             if count == 0, rest.end.map({ $0 <= now }) ?? false {
                 endRest()
-                // What came meanwhile is there at once; where nothing did, the next turn waits for it.
+                // Data that arrived during the rest are available at once. If there are none, the next turn waits for
+                // them.
                 count = unsafe epoll_wait(epoll.rawValue, events.baseAddress, Int32(Self.eventsMax), 0)
                 failure = errno
                 let now = now
@@ -316,8 +322,8 @@ package final class EventLoop {
         return count
     }
 
-    // In the order of their moments, then of their making. Only what had been set before the first of them was called:
-    // a timer that sets itself to the past takes turns with the descriptors.
+    // In the order of their times, then of their creation. Only timers that were set before the first of them was
+    // called: a timer that sets itself to the past alternates with the descriptors.
     private func handleDue() {
         guard nextTime != nil else { return }
         let present = now
@@ -340,14 +346,14 @@ package final class EventLoop {
         return first
     }
 
-    // Disarmed where nothing is set: an alarm that nobody waits for would be a wake-up for nothing.
+    // Disarmed if no timer is set, because an alarm without a timer would cause a useless wake-up.
     private func setAlarm(_ time: Instant?) throws(Errno) {
         guard time != alarmTime else { return }
         var setting = itimerspec()
         if let time {
             setting.it_value.tv_sec = Int(time.nanoseconds / 1_000_000_000)
             setting.it_value.tv_nsec = Int(time.nanoseconds % 1_000_000_000)
-            // All zero would disarm it.
+            // Zero would disarm it.
             if time.nanoseconds == 0 { setting.it_value.tv_nsec = 1 }
         }
         _ = try Self.check(unsafe timerfd_settime(alarm.rawValue, Int32(TFD_TIMER_ABSTIME), &setting, nil))
@@ -356,7 +362,7 @@ package final class EventLoop {
 
     private func clearAlarm() {
         var expirations: UInt64 = 0
-        // Nothing to read means that it was set anew meanwhile.
+        // If there is nothing to read, it was set again meanwhile.
         _ = unsafe withUnsafeMutableBytes(of: &expirations) { unsafe read(alarm.rawValue, $0.baseAddress, $0.count) }
         alarmTime = nil
     }

@@ -2,9 +2,10 @@ import CLinux
 import Glibc
 package import SystemPackage
 
-/// A thread for what waits in the kernel: none of the few that all tasks of a program share is held up by it (pthreads(7)).
+/// A thread for calls that block in the kernel, so that they do not occupy one of the few threads of Swift's task pool
+/// (pthreads(7)).
 ///
-/// It takes no signals: those are the program's.
+/// It blocks all signals, which the program handles elsewhere.
 package struct OwnThread: Sendable {
     private final class Body: Sendable {
         let run: @Sendable () -> Void
@@ -13,17 +14,17 @@ package struct OwnThread: Sendable {
 
     private let id: pthread_t
 
-    /// Starts one.
+    /// Starts a thread.
     ///
     /// - Parameters:
-    ///   - name: what the machine's tools call it, of at most 15 octets.
-    ///   - body: what it does; the thread ends when that returns.
-    /// - Throws: `Errno` of pthread_create(3): no further thread may be started.
+    ///   - name: the name in the machine's tools, at most 15 bytes.
+    ///   - body: the work of the thread, which ends when this returns.
+    /// - Throws: `Errno` of pthread_create(3) if no further thread can be started.
     package init(named name: String, _ body: @escaping @Sendable () -> Void) throws(Errno) {
         let thread = Body {
             var all = sigset_t()
             unsafe sigfillset(&all)
-            // Neither can fail: the arguments are what they have to be.
+            // Neither call can fail, because the arguments are valid.
             unsafe pthread_sigmask(SIG_BLOCK, &all, nil)
             unsafe clinux_name_thread(name)
             body()
@@ -45,6 +46,6 @@ package struct OwnThread: Sendable {
         self.id = id
     }
 
-    /// Returns when the thread has ended; to be called once.
+    /// Waits until the thread has ended. It must be called at most once, and not if the body detaches the thread.
     package func join() { pthread_join(id, nil) }
 }

@@ -1,37 +1,36 @@
 package import BaseTypes
 
-/// Decides when a loop that is woken again and again had better leave what comes where it is for a while, and find more
-/// of it to do at once.
+/// Decides when a loop that is woken frequently should ignore new data for a while, and then handle more of it at once.
 ///
-/// At 500 reports a second a wake-up for each costs more than everything that is done with them; the kernel keeps them,
-/// with their times, as long as a rest lasts. Who asks for it says that nothing that is expected is urgent.
+/// At 500 reports per second, a wake-up for each costs more than all of their processing. During a rest the kernel
+/// keeps them, with their times. The caller that asks for a rest declares that no expected event is urgent.
 package struct Rest: Sendable, Hashable {
-    /// What was asked for in this turn.
+    /// The rest that was requested in this turn.
     private var wanted: Duration?
     private var isRefused = false
-    /// How long the loop waited the last time for what it has just handled.
+    /// How long the loop last waited for the data that it has just handled.
     private var lastWait: Duration = .seconds(1)
-    /// Until when what may wait does; `nil` where nothing does.
+    /// The end of the present rest; `nil` if there is none.
     package private(set) var end: Instant?
 
-    /// Nothing is asked for.
+    /// Creates a value without a requested rest.
     package init() {}
 
-    /// Asks for a rest of `length` after the present turn; of several the shortest counts.
+    /// Requests a rest of `length` after the present turn. If there are several requests, the shortest counts.
     package mutating func ask(for length: Duration) { wanted = min(wanted ?? length, length) }
 
-    /// Has no rest follow the present turn, whoever asks for one: something was left unread in it.
+    /// Prevents a rest after the present turn, even if one is requested, because it left data unread.
     package mutating func refuse() { isRefused = true }
 
-    /// Takes note of how long the loop waited outside of a rest, from when to when.
+    /// Records a wait of the loop outside of a rest.
     package mutating func waited(from begin: Instant, to end: Instant) { lastWait = end - begin }
 
-    /// Begins the rest that was asked for.
+    /// Starts the requested rest.
     ///
-    /// There is none where the loop waited at least as long for what it handled: what comes that seldom needs a wake-up for
-    /// each anyway, and a rest would only add one.
-    /// - Parameter now: the present.
-    /// - Returns: whether a rest has begun.
+    /// There is no rest if the loop waited at least as long for the data that it handled: such infrequent data need a
+    /// wake-up each anyway, and a rest would only add one.
+    /// - Parameter now: the current time.
+    /// - Returns: whether a rest has started.
     package mutating func begin(now: Instant) -> Bool {
         defer { (wanted, isRefused) = (nil, false) }
         guard end == nil, !isRefused, let wanted, lastWait < wanted else { return false }
@@ -42,10 +41,11 @@ package struct Rest: Sendable, Hashable {
     /// Ends the rest.
     package mutating func finish() { end = nil }
 
-    /// How long is still to be rested, in whole milliseconds, so that epoll_wait(2) returns at its end and not before.
+    /// Returns the remaining time of the rest, rounded up to whole milliseconds, so that epoll_wait(2) returns at its
+    /// end and not before.
     ///
-    /// - Parameter now: the present.
-    /// - Returns: 0 where the rest is over; `nil` where there is none.
+    /// - Parameter now: the current time.
+    /// - Returns: 0 if the rest has ended; `nil` if there is none.
     package func milliseconds(from now: Instant) -> Int32? {
         guard let end else { return nil }
         guard now < end else { return 0 }

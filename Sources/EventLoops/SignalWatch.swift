@@ -2,15 +2,16 @@ import CLinux
 import Glibc
 package import SystemPackage
 
-/// Signals as what a loop waits for: they are blocked, and read from a descriptor (signalfd(2)).
+/// Delivers signals in an event loop: they are blocked and read from a descriptor (signalfd(2)).
 ///
-/// A handler of the old kind interrupts the process anywhere; here a signal is handled in a turn, like everything else.
+/// A classic signal handler interrupts the process anywhere; here a signal is handled in a turn, like every other
+/// event.
 package final class SignalWatch {
     private let loop: EventLoop
     private let descriptor: FileDescriptor
     private var watch: EventLoop.Watch?
 
-    /// Blocks `signals` in this thread, and those that it starts, and hands each that comes to `body`.
+    /// Blocks `signals` in this thread and in threads that it starts later, and passes each received signal to `body`.
     ///
     /// - Throws: `Errno` of sigprocmask(2), signalfd(2) and epoll_ctl(2).
     package init(_ signals: [Int32], on loop: EventLoop, _ body: @escaping (Int32) -> Void) throws(Errno) {
@@ -22,8 +23,9 @@ package final class SignalWatch {
         watch = try loop.watch(descriptor, for: .read) { [unowned self] _ in read(body) }
     }
 
-    /// Has `signals` wait for the watch that is to come, in this thread and those that it starts: before, they would do what
-    /// they do to a process that knows nothing of them, which is to end it.
+    /// Blocks `signals` in this thread and in threads that it starts later, so that they stay pending for a watch that
+    /// is created later. They stay blocked. Without this call, a signal that arrives before the watch exists would end
+    /// the process.
     ///
     /// - Throws: `Errno` of sigprocmask(2).
     package static func hold(_ signals: [Int32]) throws(Errno) { _ = try block(signals) }

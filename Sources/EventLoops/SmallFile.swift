@@ -3,13 +3,13 @@ package import SystemPackage
 
 /// Reads and replaces small files as a whole, such as the files of /proc and /sys.
 package enum SmallFile {
-    /// The bytes of a file, at most `maximum`.
+    /// Returns the bytes of a file, at most `maximum`.
     ///
     /// - Parameters:
-    ///   - path: The path of the file.
-    ///   - maximum: The maximum number of bytes.
-    ///   - isBlocking: Whether open(2) and read(2) wait for a writer if the file is a FIFO.
-    /// - Returns: The bytes.
+    ///   - path: the path of the file.
+    ///   - maximum: the maximum number of bytes.
+    ///   - isBlocking: whether open(2) and read(2) wait for a writer if the file is a FIFO.
+    /// - Returns: the bytes.
     /// - Throws: `Errno` of open(2) and read(2).
     package static func read(_ path: FilePath, maximum: Int, isBlocking: Bool = true) throws(Errno) -> [UInt8] {
         var bytes: [UInt8] = []
@@ -32,12 +32,12 @@ package enum SmallFile {
         return bytes
     }
 
-    /// The text of a file, at most `maximum` bytes; `nil` if it cannot be read. Invalid UTF-8 becomes U+FFFD.
+    /// Returns the text of a file, at most `maximum` bytes; `nil` if it cannot be read. Invalid UTF-8 becomes U+FFFD.
     package static func text(of path: FilePath, maximum: Int = 65_536) -> String? {
         (try? read(path, maximum: maximum)).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The text of a file without the white space at its end, at most 4 KiB; `nil` if it cannot be read.
+    /// Returns the text of a file without the white space at its end, at most 4 KiB; `nil` if it cannot be read.
     package static func value(of path: FilePath) -> String? {
         guard var bytes = try? read(path, maximum: 4096) else { return nil }
         while let last = bytes.last, last <= 0x20 { bytes.removeLast() }
@@ -70,15 +70,15 @@ package enum SmallFile {
         _ = unsafe path.withPlatformString { name in unsafe unlink(name) }
     }
 
-    /// The number of a file's inode; `nil` if the file does not exist.
+    /// Returns the number of a file's inode; `nil` if the file does not exist.
     package static func inode(of path: FilePath) -> UInt64? { status(of: path).map { UInt64($0.st_ino) } }
 
-    /// Whether a path is that of a directory, or of a link to one.
+    /// Returns whether a path is that of a directory, or of a link to one.
     package static func isDirectory(_ path: FilePath) -> Bool {
         status(of: path).map { $0.st_mode & S_IFMT == S_IFDIR } ?? false
     }
 
-    /// Whether a file of any kind exists (access(2)).
+    /// Returns whether a file of any kind exists (access(2)).
     package static func exists(_ path: FilePath) -> Bool {
         unsafe path.withPlatformString { name in unsafe access(name, F_OK) } == 0
     }
@@ -89,7 +89,7 @@ package enum SmallFile {
         return result == 0 ? status : nil
     }
 
-    /// The target of a symbolic link (readlink(2)); `nil` if the path is not a link.
+    /// Returns the target of a symbolic link (readlink(2)); `nil` if the path is not a link.
     package static func target(of link: FilePath) -> String? {
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: 4096) { buffer, count in
             let result = unsafe buffer.withMemoryRebound(to: CChar.self) { text in
@@ -101,7 +101,8 @@ package enum SmallFile {
         return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The names in a directory, without `.` and `..`, in no order; at most 1,048,576. `nil` if it cannot be read.
+    /// Returns the names in a directory, without `.` and `..`, in no order; at most 1,048,576. `nil` if it cannot be
+    /// read.
     package static func names(in directory: FilePath) -> [String]? {
         guard let stream = unsafe directory.withPlatformString({ name in unsafe opendir(name) }) else { return nil }
         defer { unsafe closedir(stream) }

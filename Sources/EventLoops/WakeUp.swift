@@ -2,15 +2,15 @@ import CLinux
 import Glibc
 package import SystemPackage
 
-/// Wakes a loop that belongs to another thread (eventfd(2)).
+/// Wakes a loop of another thread (eventfd(2)).
 ///
-/// The loop watches ``descriptor`` for reading and calls ``clear()``; anybody may call ``signal()``. Signals that come
-/// before it is cleared are one.
+/// The loop must watch ``descriptor`` for reading and call ``clear()``. Any thread can call ``signal()``. Several
+/// signals before a clear count as one.
 package final class WakeUp: Sendable {
-    /// What the loop watches.
+    /// The descriptor for the loop to watch.
     package let descriptor: FileDescriptor
 
-    /// Makes one that nobody has signalled.
+    /// Creates a wake-up without a signal.
     ///
     /// - Throws: `Errno` of eventfd(2): too many descriptors are open.
     package init() throws(Errno) {
@@ -24,11 +24,11 @@ package final class WakeUp: Sendable {
     /// Wakes the loop.
     package func signal() {
         var one: UInt64 = 1
-        // It fails only where 2⁶⁴−2 signals wait, and then the loop wakes all the same.
+        // It fails only if 2⁶⁴−2 signals are waiting, and then the loop wakes anyway.
         _ = unsafe withUnsafeBytes(of: &one) { unsafe write(descriptor.rawValue, $0.baseAddress, $0.count) }
     }
 
-    /// Takes the signals that came.
+    /// Clears the signals.
     package func clear() {
         var count: UInt64 = 0
         _ = unsafe withUnsafeMutableBytes(of: &count) { unsafe read(descriptor.rawValue, $0.baseAddress, $0.count) }

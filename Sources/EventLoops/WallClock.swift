@@ -2,32 +2,33 @@ import CLinux
 import Glibc
 package import SystemPackage
 
-/// What the kernel says of the wall clock.
+/// The kernel's state of the wall clock.
 package enum WallClock {
-    /// Whether it has been set: adjtimex(2) does not say STA_UNSYNC.
+    /// Whether the wall clock is synchronized: adjtimex(2) does not report STA_UNSYNC.
     package static var isSynchronized: Bool {
         var state = timex()
-        // With no modes it only reads, which everybody may.
+        // Without modes it only reads, which every user can do.
         let result = unsafe adjtimex(&state)
         return isSynchronized(result: result, status: state.status)
     }
 
-    /// Whether the answer of adjtimex(2) says so. Where a filter of system calls refuses it (systemd's `ProtectClock`),
-    /// nobody knows, and dates may be wrong.
+    /// Returns whether the answer of adjtimex(2) means that the clock is synchronized. If a system call filter refuses
+    /// the call (systemd's `ProtectClock`), the state is unknown and the result is `false`, because dates may be wrong.
     static func isSynchronized(result: Int32, status: Int32) -> Bool {
         result >= 0 && result != TIME_ERROR && status & STA_UNSYNC == 0
     }
 }
 
-/// Tells when the wall clock is set: a timer that the kernel cancels then (timerfd_create(2), TFD_TIMER_CANCEL_ON_SET).
+/// Reports when the wall clock is set, with a timer that the kernel cancels then (timerfd_create(2),
+/// TFD_TIMER_CANCEL_ON_SET).
 ///
-/// It wakes for nothing else. A clock that is slewed is not set, and needs no telling.
+/// It wakes for nothing else. A clock that is slewed is not set, and needs no report.
 package final class WallClockAlarm {
     private let loop: EventLoop
     private let descriptor: FileDescriptor
     private var watch: EventLoop.Watch?
 
-    /// Calls `body` each time that the wall clock was set.
+    /// Calls `body` each time the wall clock was set.
     ///
     /// - Throws: `Errno` of timerfd_create(2), timerfd_settime(2) and epoll_ctl(2).
     package init(on loop: EventLoop, _ body: @escaping () -> Void) throws(Errno) {
@@ -38,11 +39,12 @@ package final class WallClockAlarm {
         try arm()
         watch = try loop.watch(descriptor, for: .read) { [unowned self] _ in
             var expirations: UInt64 = 0
-            // ECANCELED is the news; anything else was no news.
+            // The read fails with ECANCELED if the clock was set. Its result is not needed.
             _ = unsafe withUnsafeMutableBytes(of: &expirations) {
                 unsafe read(descriptor.rawValue, $0.baseAddress, $0.count)
             }
-            // That it can't be set again would be a mistake of ours, and costs only that steps are found out later.
+            // A failure to arm it again would be a bug of this program. Its only effect is that later steps are
+            // detected later.
             try? arm()
             body()
         }
@@ -55,7 +57,7 @@ package final class WallClockAlarm {
 
     private func arm() throws(Errno) {
         var setting = itimerspec()
-        // A moment that never comes: the year 2255.
+        // A time that is never reached: the year 2255.
         setting.it_value.tv_sec = 9_000_000_000
         let flags = Int32(TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET)
         guard unsafe timerfd_settime(descriptor.rawValue, flags, &setting, nil) == 0 else {
