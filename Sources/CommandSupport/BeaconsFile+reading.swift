@@ -5,26 +5,27 @@ import OperatorLogging
 import SystemPackage
 
 extension ConfigurationFile {
-    /// Reads and checks the configuration at `path`, with the names of beacons from the file that it says, for who needs
-    /// to know which beacons have names (rule P4).
+    /// Reads and checks the configuration at `path`, and the names of beacons from its beacons file. Use it for
+    /// commands that must know which beacons have names (rule P4).
     ///
     /// - Parameters:
-    ///   - path: the file; `-` is standard input.
+    ///   - path: the path of the file; `-` is standard input.
     ///   - isReplay: as for ``load(_:isReplay:)``.
-    /// - Returns: the configuration, with the names.
-    /// - Throws: ``ExitFailure`` where one of the two can't be read, with every mistake where it has any.
+    /// - Returns: the configuration with the names.
+    /// - Throws: ``ExitFailure`` if one of the two files cannot be read, or with every error in it.
     package static func loadWithNames(_ path: String, isReplay: Bool) throws(ExitFailure) -> Configuration {
         var configuration = try load(path, isReplay: isReplay)
         try readNames(into: &configuration, from: path)
         return configuration
     }
 
-    /// Reads the names of beacons from the file that the configuration at `path` says, if it says one.
+    /// Reads the names of beacons from the beacons file of a configuration, if it has one.
     ///
     /// - Parameters:
-    ///   - configuration: the configuration, which has the names afterwards.
-    ///   - path: where it is.
-    /// - Throws: ``ExitFailure`` if the file can't be read, with every mistake if it has any; nothing has changed then.
+    ///   - configuration: receives the names.
+    ///   - path: the path of the configuration.
+    /// - Throws: ``ExitFailure`` if the file cannot be read, or with every error in it. The configuration does not
+    ///   change then.
     package static func readNames(
         into configuration: inout Configuration, from path: String
     ) throws(ExitFailure) {
@@ -70,20 +71,22 @@ extension ConfigurationFile {
 }
 
 extension Configuration {
-    /// The warnings as programs print them, a line for each, and one that counts the rest.
+    /// The warnings as programs print them: one line for each, and one with the number of those that were left out.
     package var warningLines: [String] {
         warnings.map { "warning: \($0)" }
             + (warningsLeftOut > 0 ? ["and \(PlainText.count(warningsLeftOut, "more warning"))"] : [])
     }
 
-    /// Where the file with the names is, for a configuration at `path`: what is relative begins at that one's folder.
+    /// Returns the path of the file with the names of beacons. A relative path starts at the folder of the
+    /// configuration at `path`.
     package func beaconsFile(besides path: String) -> String? {
         guard let file = beaconsFile?.path else { return nil }
         guard !file.hasPrefix("/"), path != "-" else { return file }
         return FilePath(path).removingLastComponent().appending(file).string
     }
 
-    /// What is wrong with the rights of the file that says who is who, with what to do; `nil` where nothing is.
+    /// Returns the problem with the permissions of the file with the names of beacons, and a remedy; `nil` if there is
+    /// none.
     package func namesExposure(besides path: String) -> String? {
         guard let file = beaconsFile(besides: path) else { return nil }
         var status = stat()

@@ -1,10 +1,11 @@
 package import GatewayConfiguration
 
 extension Configuration {
-    /// What in it can't work on this machine as it is now, a sentence each, with its place in the file.
+    /// Returns the settings that cannot work on this machine in its present state, one sentence each, with the position
+    /// in the file.
     ///
-    /// - Parameter file: what the file is called.
-    /// - Returns: the sentences; none where all of it can work.
+    /// - Parameter file: the name of the configuration for the sentences.
+    /// - Returns: the sentences; empty if all settings can work.
     package func obstacles(in file: String) -> [String] {
         guard let what = UnixSocket.occupant(of: output.statusSocket) else { return [] }
         let position = statusSocketPosition.map { "\(file):\($0.line):\($0.column)" } ?? file

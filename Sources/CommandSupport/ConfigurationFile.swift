@@ -3,39 +3,41 @@ package import GatewayConfiguration
 import Glibc
 import SystemPackage
 
-/// A configuration on disk.
+/// Reads configurations from files.
 package enum ConfigurationFile {
-    /// Where a gateway's configuration is unless another is named.
+    /// The path of the gateway's configuration, unless another one is given.
     package static let defaultPath = "/etc/beacon-gateway/gateway.yaml"
 
-    /// Whether there is a file at `path`, readable or not.
+    /// Returns whether a file exists at `path`, even if it is not readable.
     package static func isThere(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
 
-    /// Whether there is certainly no file at `path`; not if a folder above it cannot be searched, nor of standard input.
+    /// Returns whether certainly no file exists at `path`. The result is `false` if a folder above it cannot be
+    /// searched, and for standard input.
     package static func isMissing(_ path: String) -> Bool {
         guard path != "-", unsafe access(path, F_OK) != 0 else { return false }
         return [ENOENT, ENOTDIR].contains(errno)
     }
 
-    // One octet more than a configuration may have: that it is too long is the parser's to say.
+    // One byte more than a configuration may have, so that the parser reports a file that is too long.
     private static let octetsMax = 64 * 1024 * 1024 + 1
 
     /// Reads and checks the configuration at `path`.
     ///
     /// - Parameters:
-    ///   - path: the file; `-` is standard input.
-    ///   - isReplay: whether it is for a replay, in which an adapter never goes deaf unless that is set (rule L5).
-    /// - Returns: the configuration; the names of beacons that stand in a file of their own are not read.
-    /// - Throws: ``ExitFailure`` where it can't be read, with every mistake where it has any.
+    ///   - path: the path of the file; `-` is standard input.
+    ///   - isReplay: whether it is for a replay. In a replay, an adapter never counts as not scanning because of
+    ///     silence unless `deaf_after` is set (rule L5).
+    /// - Returns: the configuration. Names of beacons in a separate file are not read.
+    /// - Throws: ``ExitFailure`` if it cannot be read, or with every error in it.
     package static func load(_ path: String, isReplay: Bool) throws(ExitFailure) -> Configuration {
         let name = name(of: path)
         return try parse(try read(path, name), name, isReplay: isReplay).get()
     }
 
-    /// Where the gateway whose configuration is at `path` writes and answers, even if the file has mistakes by now.
+    /// Returns where the gateway with the configuration at `path` writes and answers, even if the file has errors now.
     ///
-    /// - Returns: `output`, as far as the file says it; and the whole configuration, or every mistake in it.
-    /// - Throws: ``ExitFailure`` where the file can't be read.
+    /// - Returns: the section `output`, as far as it can be read; and the whole configuration, or every error in it.
+    /// - Throws: ``ExitFailure`` if the file cannot be read.
     package static func output(
         of path: String
     ) throws(ExitFailure) -> (output: OutputConfiguration, configuration: Result<Configuration, ExitFailure>) {
@@ -56,8 +58,9 @@ package enum ConfigurationFile {
             .mapError { ExitFailure(.configurationInvalid, $0.description) }
     }
 
-    /// The SHA-256 of the file at `path` as it is now, in hexadecimal; `nil` of standard input, which can be read once, and
-    /// where it can't be read any more.
+    /// Returns the SHA-256 digest of the present content of the file at `path`, in hexadecimal.
+    ///
+    /// It is `nil` for standard input, which can be read only once, and if the file cannot be read any more.
     package static func digest(_ path: String) -> String? {
         guard path != "-" else { return nil }
         do throws(ExitFailure) { return SHA256.hexadecimal(of: try read(path, path)) } catch { return nil }
@@ -66,7 +69,7 @@ package enum ConfigurationFile {
     private static func read(_ path: String, _ name: String) throws(ExitFailure) -> [UInt8] {
         do {
             let isStandard = path == "-"
-            // A FIFO would be waited for, and SIGHUP would find nothing in it any more.
+            // Opening a FIFO would block, and at SIGHUP it would be empty.
             let file =
                 isStandard
                 ? FileDescriptor.standardInput
@@ -74,7 +77,7 @@ package enum ConfigurationFile {
             defer { if !isStandard { try? file.close() } }
             var bytes: [UInt8] = []
             while bytes.count < octetsMax {
-                // What grows by doubling is copied few times.
+                // The array doubles in size, so it is copied only a few times.
                 let size = max(65_536, bytes.count)
                 var isAtEnd = false
                 let chunk = unsafe try [UInt8](unsafeUninitializedCapacity: size) { buffer, count in

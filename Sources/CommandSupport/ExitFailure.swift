@@ -2,9 +2,9 @@ package import EventLog
 import OperatorLogging
 package import SystemPackage
 
-/// That a command failed: what to tell the operator, and the exit code (sysexits.h).
+/// The failure of a command: a message for the operator, and an exit code (sysexits.h).
 package struct ExitFailure: Error, Hashable {
-    /// The codes that commands end with.
+    /// The exit codes of commands.
     package enum Code: Int32, Sendable {
         case failed = 1
         case usage = 64
@@ -17,12 +17,12 @@ package struct ExitFailure: Error, Hashable {
         case configurationInvalid = 78
     }
 
-    /// How the command ends.
+    /// The exit code of the command.
     package let code: Code
-    /// What, where and what to do; a line or more.
+    /// The message: the failure, its place and a remedy, in one or more lines.
     package let message: String
 
-    /// A failure with its exit code; `message` is shown to the operator as it is.
+    /// Creates a failure. The operator sees `message` unchanged.
     package init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message
@@ -30,12 +30,12 @@ package struct ExitFailure: Error, Hashable {
 }
 
 extension ExitFailure: CustomStringConvertible {
-    /// The message alone: the exit code is for programs.
+    /// The message without the exit code, which is for programs.
     package var description: String { message }
 }
 
 extension ExitFailure {
-    /// The failure of a process for which the kernel refuses a part of the event loop (epoll(7), signalfd(2)).
+    /// Creates the failure for a kernel error in the event loop (epoll(7), signalfd(2)).
     package init(ofLoop error: Errno) { self.init(.failed, "the process can't wait for events: \(error)") }
 
     /// Evaluates an expression that uses the event loop.
@@ -47,7 +47,7 @@ extension ExitFailure {
         do throws(Errno) { return try value() } catch { throw ExitFailure(ofLoop: error) }
     }
 
-    /// The failure for an error of any type.
+    /// Creates the failure for an error of any type.
     package init(any error: any Error) {
         switch error {
         case let failure as ExitFailure: self = failure
@@ -56,13 +56,13 @@ extension ExitFailure {
         }
     }
 
-    /// The failure that an event log's error is.
+    /// Creates the failure for an error of the event log.
     package init(_ error: EventLogError) {
         switch error {
         case .createFailed(_, .permissionDenied), .readFailed(_, .permissionDenied):
             self.init(.noPermission, error.description)
         case .createFailed, .directoryNotEmpty, .notALock: self.init(.cannotCreate, error.description)
-        // The target of a link can be any text.
+        // The target of a link can contain any text.
         case .linked: self.init(.dataInvalid, PlainText.safe(error.description))
         case .ownerNotKept: self.init(.noPermission, error.description)
         case .writeFailed, .changedMeanwhile: self.init(.cannotWrite, error.description)

@@ -2,10 +2,11 @@ package import JSON
 import OperatorLogging
 
 extension LineBuffer {
-    /// An empty buffer for output that a terminal may be shown: in JSON strings, what is not harmless is escaped too.
+    /// Creates an empty buffer for output that can appear on a terminal. In JSON strings, it also escapes characters
+    /// that are not harmless there.
     package init(forTerminals capacity: Int) { self.init(capacity: capacity, mayStand: PlainText.isHarmless) }
 
-    /// One JSON object on one line that a terminal may be shown: `body` writes its members.
+    /// Returns one JSON object on one line for output that can appear on a terminal. `body` writes its members.
     package static func lineForTerminals(_ body: (inout LineBuffer) -> Void) -> String {
         var buffer = LineBuffer(forTerminals: 4096)
         buffer.object(body)

@@ -1,18 +1,20 @@
 package import BeaconMonitoring
 import Glibc
 
-/// `beacon-gateway` as a whole: its version, and what it does to its own process.
+/// Functions that concern the whole program `beacon-gateway` and its process.
 package enum Program {
-    /// The version that `--version` says, and Home Assistant is told.
+    /// The version that `--version` and Home Assistant show.
     package static let version = "0.3.0"
 
-    /// Has every file and folder that this process makes be its user's and his group's alone, whatever it was started
-    /// with (umask(2)): who was here when is nobody else's. Files get 0640, folders 0750.
+    /// Restricts new files of this process to its user and group, whatever umask(2) it was started with: files get at
+    /// most mode 0640, folders 0750.
+    ///
+    /// The files contain who was present and when, which no other user may read.
     package static func protectFiles() { _ = umask(0o027) }
 
-    /// The machine's name, which is the gateway's where the configuration has none for it.
+    /// Returns the host name of the machine. It is the name of the gateway if the configuration does not set one.
     ///
-    /// - Throws: ``ExitFailure`` where it can't be one.
+    /// - Throws: ``ExitFailure`` if it is not a valid name.
     package static func hostName() throws(ExitFailure) -> Identifier {
         let name = unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
             guard let base = buffer.baseAddress, unsafe gethostname(base, buffer.count - 1) == 0 else { return "" }
@@ -27,7 +29,7 @@ package enum Program {
         }
     }
 
-    /// The value of one of the process's environment variables.
+    /// Returns the value of an environment variable of the process; `nil` if it is not set.
     package static func variable(_ name: String) -> String? {
         guard let value = unsafe getenv(name) else { return nil }
         return unsafe String(cString: value)

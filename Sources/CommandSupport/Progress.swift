@@ -3,9 +3,9 @@ import Glibc
 import OperatorLogging
 import SystemPackage
 
-/// How far long work has come, on a terminal; nothing in a pipe.
+/// Shows the progress of long work on a terminal. In a pipe it shows nothing.
 package struct Progress {
-    // What is told twice a second is read; what is told more often flickers.
+    // Two updates in a second can be read; more would flicker.
     private static let interval: Duration = .milliseconds(500)
 
     private let size: Int?
@@ -16,20 +16,21 @@ package struct Progress {
     private var count = 0
     private var width = 0
 
-    /// The progress of work on `size` octets; their number is not known where absent.
+    /// Starts the progress of work.
     ///
     /// - Parameters:
-    ///   - size: the number of octets.
-    ///   - writesLines: whether standard output has lines of the command's.
+    ///   - size: the number of bytes to process; `nil` if it is unknown.
+    ///   - writesLines: whether the command writes lines to standard output.
     package init(size: Int?, writesLines: Bool = true) {
         self.size = size
-        // Where lines go to the same terminal they would be torn.
+        // Progress would break up lines that go to the same terminal.
         isShown = isatty(STDERR_FILENO) == 1 && (!writesLines || isatty(STDOUT_FILENO) == 0)
         start = clock.now
         last = start
     }
 
-    /// `more` records were read; the octets read so far are asked for only where something is shown.
+    /// Adds `more` records. `position` must return the number of bytes that were read; it is called only if progress is
+    /// shown.
     package mutating func note(_ more: Int, position: () -> Int) {
         guard isShown else { return }
         count += more
@@ -39,7 +40,7 @@ package struct Progress {
         show(position(), elapsed: now - start)
     }
 
-    /// Takes the progress away.
+    /// Removes the progress from the terminal.
     package mutating func end() {
         guard width > 0 else { return }
         write("\r" + String(repeating: " ", count: width) + "\r")
@@ -60,7 +61,7 @@ package struct Progress {
     }
 
     private func write(_ text: String) {
-        // Progress that can't be shown is no failure of the work.
+        // If progress cannot be shown, the work still continues.
         _ = try? FileDescriptor.standardError.writeAll(text.utf8)
     }
 }

@@ -3,11 +3,12 @@ package import BeaconMonitoring
 package import BluetoothLE
 package import GatewayConfiguration
 
-/// Ranging for the conditions that ask for it: sightings and time in, what makes `ranging` lines out.
+/// Computes the content of `ranging` lines from sightings and time. Only conditions that request ranging have such
+/// lines.
 ///
-/// Live and in a replay alike. Where no condition asks there is none of it, and nothing is done.
+/// Live operation and replays use it in the same way. If no condition has ranging, it is not created and costs nothing.
 package struct RangingLines {
-    /// A condition's name in lines.
+    /// The name of a condition in lines.
     package struct Name: Hashable {
         package let monitor: String
         package let identifier: String
@@ -17,14 +18,17 @@ package struct RangingLines {
     private var names: [BeaconMonitor.BeaconIdentityCondition: [Name]] = [:]
     private var rangings: ContiguousArray<Ranging> = []
 
-    /// - Returns: `nil` where no condition of the configuration is ranged.
+    /// Creates the ranging of a configuration.
+    ///
+    /// - Returns: `nil` if no condition of the configuration has ranging.
     package init?(_ configuration: Configuration) {
         ranger = Ranger(settings: configuration.ranging)
         apply(configuration)
         if names.isEmpty { return nil }
     }
 
-    /// What a reloaded configuration has: who is in view stays so where distances are guessed as before.
+    /// Returns the ranging for a reloaded configuration. Beacons in view stay in view if the settings for distances did
+    /// not change.
     package static func reloaded(_ lines: RangingLines?, _ configuration: Configuration) -> RangingLines? {
         guard var lines, lines.ranger.settings == configuration.ranging else { return RangingLines(configuration) }
         lines.apply(configuration)
@@ -41,7 +45,7 @@ package struct RangingLines {
             }
         }
         for condition in ranger.conditions where names[condition] == nil { ranger.remove(condition) }
-        // In the order of the file: the same lines in the same order, each time.
+        // The conditions are added in the order of the file, so that the lines are always in the same order.
         for monitor in configuration.monitors {
             for case .beacon(let condition) in monitor.conditions.lazy.filter(\.ranging).map(\.condition) {
                 ranger.add(condition)
@@ -49,22 +53,22 @@ package struct RangingLines {
         }
     }
 
-    /// When something is next to be told.
+    /// The time of the next result; `nil` if there is none.
     package var nextDeadline: Instant? { ranger.nextDeadline }
-    /// How many beacons are in view.
+    /// The number of beacons in view.
     package var beacons: Int { ranger.beacons }
-    /// Sightings of beacons that found no place.
+    /// The number of sightings that were dropped because too many beacons were stored.
     package var unplaced: Int { ranger.unplaced }
-    /// Beacons in view that were left out of lines, where too many were nearer.
+    /// The number of beacons in view that were left out of lines, because too many were nearer.
     package var unlisted: Int { ranger.unlisted }
 
-    /// A beacon was sighted; what is due by then has been told.
+    /// Adds a sighting. Results that are due by its time must have been reported before.
     package mutating func sighted(_ frame: BeaconFrame, at time: Instant) {
         let beacon = frame.beacon
         ranger.sighted(beacon.identity, measuredPower: beacon.measuredPower, rssi: frame.rssi, at: time)
     }
 
-    /// Tells what is due at or before `time`, which is at most the next deadline.
+    /// Reports the results that are due at or before `time`, which must not be after the next deadline.
     package mutating func tell(
         at time: Instant, clockOffset: ClockOffset, _ body: (Ranging, Name) -> Void
     ) {

@@ -1,6 +1,6 @@
-/// SHA-256 (FIPS 180-4), for what is told apart and not for what is kept secret.
+/// SHA-256 (FIPS 180-4). It is used to detect differences, not to protect secrets.
 package enum SHA256 {
-    /// The digest of `octets` as sha256sum(1) prints it: 64 hexadecimal digits.
+    /// Returns the digest of the bytes as sha256sum(1) prints it: 64 hexadecimal digits.
     package static func hexadecimal(of octets: [UInt8]) -> String {
         digest(of: octets).map { octet in
             String(octet >> 4, radix: 16) + String(octet & 15, radix: 16)
@@ -20,7 +20,7 @@ package enum SHA256 {
     ]
 
     private static func digest(of octets: [UInt8]) -> [UInt8] {
-        // §5.1.1: a one, zeros, and the length in bits, up to a whole block.
+        // §5.1.1: a one bit, zeros, and the length in bits, to fill the last block.
         var message = octets
         message.append(0x80)
         message.append(contentsOf: repeatElement(0, count: (120 - message.count % 64) % 64))
@@ -28,7 +28,7 @@ package enum SHA256 {
         for shift in stride(from: UInt64(56), through: 0, by: -8) {
             message.append(UInt8(truncatingIfNeeded: bits >> shift))
         }
-        // §5.3.3.
+        // §5.3.3: the initial hash value.
         var state: [UInt32] = [
             0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
         ]
@@ -39,7 +39,7 @@ package enum SHA256 {
         }
     }
 
-    /// §6.2.2, for the block that begins at `start`.
+    /// Adds the block that starts at `start` (§6.2.2).
     private static func add(_ message: [UInt8], _ start: Int, _ words: inout [UInt32], to state: inout [UInt32]) {
         func turned(_ word: UInt32, _ count: UInt32) -> UInt32 { word >> count | word << (32 - count) }
         for index in 0..<16 {

@@ -2,26 +2,28 @@ import CLinux
 import Glibc
 package import SystemPackage
 
-/// Stream sockets in the file system (unix(7)).
+/// Creates, accepts and connects stream sockets in the file system (unix(7)).
 package enum UnixSocket {
-    /// Why nobody can listen at a path.
+    /// The reason why a process cannot listen at a path.
     package enum Failure: Error, Hashable {
-        /// Somebody listens at it already.
+        /// Another process already listens there.
         case answered
-        /// Something that is no socket stands there, which is named and not removed.
+        /// The file at the path is not a socket. It is not removed. The text is its type.
         case occupied(String)
-        /// What bind(2), mkdir(2) and the like say; ENAMETOOLONG where the path does not fit into an address.
+        /// The error of bind(2), mkdir(2) or a similar call; ENAMETOOLONG if the path is too long for a socket address.
         case system(Errno)
     }
 
-    /// A socket that is listened at; its name goes with this value, unless it is another's by then.
+    /// A listening socket. Its file is removed together with this value, unless it is a different file by then.
     package final class Listener {
         package let descriptor: FileDescriptor
         private let path: String
         private let identity: Identity?
 
-        /// Listens at `path`. A socket that is there and that nobody listens at is removed before, and nothing else ever
-        /// is; its folder is made where it alone is missing.
+        /// Listens at `path`.
+        ///
+        /// An existing socket at which no process listens is removed before, and nothing else is ever removed. If only
+        /// the folder of the socket is missing, it is created.
         package init(at path: String) throws(Failure) {
             self.path = path
             do throws(Errno) {
@@ -43,14 +45,14 @@ package enum UnixSocket {
             if let identity, Identity(path) == identity { unsafe unlink(path) }
         }
 
-        /// The next that waits, non-blocking; `nil` where nobody does.
+        /// Returns the next connection, non-blocking; `nil` if none waits.
         ///
         /// - Throws: `Errno` of accept(2): no descriptor or no memory is left.
         package func accept() throws(Errno) -> FileDescriptor? {
             let made = Glibc.accept(descriptor.rawValue, nil, nil)
             guard made >= 0 else {
                 let error = Errno(rawValue: errno)
-                // Who went before his turn is nobody to wait for.
+                // A client that closed its connection before it was accepted is not an error.
                 if error == .wouldBlock || error == .interrupted || error == .connectionAbort { return nil }
                 throw error
             }
@@ -60,13 +62,13 @@ package enum UnixSocket {
         }
     }
 
-    /// Which file a path is, and of what kind.
+    /// The identity and the type of the file at a path.
     struct Identity: Equatable {
         let device: dev_t
         let inode: ino_t
         let mode: mode_t
 
-        /// `nil` where nothing is there, or nobody may look.
+        /// Reads the identity of a file; `nil` if it does not exist, or if this process may not examine it.
         init?(_ path: String) {
             var status = stat()
             guard unsafe lstat(path, &status) == 0 else { return nil }
@@ -75,7 +77,7 @@ package enum UnixSocket {
 
         var isSocket: Bool { mode == S_IFSOCK }
 
-        /// What it is, for people.
+        /// The type of the file, for people.
         var words: String {
             switch mode {
             case S_IFREG: "a file"
@@ -88,17 +90,17 @@ package enum UnixSocket {
         }
     }
 
-    // Who waits to be taken on waits here.
+    // The maximum number of connections that wait to be accepted.
     private static let backlog: Int32 = 128
 
     private static func bind(_ descriptor: FileDescriptor, at path: String) throws(Failure) {
         try makeFolder(of: path)
         if try !attempt({ () throws(Errno) in try bind(descriptor, path) }) {
-            // It may be what a killed one left.
+            // A killed process can have left the file.
             try removeAbandoned(path)
             guard try attempt({ () throws(Errno) in try bind(descriptor, path) }) else { throw .answered }
         }
-        // Who may read the events may ask too.
+        // The group may connect, because it may also read the event files.
         guard unsafe chmod(path, 0o660) == 0, Glibc.listen(descriptor.rawValue, backlog) == 0 else {
             throw .system(Errno(rawValue: errno))
         }
@@ -107,11 +109,11 @@ package enum UnixSocket {
     private static func makeFolder(of path: String) throws(Failure) {
         let folder = FilePath(path).removingLastComponent()
         guard !folder.isEmpty, unsafe folder.withPlatformString({ unsafe mkdir($0, 0o750) }) != 0 else { return }
-        // What else is missing bind(2) says.
+        // If something else is missing, bind(2) reports it.
         guard [EEXIST, ENOENT, EROFS].contains(errno) else { throw .system(Errno(rawValue: errno)) }
     }
 
-    /// Takes away a socket that nobody listens at, and nothing else.
+    /// Removes a socket at which no process listens, and nothing else.
     private static func removeAbandoned(_ path: String) throws(Failure) {
         guard let there = Identity(path) else { return }
         guard there.isSocket else { throw .occupied(there.words) }
@@ -128,13 +130,14 @@ package enum UnixSocket {
         }
     }
 
-    /// What stands at `path` and is no socket, so that none can be made there; `nil` where nothing is in the way.
+    /// Returns the type of the file at `path` if it is not a socket, so that no socket can be created there; `nil` if
+    /// nothing prevents that.
     package static func occupant(of path: String) -> String? {
         guard let there = Identity(path), !there.isSocket else { return nil }
         return there.words
     }
 
-    /// Whether somebody listens, too busy to answer perhaps.
+    /// Returns whether a process listens, even if it is too busy to answer.
     private static func isAnswered(_ path: String) throws(Errno) -> Bool {
         let probe = try make()
         defer { _ = try? probe.close() }
@@ -145,45 +148,46 @@ package enum UnixSocket {
         }
     }
 
-    /// What who asked at a socket got.
+    /// The answer of the process at a socket.
     package enum Answer: Equatable {
-        /// Nobody listens there.
+        /// No process listens there.
         case nobody
-        /// Somebody does, and did not answer: too many others ask him, or he hangs.
+        /// A process listens, but did not answer: it has too many clients, or it hangs.
         case busy
-        /// All that he said until the end.
+        /// All bytes up to the end of the answer.
         case octets([UInt8])
         /// The answer was longer than the limit.
         case tooLong
     }
 
-    /// How many seconds a daemon may be silent before it is taken for one that is busy, or hangs.
+    /// The number of seconds without data after which a daemon counts as busy or hanging.
     package static let patience = 10
 
-    /// Asks who listens at `path`, and takes in all that he says until he ends.
+    /// Connects to the process that listens at `path`, and reads its answer until the end.
     ///
     /// - Parameters:
-    ///   - path: the socket's.
-    ///   - limit: how many octets are taken in at most.
-    ///   - patience: for how many seconds nothing may come; all has to come within three times as many.
-    /// - Returns: the whole answer, or why there is none.
+    ///   - path: the path of the socket.
+    ///   - limit: the maximum number of bytes of the answer.
+    ///   - patience: the maximum number of seconds without data. The whole answer must arrive within three times as
+    ///     many.
+    /// - Returns: the whole answer, or the reason why there is none.
     /// - Throws: `Errno` of socket(2), connect(2) and read(2).
     package static func ask(_ path: String, atMost limit: Int, patience: Int = patience) throws(Errno) -> Answer {
         let descriptor = try make(isBlocking: true)
         defer { _ = try? descriptor.close() }
         let clock = ContinuousClock()
         let end = clock.now + .seconds(3 * patience)
-        // A daemon that hangs, or is stopped, must not take whoever asks with it.
+        // A daemon that hangs, or is stopped, must not block its clients.
         var patience = timeval(tv_sec: patience, tv_usec: 0)
         for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
-            // It can't fail for a socket of ours (socket(7)).
+            // This cannot fail for a socket of this process (socket(7)).
             _ = unsafe setsockopt(
                 descriptor.rawValue, SOL_SOCKET, option, &patience, socklen_t(MemoryLayout<timeval>.size))
         }
         do throws(Errno) {
             guard try connect(descriptor, path) else { return .nobody }
         } catch .wouldBlock {
-            // The queue of those who wait to be taken on was full all the time (connect(2), unix(7)).
+            // The queue of connections was full all the time (connect(2), unix(7)).
             return .busy
         }
         var bytes: [UInt8] = []
@@ -202,16 +206,16 @@ package enum UnixSocket {
             }
             if bytes.count + count > limit { return .tooLong }
             bytes += part[..<count]
-            // One that sends a byte now and then would not end.
+            // A daemon that sends a byte from time to time would otherwise never end.
             if clock.now >= end { return .busy }
         }
         return bytes.isEmpty ? .busy : .octets(bytes)
     }
 
-    /// A socket that is connected to who listens at `path`, and does not block; `nil` where nobody listens.
+    /// Connects to the process that listens at `path`. The socket is non-blocking.
     ///
-    /// - Returns: the socket, whose owner is who called.
-    /// - Throws: `Errno` of socket(2) and connect(2); EAGAIN where too many wait already (unix(7)).
+    /// - Returns: the socket, which the caller must close; `nil` if no process listens.
+    /// - Throws: `Errno` of socket(2) and connect(2); EAGAIN if too many connections wait already (unix(7)).
     package static func connected(to path: String) throws(Errno) -> FileDescriptor? {
         let descriptor = try make()
         do throws(Errno) {
@@ -233,7 +237,7 @@ package enum UnixSocket {
         return FileDescriptor(rawValue: made)
     }
 
-    /// `false` where the address is in use.
+    /// Returns `false` if the address is in use.
     private static func bind(_ descriptor: FileDescriptor, _ path: String) throws(Errno) -> Bool {
         try unsafe withAddress(path) { address, length in
             unsafe Glibc.bind(descriptor.rawValue, address, length)
@@ -242,7 +246,7 @@ package enum UnixSocket {
         }
     }
 
-    /// `false` where nobody listens.
+    /// Returns `false` if no process listens.
     private static func connect(_ descriptor: FileDescriptor, _ path: String) throws(Errno) -> Bool {
         try unsafe withAddress(path) { address, length in
             unsafe Glibc.connect(descriptor.rawValue, address, length)

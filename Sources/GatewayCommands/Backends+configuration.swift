@@ -6,18 +6,18 @@ package import GatewayConfiguration
 import SystemPackage
 
 extension Backends {
-    /// A way's scanner as the configuration wants it, not started.
+    /// Creates the scanner of a backend with the settings of a configuration, without starting it.
     ///
     /// - Parameters:
-    ///   - backend: the way.
-    ///   - loop: where the scanner lives.
-    ///   - scanner: what the configuration says of scanners.
-    ///   - state: the folder of what survives the process.
-    ///   - demand: what is asked of the scanners; absent: what the configuration asks.
-    ///   - observer: who only looks on: it changes no settings of the machine's, and what it writes down to be undone after
-    ///     a crash has this name at its end.
+    ///   - backend: the backend.
+    ///   - loop: the loop of the scanner.
+    ///   - scanner: the section `scanner` of the configuration.
+    ///   - state: the state directory, for the file with the changes to undo after a crash.
+    ///   - demand: the demand on the scanners; `nil` means that of the configuration.
+    ///   - observer: the name of a command that only observes. The scanner then changes no settings of the machine, and
+    ///     the name of its file with changes ends with this name. `nil` for a gateway.
     /// - Returns: the scanner.
-    /// - Throws: ``ScannerError`` where the way is closed from the beginning.
+    /// - Throws: ``ScannerError`` if the backend cannot be used.
     package static func make(
         _ backend: ScannerBackend, on loop: EventLoop, _ scanner: ScannerConfiguration, state: String,
         demand: ServiceDemand? = nil, observer: String? = nil

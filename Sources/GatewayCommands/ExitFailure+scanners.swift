@@ -2,7 +2,7 @@ package import AdapterScanning
 package import CommandSupport
 
 extension ExitFailure {
-    /// The failure that a scanner's error is: why in short lines, and who says what to do about it.
+    /// Creates the failure for an error of a scanner: the reason in short lines, and the command that shows the remedy.
     package init(_ error: ScannerError) {
         self.init(
             error.kind == .denied ? .noPermission : .serviceUnavailable,

@@ -2,7 +2,7 @@ package import BeaconMonitoring
 package import GatewayConfiguration
 
 extension ServiceSession {
-    /// The session that a gateway holds: what its configuration asks of the scanners.
+    /// Creates the session of a gateway, with the demand of its configuration on the scanners.
     package convenience init(_ configuration: Configuration, in service: ServiceRegistry) {
         let demand = configuration.scanner.demand
         self.init(

@@ -2,10 +2,11 @@ import Glibc
 package import SystemPackage
 
 extension FileDescriptor {
-    /// Whether it is a terminal (isatty(3)).
+    /// Whether the descriptor is a terminal (isatty(3)).
     package var isTerminal: Bool { isatty(rawValue) == 1 }
 
-    /// How many columns the terminal has that this is (TIOCGWINSZ, ioctl_tty(2)); absent where it is none, or does not tell.
+    /// The number of columns of the terminal (TIOCGWINSZ, ioctl_tty(2)); `nil` if the descriptor is not a terminal, or
+    /// does not report it.
     package var columns: Int? {
         guard isTerminal else { return nil }
         var size = winsize()

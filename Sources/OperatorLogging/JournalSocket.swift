@@ -1,31 +1,34 @@
 import Glibc
 import SystemPackage
 
-/// systemd's journal, spoken to in its own protocol: an entry is a datagram of fields
+/// A client of systemd's journal in its native protocol: an entry is a datagram of fields
 /// (https://systemd.io/JOURNAL_NATIVE_PROTOCOL/, systemd.journal-fields(7)).
 ///
-/// It never waits: an entry that the journal can't take now is for the caller to say otherwise.
+/// It never waits. If the journal cannot accept an entry now, the caller must log it in another way.
 struct JournalSocket: Sendable {
-    /// Where the journal listens.
+    /// The path of the journal's socket.
     static let standardPath = "/run/systemd/journal/socket"
-    // Above that an entry would have to go by a file (sd_journal_send(3)); nothing that is said here is nearly as long.
+    // A larger entry would have to be sent as a file (sd_journal_send(3)). No message of this project is nearly as
+    // long.
     private static let octetsMax = 32 << 10
-    // sun_path has 108 octets, the last one zero (unix(7)).
+    // sun_path has 108 bytes, of which the last is zero (unix(7)).
     private static let pathOctetsMax = 107
 
     private let socket: FileDescriptor
     private let path: String
     private let program: String
 
-    /// The journal, where standard error goes to it; `nil` where it goes elsewhere, or the journal can't be reached.
+    /// Creates a client if standard error goes to the journal; `nil` if it goes elsewhere, or if the client cannot be
+    /// created.
     ///
-    /// systemd says by `JOURNAL_STREAM` which stream is the journal's, by its device and inode; a child of a service whose
-    /// standard error was led elsewhere has the variable all the same (systemd.exec(5)).
+    /// systemd sets `JOURNAL_STREAM` to the device and the inode of the stream that goes to the journal. A child
+    /// process of a service also has this variable if its standard error was redirected (systemd.exec(5)), so it is
+    /// compared with the device and the inode of `descriptor`.
     /// - Parameters:
     ///   - stream: the value of `JOURNAL_STREAM`.
-    ///   - descriptor: what is compared with it.
-    ///   - path: where the journal listens.
-    ///   - program: what entries are said to come from.
+    ///   - descriptor: the descriptor to compare with it.
+    ///   - path: the path of the journal's socket.
+    ///   - program: the name of the program in the entries.
     init?(stream: String?, of descriptor: FileDescriptor, path: String = standardPath, program: String) {
         guard Self.names(stream, descriptor), path.utf8.count <= Self.pathOctetsMax else { return nil }
         let made = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
@@ -35,7 +38,7 @@ struct JournalSocket: Sendable {
         self.program = program
     }
 
-    /// Whether `JOURNAL_STREAM` names this very descriptor.
+    /// Returns whether `JOURNAL_STREAM` has the device and the inode of the descriptor.
     static func names(_ stream: String?, _ descriptor: FileDescriptor) -> Bool {
         guard let parts = stream?.split(separator: ":"), parts.count == 2, let device = UInt64(parts[0]),
             let inode = UInt64(parts[1])
@@ -45,9 +48,9 @@ struct JournalSocket: Sendable {
         return UInt64(status.st_dev) == device && UInt64(status.st_ino) == inode
     }
 
-    /// Makes an entry.
+    /// Sends an entry.
     ///
-    /// - Returns: whether the journal took it.
+    /// - Returns: whether the journal accepted it.
     func send(_ kind: MessageKind, _ text: String) -> Bool {
         let entry = Self.entry(kind, text, program: program)
         guard entry.count <= Self.octetsMax else { return false }
@@ -69,7 +72,8 @@ struct JournalSocket: Sendable {
         return sent == entry.count
     }
 
-    /// The fields of an entry. A text of several lines is written with its length, since a line's end would end the field.
+    /// Returns the fields of an entry. A text of several lines is written with its length, because a line end would end
+    /// the field.
     static func entry(_ kind: MessageKind, _ text: String, program: String) -> [UInt8] {
         var entry = Array(
             "PRIORITY=\(kind.level.rawValue)\nSYSLOG_IDENTIFIER=\(program)\nMESSAGE_ID=\(kind.identifier)\n".utf8)

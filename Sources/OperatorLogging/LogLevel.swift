@@ -1,16 +1,16 @@
-/// How much a line of the log matters, as syslog(3) ranks it; the raw value is syslog's.
+/// The severity of a log message. The raw value is that of syslog(3).
 public enum LogLevel: Int, Sendable, Hashable, CaseIterable, Comparable {
-    /// The gateway can't do what it is there for.
+    /// The gateway cannot do its task.
     case error = 3
-    /// It does, and something is not as it should be.
+    /// The gateway does its task, but there is a problem.
     case warning = 4
-    /// Something changed that an operator wants to know.
+    /// A change that an operator should know.
     case notice = 5
-    /// What happened, for who looks closely.
+    /// Details of the operation, for a closer examination.
     case info = 6
-    /// What only its makers want to know.
+    /// Details that are useful only for developers.
     case debug = 7
 
-    /// The more urgent is the less, as in syslog.
+    /// Returns whether `left` is more urgent. More urgent levels are smaller, as in syslog.
     public static func < (left: LogLevel, right: LogLevel) -> Bool { left.rawValue < right.rawValue }
 }

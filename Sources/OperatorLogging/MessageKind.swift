@@ -1,45 +1,45 @@
-/// What a line of the log tells of: a name, its rank and an identifier of its own, by which the journal can be searched
+/// The kind of a log message, with a name, a severity and an identifier, by which the journal can be searched
 /// (`journalctl MESSAGE_ID=…`, systemd.journal-fields(7)).
 ///
-/// Each rank is chosen: at `warning` and above stands what an operator must see, and nothing else. An identifier never
-/// changes and is never given to anything else.
+/// Each severity is deliberate: all messages that an operator must see have `warning` or above, and no others do. An
+/// identifier must never change, and must never be given to another kind.
 package enum MessageKind: String, Sendable, Hashable, CaseIterable {
-    // The gateway and the server as processes.
+    // The processes of the gateway and the server.
     case gatewayStarts, gatewayRuns, gatewayWaits, gatewayStops, cannotRun, managerNotNotified, machineSuspended,
         clockChanged, recovered, capabilityKept, capabilityNotDropped
     // Adapters.
     case adapterAppeared, adapterGone, adapterScans, adapterNotScanning, adapterUnconfirmed, adapterSilent,
         adapterStaysSilent, adapterStep, adapterStepRepeated, adapterNeedsStep, adapterReceivesAgain, reportsLost,
         canarySilent, canaryReceived, duplicatesFiltered, duplicatesReported, beaconTooRare, beaconOftenEnough
-    // Ways of hearing.
+    // Backends.
     case scannerUsed, scannerEnded, scannerStarted, scannerClosed, scannerUnneeded, scannerLimited,
         scanningObstructed, scanningUnobstructed
-    // What is monitored.
+    // Configuration, conditions, beacons and location.
     case configurationApplied, configurationRejected, configurationPostponed, conditionNotMonitored,
         beaconsDoNotFit, newBeaconsRefused, uuidReversed, locationUnavailable, locationProblem, locationFound
     // The event log.
     case linesNotStored, linesStoredAgain, eventFilesChanged, aliveNotWritten, beaconForgotten, beaconNotForgotten
     // The broker.
     case brokerError, brokerAvailable, brokerExposed, linesPublished
-    // Listing, recording, serving.
+    // Scanning, recording and serving.
     case recordingStarts, reportsNotListed, reportsNotTaken, serving, servingReloaded, servingNotReloaded,
         certificateExpires, eventFilesNotRead, eventFilesReadAgain
 
-    // MARK: The catalogue
+    // MARK: The catalog
 
-    /// How much it matters.
+    /// The severity.
     package var level: LogLevel { row.level }
 
-    /// 128 bits in 32 hexadecimal digits, as the journal has it.
+    /// The identifier in the journal: 128 bits as 32 hexadecimal digits.
     package var identifier: String { row.identifier }
 
-    /// What it says, for operators.
+    /// The meaning of the message, for operators.
     package var meaning: String { row.meaning() }
 
     private struct Row {
         let level: LogLevel
         let identifier: String
-        // Made when it is asked for: a message needs only its level and its identifier.
+        // The text is created only on demand, because a message needs only its level and its identifier.
         let meaning: () -> String
 
         init(_ level: LogLevel, _ identifier: String, _ meaning: @autoclosure @escaping () -> String) {

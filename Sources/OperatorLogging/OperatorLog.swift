@@ -1,15 +1,17 @@
 import Glibc
 import SystemPackage
 
-/// The log that operators read: entries of systemd's journal where standard error goes there; else lines of standard error,
-/// with a word before each where it is more than a notice.
+/// The log for operators.
+///
+/// If standard error goes to systemd's journal, messages are entries of the journal. Otherwise they are lines on
+/// standard error. Errors, warnings and debug messages then have a word in front.
 package struct OperatorLog: Sendable {
     private let journal: JournalSocket?
     private let isJournal: Bool
     private let output: FileDescriptor
     private let level: LogLevel
 
-    /// A log of all that matters at least as much as `level`.
+    /// Creates a log for messages of `level` and more urgent ones.
     package init(atLeast level: LogLevel = .notice) {
         let program = CommandLine.arguments.first?.split(separator: "/").last.map(String.init) ?? "beacon-gateway"
         self.init(
@@ -27,23 +29,23 @@ package struct OperatorLog: Sendable {
         self.level = level
     }
 
-    /// Says something, of one line or several.
+    /// Logs a message of one or more lines, if its level is logged.
     package func write(_ kind: MessageKind, _ text: String) {
         guard kind.level <= level else { return }
         write(kind, text, word: Self.word(kind.level))
     }
 
-    /// Says why the program ends, as commands do on a terminal: without a word before it.
+    /// Logs why the program ends, whatever level is logged. There is no word in front, as with other commands.
     package func end(_ text: String) { write(.cannotRun, text, word: "") }
 
     private func write(_ kind: MessageKind, _ text: String, word: String) {
         let text = PlainText.safe(lines: text)
         if let journal, journal.send(kind, text) { return }
-        // The journal takes the rank from the line's beginning (sd-daemon(3)).
+        // The journal takes the severity from the start of the line (sd-daemon(3)).
         let prefix = isJournal ? "<\(kind.level.rawValue)>" : word
         let lines = text.split(separator: "\n").map { "\(prefix)\($0)" }.joined(separator: "\n")
         let shown = WordWrap.wrapped(lines, to: output.columns) + "\n"
-        // There is nowhere else to say that this failed.
+        // There is no other place to report this failure.
         _ = try? output.writeAll(shown.utf8)
     }
 

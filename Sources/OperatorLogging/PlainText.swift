@@ -1,11 +1,13 @@
-/// Text that came from elsewhere (by radio, from a file, from a broker), made harmless for whoever shows it.
+/// Makes text from outside (from the radio, a file or a broker) harmless for programs that show it.
 ///
-/// Everything that is said on a terminal and holds such text goes through here, at the place where it is written. What is
-/// written for programs is escaped as their format has it, so that nothing of it is lost.
+/// All text of this kind must pass through these functions where it is written to a terminal. Output for programs is
+/// escaped as its format requires, so that nothing of it is lost.
 package enum PlainText {
-    /// The text with an underscore in place of whatever a terminal would take for more than a letter: control characters
-    /// (escape sequences begin with one, U+009B among them), characters that turn the direction of writing or can't be
-    /// seen, and what Unicode has not assigned.
+    /// Returns the text with an underscore for each character to which a terminal can react in another way than showing
+    /// it.
+    ///
+    /// These are control characters (with which escape sequences start, including U+009B), characters that change the
+    /// writing direction or are invisible, and characters that Unicode has not assigned.
     package static func safe(_ text: String) -> String {
         if text.utf8.allSatisfy(isPlain) { return text }
         var safe = ""
@@ -13,10 +15,10 @@ package enum PlainText {
         return safe
     }
 
-    /// The text that UTF-8 octets spell, made harmless; octets that are no UTF-8 become U+FFFD.
+    /// Returns harmless text from UTF-8 bytes. Invalid bytes become U+FFFD.
     package static func safe(_ octets: [UInt8]) -> String { safe(String(decoding: octets, as: UTF8.self)) }
 
-    /// A text of several lines, whose line ends stay.
+    /// Returns harmless text of several lines, with their line ends.
     package static func safe(lines text: String) -> String {
         text.utf8.allSatisfy { isPlain($0) || $0 == 0x0A }
             ? text
@@ -24,10 +26,10 @@ package enum PlainText {
                 .map { safe(String($0)) }.joined(separator: "\n")
     }
 
-    /// Whether it shows as itself and does nothing else.
+    /// Returns whether a character is shown as itself and has no other effect.
     package static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
         if scalar.isASCII { return isPlain(UInt8(truncatingIfNeeded: scalar.value)) }
-        // The joiners are part of how some scripts, and emoji, are written; they do nothing but join.
+        // The joiners are part of some scripts and of emoji, and have no other effect.
         if scalar.value == 0x200C || scalar.value == 0x200D { return true }
         return switch scalar.properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: false
@@ -35,21 +37,21 @@ package enum PlainText {
         }
     }
 
-    /// A number with its noun: `1 record`, `2 records`, `1 entry`, `2 entries`.
+    /// Returns a number with its noun: `1 record`, `2 records`, `1 entry`, `2 entries`.
     ///
     /// - Parameters:
-    ///   - number: the number, in decimal digits.
+    ///   - number: the number, which is written in decimal digits.
     ///   - singular: the noun for 1.
-    ///   - plural: the noun for other numbers; absent: `singular` with an `s`.
-    /// - Returns: the two, with a space between them.
+    ///   - plural: the noun for other numbers; `nil` means `singular` with an `s`.
+    /// - Returns: the number and the noun, with a space between them.
     package static func count(_ number: Int, _ singular: String, _ plural: String? = nil) -> String {
         "\(number) \(number == 1 ? singular : plural ?? singular + "s")"
     }
 
-    /// The same of an octet of ASCII.
+    /// Returns whether a byte is a printable ASCII character.
     package static func isPlain(_ octet: UInt8) -> Bool { (0x20..<0x7F).contains(octet) }
 
-    /// Text for HTML, its attributes too.
+    /// Returns harmless text for HTML, also for its attributes.
     package static func html(_ text: some StringProtocol) -> String {
         var escaped = ""
         for scalar in text.unicodeScalars {
@@ -65,7 +67,7 @@ package enum PlainText {
         return escaped
     }
 
-    /// UTF-8 bytes for the content of an HTML element. They may start and end within a character.
+    /// Returns UTF-8 bytes for the content of an HTML element. They may start and end within a character.
     ///
     /// Only `&`, `<` and `>` are escaped, so the text must already be harmless (``safe(_:)-(String)``).
     package static func html(bytes: [UInt8]) -> [UInt8] {
@@ -79,14 +81,15 @@ package enum PlainText {
         }
     }
 
-    // What spreadsheets begin a formula with; the wide ones in East Asian editions.
+    // The characters with which spreadsheets start a formula, and their wide forms in East Asian editions.
     private static let formulaStarts: Set<Unicode.Scalar> = [
         "=", "+", "-", "@", "\u{FF1D}", "\u{FF0B}", "\u{FF0D}", "\u{FF20}",
     ]
 
-    /// A text field of RFC 4180; what a spreadsheet would take for a formula gets an apostrophe.
+    /// Returns a text field of RFC 4180. Text that a spreadsheet would treat as a formula gets an apostrophe in front.
     ///
-    /// Looked at by scalars: a letter with a combining mark behind it is another character, and the same octet.
+    /// The text is checked by Unicode scalars: `=` with a combining mark is a different `Character`, but a spreadsheet
+    /// can still read its `=`.
     package static func csv(_ text: String) -> String {
         let text = safe(text)
         let scalars = text.unicodeScalars

@@ -1,15 +1,16 @@
-/// Text for a screen of so many columns, its lines broken between words.
+/// Breaks the lines of a text between words, for a screen with a given number of columns.
 ///
-/// A terminal breaks where its edge is, in the middle of a word. What is one word, such as a path, stays whole here however
-/// long it is, so that it can be copied.
+/// A terminal breaks a line at its edge, in the middle of a word. Here a word, such as a path, stays whole even if it
+/// is longer than a line, so that users can copy it.
 package enum WordWrap {
-    /// The text with no line longer than `columns` characters, but for words that are.
+    /// Returns the text with lines of at most `columns` characters, except for longer words.
     ///
     /// - Parameters:
-    ///   - text: a line or several.
-    ///   - columns: the room, in characters; absent: as much as there is need for.
-    ///   - hanging: how much further in than the line itself the rest of it begins.
-    /// - Returns: the text with more line ends, and nothing else changed but spaces at them.
+    ///   - text: one or more lines.
+    ///   - columns: the maximum length of a line in characters; `nil` means no limit.
+    ///   - hanging: the additional indentation of the rest of a broken line.
+    /// - Returns: the text with more line ends. Nothing else changes, except the spaces before and after these line
+    ///   ends.
     package static func wrapped(_ text: String, to columns: Int?, hanging: Int = 2) -> String {
         guard let columns, columns > 0 else { return text }
         return text.split(separator: "\n", omittingEmptySubsequences: false)
@@ -20,7 +21,7 @@ package enum WordWrap {
         let characters = Array(line)
         guard characters.count > columns else { return String(line) }
         let lead = characters.prefix { $0 == " " }.count
-        // Where a line begins far to the right, its rest must not be a column of single words.
+        // If a line starts far to the right, its rest should not become a column of single words.
         let indent = min(lead + hanging, columns / 2)
         var result = ""
         var rest = characters[...]
@@ -29,7 +30,7 @@ package enum WordWrap {
         while rest.count > room {
             let begin = rest.startIndex + words
             let most = rest.startIndex + room
-            // The last space that the line still fits before; else the first one behind its only word.
+            // The last space that leaves a line of at most this length; otherwise the first space after its only word.
             let near = begin <= most ? rest[begin...most].lastIndex(of: " ") : nil
             guard let space = near ?? rest[max(begin, most)...].firstIndex(of: " ") else { break }
             let end = rest[..<space].lastIndex { $0 != " " } ?? space

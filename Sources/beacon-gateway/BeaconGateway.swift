@@ -1,7 +1,7 @@
 import ArgumentParser
 import CommandSupport
 
-/// The command line: each command a file beside this one.
+/// The command line. Each command has a file in this folder.
 @main
 struct BeaconGateway: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -27,7 +27,7 @@ struct BeaconGateway: ParsableCommand {
             try command.run()
         } catch {
             guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
-            // As all else that is said to an operator: harmless, and broken between words.
+            // The message is written like all other messages for operators: harmless, and broken between words.
             Terminal.say(fullMessage(for: error))
             exit(withError: ExitCode.validationFailure)
         }

@@ -1,17 +1,17 @@
 import ArgumentParser
 
-/// The names of the commands, and what is said of a word that is none of them.
+/// The names of the commands, and the error message for a word that is not one of them.
 ///
-/// The parser itself calls it an unexpected argument, and forgets it where `--help` stands behind it.
+/// The argument parser itself reports such a word as an unexpected argument, and ignores it if `--help` follows.
 enum CommandNames {
-    /// All of them, in the order of the help.
-    // By a closure: on a key path through types that exist as `any` the compiler ends (6.3.1).
+    /// All names, in the order of the help.
+    // This is a closure, because the compiler (6.3.1) crashes on a key path through types that are used as `any`.
     static let all = BeaconGateway.configuration.subcommands.compactMap { $0.configuration.commandName } + ["help"]
 
-    // Two mistakes of a hand: a letter too many, one missing, another one, or two that changed places.
+    // Two typing errors. One is an additional, a missing or a wrong letter, or two exchanged letters.
     private static let distanceMax = 2
 
-    /// What is wrong with the command that a command line names; `nil` where it names one, or none at all.
+    /// Returns the error in the command name of a command line; `nil` if the name is valid, or if there is none.
     static func mistake(in arguments: [String]) -> String? {
         guard var word = arguments.first else { return nil }
         if word == "help" {
@@ -23,18 +23,18 @@ enum CommandNames {
         return "'\(word)' is not a command; the commands are \(all.joined(separator: ", "))"
     }
 
-    /// The command that a word may have been meant for.
+    /// Returns the command that the user probably meant; `nil` if no name is similar.
     static func suggestion(for word: String) -> String? {
         let near = all.map { (name: $0, distance: distance(word.lowercased(), $0)) }.min { $0.distance < $1.distance }
-        // Of a short word two letters are most of it.
+        // In a short word, two letters are most of the word.
         if let near, near.distance <= min(distanceMax, near.name.count / 2) { return near.name }
         return word.count >= 3 ? all.first { $0.hasPrefix(word.lowercased()) } : nil
     }
 
-    /// How many letters have to be put in, taken out, replaced or exchanged with the next one to make one word of the other
-    /// (optimal string alignment).
+    /// Returns the number of changes that convert one word into the other (optimal string alignment). A change inserts,
+    /// removes or replaces a letter, or exchanges it with the next one.
     static func distance(_ left: String, _ right: String) -> Int {
-        // No command is that long: what was typed there is not looked at to its end.
+        // No command is that long, so further letters are ignored.
         let (left, right) = (Array(left.utf8.prefix(64)), Array(right.utf8.prefix(64)))
         var before: [Int] = []
         var last = Array(0...right.count)

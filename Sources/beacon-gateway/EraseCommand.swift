@@ -61,17 +61,18 @@ struct EraseCommand: ParsableCommand {
     func run() throws {
         try Terminal.run {
             let configuration = try loadConfiguration()
-            // Before the reports' errors: a link whose target is missing is one that they can't read.
+            // This check must precede the errors of the reports, which cannot read a link whose target is missing.
             if let folder { try Erasing.check(FilePath(folder)) }
             let identity = try ErasureSubject.beacon(beacon, configuration) { (major, minor) throws(ExitFailure) in
                 guard let folder else { return nil }
                 return try NothingFound.uuids(of: major, minor, in: FilePath(folder))
             }
-            // A folder that was named by mistake is not one in which nobody is.
+            // This throws if the folder has no event files. A folder that was given by mistake must not look like one
+            // without the beacon.
             if let folder { _ = try NothingFound.uuids(of: identity.major, identity.minor, in: FilePath(folder)) }
             let time = VisitsTime(isUTC: utc)
             let date = try GivenDate.checked(before, of: "before", in: time)
-            // Erased lines cannot be restored: of a date that clocks show twice, the instant that erases less is taken.
+            // Erased lines cannot be restored. If clocks show a date twice, the instant that erases less is used.
             if let ambiguity = date?.ambiguity(of: "before", taken: .first, in: time) { Terminal.say("--\(ambiguity)") }
             let request = ErasureRequest(identity, before: date?.date(.first))
             let output = configuration?.output ?? OutputConfiguration()
@@ -100,7 +101,8 @@ struct EraseCommand: ParsableCommand {
         json ? .json : csv ? .csv : html.map { .page(FilePath($0)) }
     }
 
-    /// What is named has to be there; what is not may be missing where a folder says all.
+    /// Loads the configuration. A given file must exist. The default file may be missing, and is not read if a folder
+    /// is given.
     private func loadConfiguration() throws -> Configuration? {
         let path = config ?? ConfigurationFile.defaultPath
         if config == nil, folder != nil || !SmallFile.exists(FilePath(path)) { return nil }

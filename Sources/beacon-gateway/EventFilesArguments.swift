@@ -4,7 +4,7 @@ import GatewayConfiguration
 import Reports
 import SystemPackage
 
-/// Which event files a command reads, and who is who in them.
+/// The event files that a command reads, and the names of the beacons in them.
 struct EventFilesArguments: ParsableArguments {
     @Argument(help: ArgumentHelp("Folders with event files, or event files.", valueName: "place"))
     var place: [String] = []
@@ -15,20 +15,20 @@ struct EventFilesArguments: ParsableArguments {
             valueName: "file"))
     var config: String?
 
-    /// What the arguments come to.
+    /// The evaluated arguments.
     struct Places {
-        /// Folders of event files, or files.
+        /// The folders of event files, or the files.
         var paths: [FilePath]
-        /// Names and groups of beacons, by the configuration.
+        /// The names and groups of beacons from the configuration.
         var directory = BeaconDirectory()
-        /// Why there are no names, where that is to be said.
+        /// The reason why there are no names, if it must be reported.
         var remark: String?
     }
 
-    /// The places that were named or, without any, the configuration's; with the names that it has.
+    /// Returns the given places or, if there are none, the folder of the configuration, with its names.
     ///
-    /// A configuration that was named has to be right. The gateway's own, which nobody named, gives what it can: a report
-    /// of files that were copied here must not fail for it.
+    /// A given configuration must be valid. Errors in the default one are only reported, because a report of files that
+    /// were copied to this machine must not fail because of them.
     func read() throws(ExitFailure) -> Places {
         let named = place.map { FilePath($0) }
         let folder = [FilePath(OutputConfiguration().directory)]

@@ -37,7 +37,7 @@ struct ExplainCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Write a page to this file; use - for standard output.", valueName: "file"))
     var html: String?
 
-    // An explanation is no table; whoever looks for it is told.
+    // An explanation is not a table. The option exists only for a helpful error message.
     @Flag(help: .hidden) var csv = false
 
     func validate() throws {

@@ -114,7 +114,8 @@ struct ReplayCommand: ParsableCommand {
             for warning in options.configuration?.warningLines ?? [] { Terminal.say(warning) }
             let outcome = try Replay(options).run()
             if stats { Terminal.write(outcome.statistics.json) }
-            // With --stats only on request: programs that read the object expect nothing else.
+            // With --stats, the summary is written only on request, because programs that read the object expect
+            // nothing else.
             let writesSummary = summary || (!stats && FileDescriptor.standardError.isTerminal)
             if writesSummary { Terminal.say(outcome.summary) }
             if !stats { outcome.warnings(withSummary: writesSummary).forEach { Terminal.say($0) } }

@@ -4,7 +4,7 @@ import CommandSupport
 import Reports
 import SystemPackage
 
-/// What every report of stays is asked for: of which files, of when and of whom, and in which form.
+/// The arguments of all reports of visits: the event files, the period, the beacons and the output format.
 struct ReportArguments: ParsableArguments {
     @OptionGroup var files: EventFilesArguments
 
@@ -46,7 +46,7 @@ struct ReportArguments: ParsableArguments {
         }
     }
 
-    /// What is asked for; that there are no names where there should be is said.
+    /// Returns the options of a report. If names are missing that should exist, it prints a remark.
     func options() throws -> VisitsOptions {
         let places = try files.read()
         var options = VisitsOptions(paths: places.paths)
@@ -54,7 +54,7 @@ struct ReportArguments: ParsableArguments {
         options.made = .machine
         options.time = zone.time
         let time = options.time
-        // Of dates that clocks show twice, the instants that leave nothing out are taken.
+        // If clocks show a date twice, the instants that leave nothing out are used.
         let begin = try GivenDate.checked(from, of: "from", in: time)
         let end = try GivenDate.checked(to, of: "to", in: time)
         (options.from, options.to) = (begin?.date(.first), end?.date(.second))

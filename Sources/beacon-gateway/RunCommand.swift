@@ -29,7 +29,7 @@ struct RunCommand: ParsableCommand {
         try Terminal.run(saying: log.end) {
             Program.protectFiles()
             try Daemon.holdSignals()
-            // Where the disk is slow nothing else is said for as long as that takes.
+            // On a slow disk, this is the only message until the files are read.
             log.write(.gatewayStarts, "reads \(config) and the stored state")
             let daemon = try Daemon(configuration: config, log: log.write)
             try daemon.run()

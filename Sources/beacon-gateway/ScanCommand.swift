@@ -69,7 +69,7 @@ struct ScanCommand: ParsableCommand {
     }
 }
 
-/// A way to hear, as `scanner.backend` names it.
+/// A backend, named as in `scanner.backend`.
 struct BackendArgument: ExpressibleByArgument {
     let backend: ScannerConfiguration.Backend
 
@@ -81,7 +81,7 @@ struct BackendArgument: ExpressibleByArgument {
     static var allValueStrings: [String] { ScannerConfiguration.Backend.allCases.map(\.rawValue) }
 }
 
-/// An adapter as the kernel names it, or by its controller's address.
+/// An adapter, named as in the kernel or by the address of its controller.
 struct AdapterArgument: ExpressibleByArgument {
     let name: String
 

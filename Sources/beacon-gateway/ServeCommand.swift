@@ -19,7 +19,7 @@ struct ServeCommand: ParsableCommand {
 
     func run() throws {
         try Terminal.run {
-            // A program of its own: no other has a library for HTTP.
+            // This is a separate program, so that no other program links the HTTP library.
             let failure = Companions.become("beacon-gateway-serve", [config])
             throw ExitFailure(.failed, "\(failure); reinstall beacon-gateway")
         }

@@ -6,9 +6,10 @@ import OperatorLogging
 import Replaying
 import SystemPackage
 
-/// What commands have in common: how they speak to the operator, and how they end.
+/// Functions that all commands use to write messages for the operator, and to end.
 enum Terminal {
-    /// Runs a command; a failure is said on standard error, or as `saying` has it, and becomes the exit code.
+    /// Runs a command. A failure is passed to `saying`, which by default writes it to standard error, and becomes the
+    /// exit code.
     static func run(saying: (String) -> Void = say, _ command: () throws -> Void) throws {
         do {
             try command()
@@ -18,7 +19,7 @@ enum Terminal {
         }
     }
 
-    /// The map of `--fields`.
+    /// Parses the map of `--fields`.
     static func fields(_ text: String?) throws(ExitFailure) -> FieldMap {
         guard let text else { return FieldMap() }
         do {
@@ -28,27 +29,29 @@ enum Terminal {
         }
     }
 
-    /// Writes a line to standard error, or several: what of it came from a file can do a terminal no harm, and on one no
-    /// word is broken.
+    /// Writes one or more lines to standard error. Text from files is made harmless. On a terminal, lines are broken
+    /// between words.
     static func say(_ text: String) {
         write(WordWrap.wrapped(PlainText.safe(lines: text), to: FileDescriptor.standardError.columns) + "\n")
     }
 
-    /// Writes text for people, which ends its lines itself, to standard output: on a terminal no word is broken.
+    /// Writes text for people, including its line ends, to standard output. On a terminal, lines are broken between
+    /// words.
     static func show(_ text: String) {
         print(WordWrap.wrapped(text, to: FileDescriptor.standardOutput.columns), terminator: "")
     }
 
     /// Writes to standard error.
     static func write(_ text: String) {
-        // There is nowhere else to say that this failed.
+        // There is no other place to report this failure.
         _ = try? FileDescriptor.standardError.writeAll(text.utf8)
     }
 }
 
-/// A duration as the configuration spells it: `30s`, `500ms`, `2m`.
+/// A duration in the format of the configuration: `30s`, `500ms`, `2m`.
 ///
-/// An option takes it by `transform`: so what is said where it is none has what to write, in the configuration's own words.
+/// Options must use it with `transform`. Error messages for invalid durations are then the same as in the
+/// configuration.
 struct DurationArgument {
     let duration: Duration
 

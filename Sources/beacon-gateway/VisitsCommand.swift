@@ -17,7 +17,7 @@ struct VisitsCommand: ParsableCommand {
     @Flag(help: "List who is present, as of the time at which the gateway was last known to be alive.")
     var now = false
 
-    // What serves pages asks for it: a page in a file has nothing to lead to.
+    // These options are for the server. In a page that is a file, there is nothing to link to.
     @Option(help: .hidden) var explanations: String?
     @Option(help: .hidden) var pages: String?
     @Option(help: .hidden) var limit: Int?

@@ -2,7 +2,7 @@ import ArgumentParser
 import Captures
 import Reports
 
-/// The zone in which dates are told and taken: what --zone says, UTC, what `TZ` names, or the machine's.
+/// The time zone in which dates are read and printed: that of --zone, UTC, that of `TZ`, or that of the machine.
 struct ZoneArguments: ParsableArguments {
     @Flag(help: "Read and print dates in UTC.")
     var utc = false
@@ -10,12 +10,13 @@ struct ZoneArguments: ParsableArguments {
     @Option(help: ArgumentHelp("Read and print dates in this time zone, such as Europe/Vienna.", valueName: "name"))
     var zone: String?
 
-    /// Dates in that zone.
+    /// The conversion of dates in this time zone.
     var time: VisitsTime { VisitsTime(isUTC: utc) }
 
-    /// Refuses a zone that this machine does not know, which the C library would take for UTC without a word.
+    /// Rejects a time zone that this machine does not know, which the C library would silently treat as UTC.
     ///
-    /// It runs before what it is a part of is checked, so that dates given are taken in the zone.
+    /// It runs before the validation of the command that includes these arguments, so that given dates are read in this
+    /// zone.
     func validate() throws {
         if let zone {
             if utc { throw ValidationError("use only one of --utc and --zone") }
@@ -25,7 +26,7 @@ struct ZoneArguments: ParsableArguments {
         try Self.check(isUTC: utc)
     }
 
-    /// Refuses a `TZ` that names no zone.
+    /// Rejects a `TZ` that is not a known time zone.
     static func check(isUTC: Bool) throws {
         if !isUTC, let zone = VisitsTime.unknownZone { throw unknown("TZ", zone) }
     }
@@ -40,9 +41,9 @@ struct ZoneArguments: ParsableArguments {
 }
 
 extension GivenDate {
-    /// Returns the date of an option, which is named without hyphens; `nil` if it was not given.
+    /// Returns the date of an option; `nil` if it was not given. `option` is the name without hyphens.
     ///
-    /// - Throws: `ValidationError` if there is no such date.
+    /// - Throws: `ValidationError` if the date does not exist.
     static func checked(_ text: String?, of option: String, in time: VisitsTime) throws(ValidationError) -> GivenDate? {
         guard let text else { return nil }
         do {
@@ -53,7 +54,7 @@ extension GivenDate {
     }
 }
 
-/// The zone of a capture whose times name none.
+/// The time zone of a capture whose times have none.
 struct LocalTimeArguments: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -61,7 +62,7 @@ struct LocalTimeArguments: ParsableArguments {
             valueName: "name"))
     var zone: String?
 
-    /// The zone, for a reader.
+    /// The time zone for a capture reader; `nil` if it was not given.
     var captureZone: CaptureZone? {
         guard let zone else { return nil }
         let time = VisitsTime(isUTC: false)

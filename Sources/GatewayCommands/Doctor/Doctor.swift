@@ -7,30 +7,30 @@ import JSON
 import OperatorLogging
 import SystemPackage
 
-/// One thing that was looked at, and how it stands.
+/// The result of one check.
 struct DoctorFinding: Sendable, Hashable {
-    /// Whether what was looked at keeps a gateway from hearing.
+    /// Whether the result prevents a gateway from working.
     enum State: String, Sendable, Hashable, CaseIterable {
-        /// Nothing is in the way.
+        /// Nothing has to be fixed.
         case ok
-        /// It works, and not as well as it could; or it may stop working.
+        /// A gateway works, but not as well as it could, or it can stop working.
         case warning
-        /// It stands between this machine and a working gateway.
+        /// It prevents a gateway from working on this machine.
         case wrong
     }
 
-    /// What was looked at: `kernel`, `adapter`, `rfkill`, …; several findings may share one.
+    /// The name of the check: `kernel`, `adapter`, `rfkill`, …. Several findings can have the same name.
     let check: String
-    /// Whether it keeps a gateway from hearing.
+    /// Whether it prevents a gateway from working.
     let state: State
     /// The flags that a gateway would raise for it.
     let flags: Diagnostics
-    /// What was found, in a sentence.
+    /// The finding in one sentence.
     let summary: String
-    /// The command that mends it, or what to do where no command does; absent where nothing is to be mended.
+    /// The command that fixes it, or instructions if no command does; `nil` if there is nothing to fix.
     let remedy: String?
 
-    /// What one check found, with what mends it where something is to be mended.
+    /// Creates the finding of a check, with the remedy if there is something to fix.
     init(_ check: String, _ state: State, _ summary: String, flags: Diagnostics = [], remedy: String? = nil) {
         self.check = check
         self.state = state
@@ -40,35 +40,37 @@ struct DoctorFinding: Sendable, Hashable {
     }
 }
 
-/// Looks at everything that stands between this machine and a working gateway.
+/// Checks everything that a gateway needs on this machine.
 ///
-/// It only looks: nothing is changed, and nothing is sent but a TCP connection request to what the configuration names.
+/// It changes nothing. It sends nothing from the machine except TCP connection requests to hosts in the configuration,
+/// and the queries to find their addresses.
 package struct Doctor {
-    /// What was found, in the order in which it was looked at.
+    /// The findings, in the order of the checks.
     private(set) var findings: [DoctorFinding] = []
     let probes: any DoctorProbes
-    /// Absent where it could not be loaded: the defaults are asked of the machine then.
+    /// The configuration; `nil` if it could not be loaded. The machine is then checked for the default settings.
     let configuration: Configuration?
     /// The path of the configuration.
     let path: String
     let scanner: ScannerConfiguration
     let output: OutputConfiguration
 
-    /// Whether something is wrong.
+    /// Whether a finding is `wrong`.
     package var isSomethingWrong: Bool { findings.contains { $0.state == .wrong } }
 
-    /// Examines this machine for the configuration at `path`. `isDefault`: no user named the file, so it may be missing.
+    /// Checks this machine for the configuration at `path`. `isDefault` means that no user named the file: if it is
+    /// missing, the remedy is to create it.
     package init(configuration path: String, isDefault: Bool) {
         self.init(configuration: path, isDefault: isDefault, probes: SystemDoctorProbes())
     }
 
-    /// Examines a machine.
+    /// Checks a machine.
     ///
     /// - Parameters:
-    ///   - path: the configuration. Where it can't be read, or is not valid, that is a finding, and the machine is examined
-    ///     for what the defaults ask of it.
-    ///   - isDefault: whether nobody named the file: then it may be missing.
-    ///   - probes: what finds things out.
+    ///   - path: the configuration. If it cannot be read or is invalid, that is a finding, and the machine is checked
+    ///     for the default settings.
+    ///   - isDefault: whether no user named the file. If it is missing, the remedy is then to create it.
+    ///   - probes: the source of the facts.
     init(configuration path: String, isDefault: Bool, probes: any DoctorProbes) {
         var first: DoctorFinding
         var loaded: Configuration?
@@ -95,7 +97,8 @@ package struct Doctor {
 
     /// Reads the names of beacons.
     ///
-    /// - Returns: a finding if they can't be read: a warning if this user may not, because the service's user may.
+    /// - Returns: a finding if the names cannot be read. It is a warning if this user has no permission, because the
+    ///   user of the service can have it.
     private static func names(of configuration: inout Configuration, from path: String) -> DoctorFinding? {
         do throws(ExitFailure) {
             try ConfigurationFile.readNames(into: &configuration, from: path)
@@ -118,7 +121,7 @@ package struct Doctor {
         return "sudo install -D -m 644 \(sample) \(path), and edit it"
     }
 
-    /// Examines a machine for a configuration that has been loaded from `path`.
+    /// Checks a machine for a configuration that was loaded from `path`; `nil` means the default settings.
     init(
         _ configuration: Configuration?, path: String = ConfigurationFile.defaultPath, probes: any DoctorProbes,
         first: DoctorFinding? = nil
@@ -144,7 +147,7 @@ package struct Doctor {
 
     // MARK: The machine
 
-    // Below this a day's events may not fit.
+    // With less free space than this, the events of a day may not fit.
     private static let freeMin: Int64 = 16 << 20
 
     private mutating func examineConditions() {
@@ -152,7 +155,7 @@ package struct Doctor {
         let conditions = configuration.monitors.flatMap(\.conditions)
         let circles = conditions.count { if case .circle = $0.condition { true } else { false } }
         let limit = configuration.engine.conditionLimit
-        // A circle that can't be evaluated takes no place (rule C5).
+        // A circle that cannot be evaluated does not take a place (rule C5).
         let places = configuration.location == nil ? conditions.count - circles : conditions.count
         if limit > 0, places > limit {
             let kind = configuration.location == nil ? "beacon conditions" : "conditions"
@@ -242,7 +245,7 @@ package struct Doctor {
         }
     }
 
-    // Whole units, cut off.
+    // Returns a size in whole units, rounded down.
     private static func size(_ octets: Int64) -> String {
         switch octets {
         case (1 << 30)...: "\(octets >> 30) GiB"
@@ -318,7 +321,8 @@ package struct Doctor {
         }
     }
 
-    // What a flag that the daemon holds means, and what to do. Those that doctor finds out by itself point there.
+    // Returns the severity and meaning of a flag that the running gateway reports, and a remedy. A flag that another
+    // check of `doctor` finds too refers to the findings above.
     private static func words(for flag: Diagnostics) -> (DoctorFinding.State, String, String) {
         switch flag {
         case .insufficientlyInUse, .serviceSessionRequired:
@@ -452,7 +456,8 @@ package struct Doctor {
     }
 
     private mutating func examineBus(_ bus: DoctorFacts.Bus, _ rights: DoctorFacts.Rights) {
-        // Where the management backend is open, the others are its understudies.
+        // With `auto`, the bus and bluetoothd must work only if this process has the rights for neither `management`
+        // nor `hci`.
         let state: DoctorFinding.State
         switch scanner.backend {
         case .dbus: state = .wrong
@@ -493,7 +498,7 @@ package struct Doctor {
         }
     }
 
-    // Which backends this process could use, as far as rights go.
+    // Checks which backends this process can use, as far as its rights, the kernel and the bus permit.
     private mutating func examineBackend(
         _ bluetooth: DoctorFacts.Bluetooth, _ bus: DoctorFacts.Bus, _ rights: DoctorFacts.Rights
     ) {
@@ -539,7 +544,7 @@ package struct Doctor {
 
     // MARK: Output
 
-    /// The findings for people: a line each, and below it what mends it.
+    /// The findings for people: one line each, followed by a line with the remedy.
     package var text: String {
         var lines: [String] = []
         let width = (findings.map(\.check.count).max() ?? 0) + 2
@@ -554,7 +559,7 @@ package struct Doctor {
         return lines.map { PlainText.safe($0) }.joined(separator: "\n") + "\n"
     }
 
-    /// The findings as one JSON object on one line: `docs/doctor.md`.
+    /// The findings as one JSON object on one line, as `docs/doctor.md` describes.
     package var json: String {
         LineBuffer.lineForTerminals { buffer in
             buffer.write("version", 1)
@@ -572,7 +577,8 @@ package struct Doctor {
 }
 
 extension String {
-    /// What stands before and behind the last place where `mark` stands; all of it, where it does not.
+    /// Returns the parts before and after the last `mark`, or the complete text and `nil` if it does not contain
+    /// `mark`.
     fileprivate func cut(at mark: String) -> (String, String?) {
         guard let place = ranges(of: mark).last else { return (self, nil) }
         return (String(self[..<place.lowerBound]), String(self[place.upperBound...]))
@@ -580,8 +586,8 @@ extension String {
 }
 
 extension DoctorFacts.Adapter {
-    /// Whether it is the adapter that an entry of `scanner.adapters` names, or may be: an address that nobody tells is not
-    /// another one.
+    /// Returns whether an entry of `scanner.adapters` names this adapter or can name it. If the address of the adapter
+    /// is not known, each address can be its address.
     fileprivate func mayBe(_ entry: String) -> Bool {
         if name == entry { return true }
         guard let wanted = DeviceAddress(entry, kind: .public) else { return false }

@@ -2,116 +2,117 @@ import BeaconMonitoring
 import BluetoothLE
 import SystemPackage
 
-/// What an examination rests on, as it was found; what can't be known is absent.
+/// The facts that `doctor` evaluates. A fact that cannot be known is `nil`.
 enum DoctorFacts {
-    /// What the kernel has of Bluetooth.
+    /// Bluetooth in the kernel.
     struct Bluetooth: Sendable, Hashable {
-        /// What socket(2) says to AF_BLUETOOTH; absent where it gives one.
+        /// The error of socket(2) for AF_BLUETOOTH; `nil` if it returns a socket.
         var socketFailure: Errno?
-        /// The adapters, by name.
+        /// The adapters, in the order of their numbers.
         var adapters: [Adapter] = []
-        /// What rfkill has of Bluetooth.
+        /// The switches of rfkill for Bluetooth.
         var switches: [Switch] = []
     }
 
     /// One adapter.
     struct Adapter: Sendable, Hashable {
-        /// As the kernel names it: `hci0`.
+        /// The name in the kernel: `hci0`.
         var name: String
-        /// Its controller's address (rule L7).
+        /// The address of its controller (rule L7).
         var address: DeviceAddress?
         /// Whether it is switched on.
         var isPowered: Bool?
-        /// Whether USB may suspend it, and where that stands in sysfs.
+        /// The path of the setting in sysfs by which USB can suspend it; `nil` if USB cannot.
         var autosuspend: String?
     }
 
-    /// One of rfkill's switches of the type Bluetooth.
+    /// A switch of rfkill with the type Bluetooth.
     struct Switch: Sendable, Hashable {
-        /// Its name: `hci0`, or the maker's.
+        /// Its name: `hci0`, or the name that the manufacturer gave it.
         var name: String
         /// Whether software blocks it, as `rfkill block` does.
         var isSoftBlocked: Bool
-        /// Whether a switch or a key on the machine blocks it, which no software undoes.
+        /// Whether a switch or a key of the machine blocks it. Software cannot change this.
         var isHardBlocked: Bool
     }
 
     /// The system bus, and bluetoothd on it.
     struct Bus: Sendable, Hashable {
-        /// Where the bus should be.
+        /// The expected address of the bus: a path, or `@` and a name in the abstract namespace.
         var socket: String
-        /// What connect(2) says to it; absent where it is accepted.
+        /// The error of connect(2); `nil` if the bus accepts the connection.
         var failure: Errno?
         /// Whether bluetoothd runs.
         var isDaemonRunning: Bool
-        /// Whether its unit is installed.
+        /// Whether the unit of bluetoothd is installed.
         var isDaemonInstalled: Bool
-        /// What the bus says where it refuses to let this user talk to bluetoothd; absent where it does not, or was not
-        /// asked.
+        /// The message of the bus if it does not allow this user to call bluetoothd; `nil` if it allows this, or was
+        /// not asked.
         var refusal: String?
     }
 
-    /// What this process may.
+    /// The rights of this process.
     struct Rights: Sendable, Hashable {
-        /// Who it is, for people.
+        /// The name of its user, for people.
         var user: String
-        /// CAP_NET_ADMIN: the management socket, receive buffers of any size.
+        /// Whether it has CAP_NET_ADMIN, for the management socket and receive buffers of any size.
         var hasNetworkAdministration: Bool
-        /// CAP_NET_RAW: the raw channel.
+        /// Whether it has CAP_NET_RAW, for the raw HCI channel.
         var hasRawNetwork: Bool
     }
 
-    /// A folder that is written to.
+    /// A folder to which a gateway writes.
     struct Directory: Sendable, Hashable {
-        /// What stands in the way of writing there; absent where nothing does.
+        /// The error that prevents writing to it; `nil` if there is none.
         var failure: Errno?
-        /// Whether it is there already; where it is not, what is said is of the folder that it would be made in.
+        /// Whether it exists. If not, the other facts are about the folder in which it would be created.
         var exists: Bool
-        /// How many octets are free for this user.
+        /// The number of bytes that are free for this user.
         var free: Int64?
-        /// Whether it is on f2fs that keeps small files in their inodes: mounted without `noinline_data`.
+        /// Whether it is on f2fs that stores small files in their inodes: one that is mounted without `noinline_data`.
         var isInlineF2FS = false
     }
 
-    /// The daemon of this configuration.
+    /// The gateway that runs with this configuration.
     struct Daemon: Sendable, Hashable {
         /// Whether it answers at its status socket.
         var isRunning: Bool
-        /// What stands in the status socket's place and is no socket; absent where nothing does.
+        /// The kind of file at the path of the status socket, if it is not a socket; `nil` otherwise.
         var occupant: String?
-        /// Whether this user may not ask it.
+        /// Whether this user has no permission to ask it.
         var isForbidden = false
         /// Whether its unit is installed.
         var isInstalled = true
-        /// The flags that it holds at present; absent where it was not asked.
+        /// The flags that it reports now; `nil` if it was not asked or did not report them.
         var diagnostics: Diagnostics?
-        /// Why its broker does not take what it publishes; absent where it does, or it was not asked.
+        /// Why its broker does not accept the published lines; `nil` if it does, or if the gateway was not asked.
         var brokerTrouble: String?
         /// The conditions whose UUID has its bytes in reverse order; empty if it was not asked.
         var reversedUUIDs: [ReversedUUID] = []
     }
 }
 
-/// Finds out what an examination rests on. The machine's own is ``SystemDoctorProbes``; a test has others.
+/// Collects the facts for `doctor`. ``SystemDoctorProbes`` examines the machine; tests have other implementations.
 protocol DoctorProbes {
-    /// What the kernel has of Bluetooth.
+    /// Returns the state of Bluetooth in the kernel.
     func bluetooth() -> DoctorFacts.Bluetooth
-    /// The system bus, and bluetoothd on it.
+    /// Returns the state of the system bus, and of bluetoothd on it.
     func bus() -> DoctorFacts.Bus
-    /// What this process may.
+    /// Returns the rights of this process.
     func rights() -> DoctorFacts.Rights
-    /// Whether the kernel says that the wall clock has been set; `nil` where it does not tell.
+    /// Returns whether the kernel reports that the wall clock was set; `nil` if it does not report this.
     func isClockSynchronized() -> Bool?
-    /// A folder that would be written to.
+    /// Returns the state of a folder to which a gateway would write.
     func directory(_ path: String) -> DoctorFacts.Directory
-    /// What stands in the way of reading a file; `nil` where nothing does.
+    /// Returns the error that prevents reading a file; `nil` if there is none.
     func readFailure(_ path: String) -> Errno?
-    /// The path of the sample configuration; `nil` if none is on this machine.
+    /// Returns the path of the sample configuration; `nil` if this machine has none.
     func sampleConfiguration() -> String?
-    /// What is wrong with the rights of a file that holds a secret, with what to do; `nil` where nothing is.
+    /// Returns the problem with the permissions of a file that contains a secret, with a remedy; `nil` if there is
+    /// none.
     func secretExposure(_ path: String) -> String?
-    /// What stands in the way of a TCP connection, for operators; `nil` where nothing does. Waits five seconds at most.
+    /// Returns the error of a TCP connection, for operators; `nil` if the connection succeeds. Waits at most 5 s.
     func connectFailure(host: String, port: UInt16) -> String?
-    /// The daemon that listens at a status socket.
+    /// Returns the state of the gateway that answers at a status socket.
     func daemon(statusSocket: String) -> DoctorFacts.Daemon
 }

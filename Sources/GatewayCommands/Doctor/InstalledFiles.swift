@@ -3,7 +3,7 @@ import SystemPackage
 
 /// The files that were installed with the program, below the same PREFIX.
 enum InstalledFiles {
-    // Not read from anywhere but the kernel: proc_pid_exe(5).
+    // The path of the program is read only from the kernel: proc_pid_exe(5).
     private static let ownPath = "/proc/self/exe"
 
     /// The sample configuration of this program; `nil` if it is not on this machine.
@@ -14,8 +14,11 @@ enum InstalledFiles {
         return sample
     }
 
-    /// Returns the path of a program's sample configuration: for `PREFIX/bin/NAME` below `PREFIX/share/doc`, for a program in a
-    /// folder `.build` in the sources next to that folder; `nil` for other programs.
+    /// Returns the path of a program's sample configuration, whether the file exists or not; `nil` for programs other
+    /// than these:
+    ///
+    /// - `PREFIX/bin/NAME`: below `PREFIX/share/doc`.
+    /// - A program in a folder `.build` of the sources: in the folder `Config` next to `.build`.
     static func sample(of program: FilePath) -> String? {
         var folder = program.removingLastComponent()
         if folder.lastComponent?.string == "bin" {

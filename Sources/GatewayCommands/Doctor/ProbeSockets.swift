@@ -2,13 +2,14 @@ import CLinux
 import Glibc
 import SystemPackage
 
-/// Whether somebody listens at a socket of this machine.
+/// Checks whether a process listens on a Unix domain socket of this machine.
 enum LocalSocket {
-    /// What connect(2) says; `nil` where somebody takes it. A path, or `@` and a name in the abstract namespace.
+    /// Returns the error of connect(2); `nil` if the connection is accepted. The argument is a path, or `@` and a name
+    /// in the abstract namespace.
     static func connectFailure(_ path: String) -> Errno? {
         var name = sockaddr_un()
         let octets = Array(path.utf8)
-        // sun_path has 108 octets; a path's last one is zero (unix(7)).
+        // sun_path has 108 bytes, and the last byte of a path is zero (unix(7)).
         guard !octets.isEmpty, octets.count <= 107 else { return .fileNameTooLong }
         name.sun_family = sa_family_t(AF_UNIX)
         let isAbstract = octets.first == UInt8(ascii: "@")
@@ -21,7 +22,7 @@ enum LocalSocket {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return Errno(rawValue: errno) }
         defer { _ = close(descriptor) }
-        // Who listens and takes nobody on must not keep the examination.
+        // A process that listens but does not accept connections must not block `doctor`.
         var patience = timeval(tv_sec: 5, tv_usec: 0)
         _ = unsafe setsockopt(
             descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
@@ -32,9 +33,10 @@ enum LocalSocket {
     }
 }
 
-/// Whether somebody listens at a TCP port.
+/// Checks whether a host accepts connections at a TCP port.
 enum RemoteSocket {
-    /// What stands in the way, for operators; `nil` where a connection is taken. All addresses together get the time.
+    /// Returns the error for operators; `nil` if a connection is accepted. The time limit applies to all addresses
+    /// together.
     static func connectFailure(host: String, port: UInt16, milliseconds: Int32) -> String? {
         var hints = unsafe addrinfo()
         unsafe hints.ai_family = AF_UNSPEC
@@ -68,7 +70,7 @@ enum RemoteSocket {
         let clock = ContinuousClock()
         let start = clock.now
         var ready = unsafe poll(&entry, 1, left)
-        // A signal is no answer.
+        // If a signal interrupts the wait, continue it.
         while ready < 0, errno == EINTR { ready = unsafe poll(&entry, 1, left) }
         left -= Int32(clamping: (clock.now - start).components.seconds * 1_000)
         guard ready > 0 else {

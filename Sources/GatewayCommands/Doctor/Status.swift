@@ -7,24 +7,26 @@ import JSON
 import OperatorLogging
 import SystemPackage
 
-/// What a gateway says of itself, or what the last one left.
+/// The status of a running gateway, or the state that the last one stored.
 package struct Status: Sendable {
     /// One JSON object, on one line.
     package let json: String
-    /// What people are shown: adapters, conditions, output, broker and diagnostics, in lines.
+    /// The lines for people: adapters, conditions, output, broker and diagnostics.
     package let page: String
-    /// Why this is not a running daemon's, where it is not.
+    /// Why this is not the status of a running gateway; `nil` if it is.
     package var remark: String?
-    /// What is to be known besides, of a daemon that runs.
+    /// Additional information about a running gateway, such as that its configuration file has errors now.
     package var note: String?
 
-    // A gateway of 100,000 conditions says some 20 MiB.
+    // The status of a gateway with 100,000 conditions has about 20 MiB.
     private static let octetsMax = 64 << 20
 
-    /// Asks the daemon whose configuration is at `path`, also while that file has mistakes: what runs is what it had before.
+    /// Asks the gateway whose configuration is at `path`, also if that file has errors: the gateway then runs with the
+    /// earlier content.
     ///
-    /// - Throws: ``ExitFailure`` if the file can't be read, the socket may not be asked, the answer is not a gateway's, or no
-    ///   gateway answers and none has left its state. If no gateway answers and the file has mistakes, the error lists them.
+    /// - Throws: ``ExitFailure`` if the file cannot be read, this user has no permission to ask the socket, or the
+    ///   answer is not from a gateway. Also if a gateway runs but is too busy to answer, or if no gateway answers and
+    ///   none has stored its state. If no gateway answers and the file has errors, the failure lists them.
     package static func ask(configuration path: String) throws(ExitFailure) -> Status {
         let (output, configuration) = try ConfigurationFile.output(of: path)
         let socket = output.statusSocket
@@ -42,9 +44,10 @@ package struct Status: Sendable {
         }
     }
 
-    /// Asks the daemon that answers at `socket`.
+    /// Asks the gateway that answers at `socket`.
     ///
-    /// - Throws: ``ExitFailure`` if the socket may not be asked, no gateway answers, or the answer is not a gateway's.
+    /// - Throws: ``ExitFailure`` if this user has no permission to ask the socket, no gateway answers, a gateway is too
+    ///   busy to answer, or the answer is not from a gateway.
     package static func ask(socket: String) throws(ExitFailure) -> Status {
         guard let status = try running(at: socket) else {
             throw ExitFailure(.serviceUnavailable, "no gateway answers at \(socket)")
@@ -52,7 +55,7 @@ package struct Status: Sendable {
         return status
     }
 
-    /// What the daemon at `socket` says; `nil` where there is none.
+    /// Returns the status of the gateway that answers at `socket`; `nil` if none does.
     private static func running(at socket: String) throws(ExitFailure) -> Status? {
         switch try answer(at: socket) {
         case .nobody: return nil
@@ -64,7 +67,7 @@ package struct Status: Sendable {
         case .octets(let octets):
             let end = octets.firstIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? octets.endIndex
             var page = octets[end...]
-            // The empty line that says that it is whole.
+            // The empty line marks the end of a complete answer.
             if isWhole(octets) { page.removeLast() }
             var text = JSONText(Array(octets[..<end]))
             guard text.parse(), text.isText("status", at: text.find("type", in: 0)),
@@ -91,7 +94,8 @@ package struct Status: Sendable {
         return buffer.text
     }
 
-    /// Asks again where the gateway ended its answer early, as it does with who is too slow while others wait.
+    /// Asks at most three times if the gateway ends its answer early, as it does for a slow client while other clients
+    /// wait.
     private static func answer(at socket: String) throws(ExitFailure) -> UnixSocket.Answer {
         let clock = ContinuousClock()
         let start = clock.now
@@ -109,7 +113,7 @@ package struct Status: Sendable {
             throw ExitFailure(
                 error == .permissionDenied ? .noPermission : .serviceUnavailable, "\(socket) can't be asked: \(error)")
         }
-        // An answer of an older gateway, which ends without an empty line, has a whole object all the same.
+        // The answer of an older gateway does not end with an empty line, but contains a complete object.
         if case .octets(let octets) = answer, !octets.contains(UInt8(ascii: "\n")) { return .busy }
         return answer
     }
@@ -118,10 +122,10 @@ package struct Status: Sendable {
 
     private static func isWhole(_ octets: [UInt8]) -> Bool { octets.suffix(2) == [0x0A, 0x0A] }
 
-    /// The flags that the gateway behind a socket holds; `nil` where it does not say.
+    /// Returns the flags that the gateway at a socket reports; `nil` if it does not report them.
     static func diagnostics(at socket: String) -> Diagnostics? {
         guard case .octets(let answer) = try? UnixSocket.ask(socket, atMost: octetsMax) else { return nil }
-        // The object is our own daemon's, which writes this key once before all text that comes from elsewhere.
+        // The object comes from our own gateway. It writes this key once, before any text from another source.
         let text = String(decoding: answer.prefix(4096), as: UTF8.self)
         guard let key = text.firstRange(of: "\"diagnostics\":["),
             let end = text[key.upperBound...].firstIndex(of: "]")
@@ -133,7 +137,7 @@ package struct Status: Sendable {
         }
     }
 
-    /// Why the broker of the gateway behind a socket does not take what it publishes; `nil` where it does.
+    /// Returns why the broker of the gateway at a socket does not accept the published lines; `nil` if it does.
     static func brokerTrouble(at socket: String) -> String? {
         guard case .octets(let answer) = try? UnixSocket.ask(socket, atMost: octetsMax) else { return nil }
         let text = String(decoding: answer.prefix { $0 != 0x0A }, as: UTF8.self)
@@ -150,13 +154,13 @@ package struct Status: Sendable {
         return nil
     }
 
-    /// Returns the conditions of the gateway behind a socket whose UUID has its bytes in reverse order.
+    /// Returns the conditions of the gateway at a socket whose UUID has its bytes in reverse order.
     static func reversedUUIDs(at socket: String) -> [ReversedUUID] {
         guard case .octets(let answer) = try? UnixSocket.ask(socket, atMost: octetsMax) else { return [] }
         return reversedUUIDs(in: Array(answer.prefix { $0 != 0x0A }))
     }
 
-    /// Returns the same from a gateway's status, a JSON object; invalid entries are skipped.
+    /// Returns the same from the status of a gateway, a JSON object. Invalid entries are skipped.
     static func reversedUUIDs(in json: [UInt8]) -> [ReversedUUID] {
         var text = JSONText(json)
         guard text.parse() else { return [] }
@@ -168,7 +172,9 @@ package struct Status: Sendable {
         }
     }
 
-    /// What the last gateway left, where there was one.
+    /// Returns the state that the last gateway stored.
+    ///
+    /// - Throws: ``ExitFailure`` if no state is stored, or if it cannot be read.
     private static func last(_ configuration: Configuration, socket: String) throws(ExitFailure) -> Status {
         let remark = "no gateway answers at \(socket); start one with `beacon-gateway run`"
         let state: LastState?

@@ -9,22 +9,25 @@ import Glibc
 import PublisherProtocol
 import SystemPackage
 
-/// What the machine itself tells: by sockets, sysfs, procfs and system calls, without any right and without a change.
+/// Examines the machine with sockets, sysfs, procfs and system calls. It needs no capability and changes nothing.
 struct SystemDoctorProbes: DoctorProbes {
-    /// Asks the system bus whether this user may talk to bluetoothd: what it says where it refuses, else `nil`. Without
-    /// one, only the bus's socket is looked at.
+    /// Asks the system bus whether this user may call bluetoothd. It returns the message of the bus if it refuses, and
+    /// `nil` otherwise. If this closure is `nil`, only the socket of the bus is checked.
     var busRefusal: (() -> String?)?
-    /// Asks the daemon behind a status socket for the flags that it holds. Without one, only whether it answers is known.
+    /// Asks the gateway at a status socket for its flags. If this closure is `nil`, it is only known whether it
+    /// answers.
     var daemonDiagnostics: ((String) -> Diagnostics?)?
-    /// Asks the daemon behind a status socket why its broker does not take what it publishes. Without one, nothing is known.
+    /// Asks the gateway at a status socket why its broker does not accept lines. If this closure is `nil`, that is
+    /// unknown.
     var daemonBrokerTrouble: ((String) -> String?)?
-    /// Asks the daemon behind a status socket for the conditions whose UUID is reversed. Without one, none is known.
+    /// Asks the gateway at a status socket for the conditions whose UUID is reversed. If this closure is `nil`, none is
+    /// known.
     var daemonReversedUUIDs: ((String) -> [ReversedUUID])?
-    // Where sysfs and procfs are; a test has its own.
+    // The paths of sysfs and procfs. A test sets other paths.
     let system: String
     let processes: String
 
-    /// The machine's own probes.
+    /// Creates the probes of this machine.
     init() {
         self.init(system: "/sys", processes: "/proc")
         busRefusal = { SystemBus.refusal() }
@@ -38,15 +41,15 @@ struct SystemDoctorProbes: DoctorProbes {
         self.processes = processes
     }
 
-    // How long a broker may take to answer: longer than a lost SYN takes to be sent twice again (1 s, then 2 s).
+    // The time limit for a broker's answer. It is longer than two repetitions of a lost SYN take (1 s, then 2 s).
     static let connectMilliseconds: Int32 = 5_000
 
     // MARK: Bluetooth
 
-    /// The kernel's sockets, `/sys/class/bluetooth`, `/sys/class/rfkill`.
+    /// Uses the sockets of the kernel, `/sys/class/bluetooth` and `/sys/class/rfkill`.
     func bluetooth() -> DoctorFacts.Bluetooth {
         var facts = DoctorFacts.Bluetooth()
-        // AF_BLUETOOTH 31, BTPROTO_HCI 1 (net/bluetooth/bluetooth.h).
+        // AF_BLUETOOTH is 31, BTPROTO_HCI is 1 (net/bluetooth/bluetooth.h).
         let descriptor = socket(31, Int32(SOCK_RAW.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 1)
         if descriptor < 0 { facts.socketFailure = Errno(rawValue: errno) }
         defer { if descriptor >= 0 { _ = close(descriptor) } }
@@ -61,7 +64,7 @@ struct SystemDoctorProbes: DoctorProbes {
         let folder = "\(system)/class/bluetooth"
         var adapters: [(UInt16, DoctorFacts.Adapter)] = []
         for name in SmallFile.names(in: FilePath(folder)) ?? [] {
-            // Connections (hci0:64) stand beside the adapters.
+            // Connections (hci0:64) are listed next to the adapters.
             guard name.hasPrefix("hci"), let number = UInt16(name.dropFirst(3)) else { continue }
             let control = "\(folder)/\(name)/device/../power/control"
             let subsystem = SmallFile.target(of: FilePath("\(folder)/\(name)/device/subsystem"))
@@ -78,8 +81,8 @@ struct SystemDoctorProbes: DoctorProbes {
         return adapters.sorted { $0.0 < $1.0 }.map(\.1)
     }
 
-    // HCIGETDEVINFO (net/bluetooth/hci_sock.h): needs no right. struct hci_dev_info is 92 octets: the number, the name (8),
-    // the address (6, the least significant octet first), and at 16 the flags, whose bit 0 is HCI_UP.
+    // HCIGETDEVINFO (net/bluetooth/hci_sock.h) needs no capability. struct hci_dev_info has 92 bytes: the number, the
+    // name (8 bytes), the address (6 bytes, the least significant first), and at 16 the flags, whose bit 0 is HCI_UP.
     private static func adapter(
         _ number: UInt16, _ descriptor: Int32
     ) -> (isPowered: Bool, address: DeviceAddress?)? {
@@ -110,7 +113,7 @@ struct SystemDoctorProbes: DoctorProbes {
 
     // MARK: The bus
 
-    /// The bus's socket, and bluetoothd among the processes.
+    /// Checks the socket of the bus, and searches the processes for bluetoothd.
     func bus() -> DoctorFacts.Bus {
         let path = Self.busPath(Program.variable("DBUS_SYSTEM_BUS_ADDRESS"))
         let failure = LocalSocket.connectFailure(path)
@@ -120,14 +123,15 @@ struct SystemDoctorProbes: DoctorProbes {
             refusal: failure == nil ? busRefusal?() : nil)
     }
 
-    /// Whether a folder of system units has the unit (systemd.unit(5), “Unit File Load Path”).
+    /// Returns whether a folder of system units contains the unit (systemd.unit(5), “Unit File Load Path”).
     private static func isUnitInstalled(_ name: String) -> Bool {
         ["/etc", "/run", "/usr/local/lib", "/usr/lib", "/lib"].contains {
             accessFailure("\($0)/systemd/system/\(name)", F_OK) == nil
         }
     }
 
-    /// The path of a bus's address (D-Bus specification, “Server Addresses”); the system's usual one where it has none.
+    /// Returns the path in the address of a bus (D-Bus specification, “Server Addresses”), or the usual path of the
+    /// system bus if the address has none. An abstract name starts with `@`.
     static func busPath(_ address: String?) -> String {
         let usual = "/run/dbus/system_bus_socket"
         guard let address, let first = address.split(separator: ";").first, first.hasPrefix("unix:") else {
@@ -147,12 +151,12 @@ struct SystemDoctorProbes: DoctorProbes {
 
     // MARK: Rights
 
-    /// The effective capabilities in `/proc/self/status`.
+    /// Reads the effective capabilities from `/proc/self/status`.
     func rights() -> DoctorFacts.Rights {
         let status = SmallFile.value(of: FilePath("\(processes)/self/status")) ?? ""
         let line = status.split(separator: "\n").first { $0.hasPrefix("CapEff:") }
         let bits = line.flatMap { UInt64($0.dropFirst(7).drop { $0 == "\t" || $0 == " " }, radix: 16) } ?? 0
-        // CAP_NET_ADMIN 12, CAP_NET_RAW 13 (linux/capability.h).
+        // CAP_NET_ADMIN is 12, CAP_NET_RAW is 13 (linux/capability.h).
         return DoctorFacts.Rights(
             user: Self.userName(), hasNetworkAdministration: bits & 1 << 12 != 0, hasRawNetwork: bits & 1 << 13 != 0)
     }
@@ -167,16 +171,16 @@ struct SystemDoctorProbes: DoctorProbes {
 
     // MARK: The machine
 
-    /// adjtimex(2): STA_UNSYNC.
+    /// Asks adjtimex(2) for STA_UNSYNC.
     func isClockSynchronized() -> Bool? {
         var state = timex()
         let result = unsafe adjtimex(&state)
         guard result >= 0 else { return nil }
-        // TIME_ERROR is 5, STA_UNSYNC 0x40 (linux/timex.h).
+        // TIME_ERROR is 5, STA_UNSYNC is 0x40 (linux/timex.h).
         return result != 5 && state.status & 0x40 == 0
     }
 
-    /// access(2) and statvfs(3) of the folder, or of the nearest one above it that is there.
+    /// Uses access(2) and statvfs(3) for the folder, or for the nearest existing folder above it.
     func directory(_ path: String) -> DoctorFacts.Directory {
         var folder = FilePath(path)
         var failure = Self.accessFailure(folder.string, W_OK | X_OK)
@@ -204,28 +208,28 @@ struct SystemDoctorProbes: DoctorProbes {
         return MountTable.hasInlineF2FS(String(decoding: table, as: UTF8.self), device: UInt64(status.st_dev))
     }
 
-    /// access(2).
+    /// Uses access(2).
     func readFailure(_ path: String) -> Errno? { Self.accessFailure(path, R_OK) }
 
-    /// Next to the program, or in the sources that it was built from.
+    /// Searches below the PREFIX of the installed program, or in the sources that the program was built from.
     func sampleConfiguration() -> String? { InstalledFiles.sample }
 
-    /// stat(2).
+    /// Uses stat(2).
     func secretExposure(_ path: String) -> String? { SecretFile.exposure(path) }
 
     private static func accessFailure(_ path: String, _ mode: Int32) -> Errno? {
         unsafe access(path, mode) == 0 ? nil : Errno(rawValue: errno)
     }
 
-    /// getaddrinfo(3), then connect(2) to each address until one takes it.
+    /// Uses getaddrinfo(3), then connect(2) for each address until one accepts the connection.
     func connectFailure(host: String, port: UInt16) -> String? {
         RemoteSocket.connectFailure(host: host, port: port, milliseconds: Self.connectMilliseconds)
     }
 
-    /// connect(2).
+    /// Uses connect(2).
     func daemon(statusSocket: String) -> DoctorFacts.Daemon {
         let failure = LocalSocket.connectFailure(statusSocket)
-        // A full queue (EAGAIN) is one that is asked much.
+        // If the queue is full (EAGAIN), a gateway runs, and many clients ask it.
         guard failure == nil || failure == .wouldBlock else {
             var daemon = DoctorFacts.Daemon(isRunning: false, occupant: UnixSocket.occupant(of: statusSocket))
             daemon.isForbidden = failure == .permissionDenied

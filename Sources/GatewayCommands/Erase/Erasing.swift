@@ -6,55 +6,55 @@ import Glibc
 import OperatorLogging
 package import SystemPackage
 
-/// `erase`: has a beacon forgotten, by the files and by the gateway that writes them.
+/// The command `erase`: erases a beacon from the event files, and from the gateway that writes them.
 package struct Erasing {
-    /// Where, whom, and whether only to see.
+    /// The folders, the beacon, and whether only to report the effect.
     package struct Options {
         /// The folder of event files.
         package var directory: FilePath
-        /// Where the gateway keeps its state; absent where the folder is a copy.
+        /// The state directory of the gateway; `nil` if the folder is a copy.
         package var stateDirectory: FilePath?
-        /// Whom.
+        /// The beacon to erase, with an optional date limit.
         package var request: ErasureRequest
-        /// Whether nothing is touched.
+        /// Whether nothing is changed.
         package var isDryRun = false
-        /// The conditions of the configuration that are the beacon.
+        /// The identifiers of the conditions in the configuration that match exactly this beacon.
         package var conditions: [String] = []
-        /// Where `serve` keeps what files that are over come to; absent where the folder is a copy.
+        /// The folder in which `serve` caches the totals of closed segments; `nil` if the folder is a copy.
         package var cacheDirectory: FilePath?
-        /// A date as messages show it.
+        /// Returns a date in the form for messages.
         package var dateText: (WallDate) -> String = { "\($0)" }
         /// Whether lines are published to a broker.
         package var isShipped = false
-        /// Whether the folder is named alone: a gateway that writes to it has a state that is not known.
+        /// Whether only the folder was given. If a gateway writes to it, the state of that gateway is not known.
         package var isFolderAlone = false
 
-        /// An erasure in a folder of event files.
+        /// Creates the options of an erasure in a folder of event files.
         package init(_ directory: FilePath, _ request: ErasureRequest) {
             self.directory = directory
             self.request = request
         }
     }
 
-    /// What was done, or would be.
+    /// The result of an erasure, or for a dry run the result that the erasure would have.
     package struct Outcome {
-        /// How many lines were erased, cleared, or found damaged.
+        /// How many lines were erased or cleared, and how many damaged places were found.
         package var counts: ErasureCounts
-        /// How many files were written anew.
+        /// The number of files that were written again.
         package var files: Int
-        /// What was done, and what it can't reach, a sentence each.
+        /// The result, and the data that this command cannot erase, in one sentence each.
         package var words: [String]
     }
 
     private static let program = "beacon-gateway erase"
-    // What a publisher keeps; it is the publisher's to change.
+    // The stored state of the publisher. Only the publisher may change it.
     private static let presentStates = "mqtt-state.json"
-    // The totals that serve keeps, and the temporary file that a power cut leaves.
+    // The cached totals of `serve`, and the temporary file that a power failure leaves.
     private static let foldNames = ["fold", ".fold.new"]
 
     private let options: Options
 
-    /// An erasure that has not begun.
+    /// Creates an erasure without starting it.
     package init(_ options: Options) { self.options = options }
 
     /// Throws ``ExitFailure`` if an event file of a folder is a symbolic link.
@@ -62,18 +62,18 @@ package struct Erasing {
         do throws(EventLogError) { try EventFilesErasure.check(directory) } catch { throw ExitFailure(error) }
     }
 
-    /// Does it.
+    /// Erases the beacon, or with `isDryRun` only counts the lines.
     ///
-    /// - Returns: what was done, and what it can't reach.
-    /// - Throws: ``ExitFailure``; what was done until then is done, and doing it again goes on.
+    /// - Returns: the result, and the data that this command cannot erase.
+    /// - Throws: ``ExitFailure``. Earlier changes remain. If it is run again, it continues.
     package func run() throws(ExitFailure) -> Outcome {
         guard SmallFile.isDirectory(options.directory) else {
             throw ExitFailure(
                 .inputMissing, "\(options.directory) is not a folder; give the folder with the event files")
         }
-        // A dry run too: it fails if the files can't be read.
+        // Also for a dry run, which must fail if the files cannot be read.
         try FolderOwner.become(ownerOf: options.directory)
-        // Refuses before anything is changed, and before a gateway is asked.
+        // This must fail before anything is changed, and before a gateway is asked.
         var erasure = try prepare()
         var (state, running, keepsFold): ([String], Int?, Bool) = ([], nil, false)
         var locks: [StateLock] = []
@@ -81,10 +81,10 @@ package struct Erasing {
         if options.isDryRun {
             state = try forgetState(isRunning: false)
         } else {
-            // One at a time: each writes the same temporary file.
+            // Only one erasure can run at a time, because each one writes the same temporary file.
             locks.append(try lock { () throws(EventLogError) in try StateLock(erasing: options.directory) })
             do throws(EventLogError) { try erasure.clean() } catch { throw ExitFailure(error) }
-            // It is made again from the files. Only root can reach it.
+            // `serve` makes the cache again from the files. Sometimes only root can access it.
             keepsFold = !FolderOwner.asRealUser { dropFold() }
             running = try lockOrAsk(&locks)
             state = try forgetState(isRunning: running != nil)
@@ -102,7 +102,7 @@ package struct Erasing {
             words: report(erasure, state: state, running: running) + notReached)
     }
 
-    /// Lists the event files; fails if one of them, or a file of the state or of the cache, is a symbolic link.
+    /// Lists the event files. Throws if one of them, or a file of the state or of the cache, is a symbolic link.
     private func prepare() throws(ExitFailure) -> EventFilesErasure {
         do throws(EventLogError) {
             if let stateDirectory = options.stateDirectory {
@@ -115,8 +115,8 @@ package struct Erasing {
         }
     }
 
-    /// Throws ``EventLogError/linked(_:target:)`` if a file of the cache is a symbolic link. The folder can be
-    /// open to root only.
+    /// Throws ``EventLogError/linked(_:target:)`` if a file of the cache is a symbolic link. Sometimes only root can
+    /// access the folder.
     private func checkFold() throws(EventLogError) {
         guard let folder = options.cacheDirectory else { return }
         let link: EventLogError? = FolderOwner.asRealUser {
@@ -132,7 +132,7 @@ package struct Erasing {
 
     /// Deletes the cached totals of `serve`.
     ///
-    /// - Returns: whether none are left.
+    /// - Returns: whether none remain.
     private func dropFold() -> Bool {
         guard let folder = options.cacheDirectory else { return true }
         let left = Self.foldNames.filter { name in
@@ -146,9 +146,10 @@ package struct Erasing {
         do throws(EventLogError) { return try body() } catch { throw ExitFailure(error) }
     }
 
-    /// Takes the place of the gateway where none runs; else has the one that runs forget the beacon.
+    /// Locks the folders if no gateway runs. Otherwise it asks the running gateway to forget the beacon.
     ///
-    /// - Returns: where one runs, the number of the last line in the files that it writes no more.
+    /// - Returns: the sequence number of the last line in the files to which the running gateway does not write any
+    ///   more; `nil` if none runs.
     private func lockOrAsk(_ locks: inout [StateLock]) throws(ExitFailure) -> Int? {
         do throws(EventLogError) {
             if let stateDirectory = options.stateDirectory, SmallFile.isDirectory(stateDirectory) {
@@ -183,9 +184,9 @@ package struct Erasing {
         }
     }
 
-    // MARK: Words
+    // MARK: Messages
 
-    /// The message that no line names the beacon; with a date, no line before it.
+    /// The message that no line contains the beacon. If there is a date limit, it is about the lines before it.
     private var nothingFound: String {
         guard let before = options.request.before else {
             return "no line in \(options.directory) contains this beacon"
@@ -196,7 +197,7 @@ package struct Erasing {
             var reader = try LogReader([options.directory])
             first = try reader.dates()?.first
         } catch {
-            // The erasure has reported a file that cannot be read.
+            // The erasure has already reported a file that cannot be read.
         }
         guard let first, first >= before else { return words }
         return "\(words): the first line is of \(options.dateText(first))"

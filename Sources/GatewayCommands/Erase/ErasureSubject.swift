@@ -4,17 +4,18 @@ package import CommandSupport
 package import EventLog
 package import GatewayConfiguration
 
-/// The one beacon that somebody asks to be forgotten.
+/// Finds the beacon to erase.
 package enum ErasureSubject {
-    /// The beacon that `text` names: `UUID/MAJOR/MINOR`, `MAJOR/MINOR` where the conditions name one UUID, or what the
-    /// configuration calls it.
+    /// Returns the beacon that `text` names. The text is `UUID/MAJOR/MINOR`, a name in the configuration, or
+    /// `MAJOR/MINOR` if the conditions have one UUID or `seen` returns one.
     ///
     /// - Parameters:
-    ///   - text: as it was given.
-    ///   - configuration: what tells UUID and names; absent where there is none.
-    ///   - seen: the UUIDs that the files have with a major and a minor, for where the conditions do not name just one.
+    ///   - text: the argument of the command.
+    ///   - configuration: the source of the UUID and the names; `nil` if there is none.
+    ///   - seen: returns the UUIDs that the files have with a major and a minor, or `nil` if no files were given. It is
+    ///     called if the conditions do not have exactly one UUID.
     /// - Returns: the beacon.
-    /// - Throws: ``ExitFailure`` where it names none, or several.
+    /// - Throws: ``ExitFailure`` if the text names no beacon, or several.
     package static func beacon(
         _ text: String, _ configuration: Configuration?,
         seen: (UInt16, UInt16) throws(ExitFailure) -> Set<ProximityUUID>? = { (_, _) throws(ExitFailure) in nil }
@@ -26,7 +27,7 @@ package enum ErasureSubject {
             guard let numbers,
                 (numbers.uuid ?? beacon.uuid, numbers.major, numbers.minor) != (beacon.uuid, beacon.major, beacon.minor)
             else { return beacon }
-            // Reports take the numbers.
+            // Reports read this text as numbers, so this command must not use it as a name.
             throw ExitFailure(
                 .usage,
                 "\(text) is the name of \(beacon), and also the numbers of another beacon: "
@@ -64,7 +65,9 @@ package enum ErasureSubject {
         return (filter.uuid, major, minor)
     }
 
-    /// The one beacon of those that the files name so.
+    /// Returns the only beacon in the files with this major and minor.
+    ///
+    /// - Throws: ``ExitFailure`` if the files have no such beacon, or several.
     private static func beacon(
         _ text: String, _ major: UInt16, _ minor: UInt16, of uuids: Set<ProximityUUID>
     ) throws(ExitFailure) -> BeaconIdentity {
@@ -77,7 +80,7 @@ package enum ErasureSubject {
         return BeaconIdentity(uuid: uuid, major: major, minor: minor)
     }
 
-    /// The identifiers of the conditions that are the very beacon.
+    /// Returns the identifiers of the conditions that match exactly the beacon of the request.
     package static func conditions(that request: ErasureRequest, of configuration: Configuration?) -> [String] {
         (configuration?.monitors.flatMap(\.conditions) ?? []).filter { request.isExactly($0.condition) }
             .map(\.identifier.text)

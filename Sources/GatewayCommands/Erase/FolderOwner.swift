@@ -2,9 +2,9 @@ import CommandSupport
 import Glibc
 import SystemPackage
 
-/// The owner of a gateway's folders.
+/// Changes the user of this process to the owner of a gateway's folders.
 enum FolderOwner {
-    /// Calls `body` as the real user of this process again, if that is root (seteuid(2)).
+    /// Calls `body` as the real user of this process if that is root (seteuid(2)), and as the present user otherwise.
     ///
     /// - Parameter body: an action that only root can do.
     /// - Returns: the result of `body`.
@@ -12,14 +12,15 @@ enum FolderOwner {
         let actor = geteuid()
         guard getuid() == 0, actor != 0, seteuid(0) == 0 else { return body() }
         let result = body()
-        // From root every user can be reached.
+        // root can change to every user.
         precondition(seteuid(actor) == 0, "seteuid(2) refused root")
         return result
     }
 
-    /// Continues as the owner of a folder if this process is root's: the gateway could not write to root's files.
+    /// Continues as the owner of a folder if root runs this process, because the gateway cannot write to files of root.
     ///
-    /// The real user stays root, so that a file that is rewritten can be given to its own user and group (seteuid(2)).
+    /// The real user stays root, so that a file that is written again can get its own user and group (seteuid(2)). If
+    /// the folder does not exist, or root owns it, nothing changes.
     ///
     /// - Parameter directory: the folder.
     /// - Throws: ``ExitFailure`` if the kernel refuses.

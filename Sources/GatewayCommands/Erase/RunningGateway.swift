@@ -6,42 +6,42 @@ import EventLoops
 import Glibc
 import SystemPackage
 
-/// A gateway that runs and is asked to forget a beacon: by a file in its state directory, and SIGUSR1.
+/// A running gateway that is asked to forget a beacon, with a file in its state directory and SIGUSR1.
 struct RunningGateway {
-    // A start reads what was written before it answers.
+    // A gateway that starts must read its stored files before it answers.
     private static let patience: Duration = .seconds(120)
     private static let interval: Duration = .milliseconds(50)
 
     let process: Int32
     let stateDirectory: FilePath
 
-    /// The gateway that has a state directory; `nil` where none has it.
+    /// Finds the gateway that uses a state directory; `nil` if no gateway does.
     ///
     /// - Parameters:
     ///   - stateDirectory: the directory.
-    ///   - error: what the lock said that another has.
+    ///   - error: the error of the lock that another process has.
     init?(_ stateDirectory: FilePath, _ error: EventLogError) {
         guard case .inUse(_, let holder, _) = error, let process = Self.process(of: holder) else { return nil }
         (self.process, self.stateDirectory) = (process, stateDirectory)
     }
 
-    /// The process of `beacon-gateway run, process 1234`.
+    /// Returns the process ID in a text such as `beacon-gateway run, process 1234`; `nil` for other programs.
     static func process(of holder: String) -> Int32? {
         guard holder.hasPrefix("beacon-gateway run, process ") else { return nil }
         return holder.split(separator: " ").last.flatMap { Int32($0) }.flatMap { $0 > 1 ? $0 : nil }
     }
 
-    /// Asks it, and waits until it has answered.
+    /// Sends the request, and waits for the answer for at most 120 s.
     ///
-    /// - Returns: the number of the last line of the event files that it writes no more.
-    /// - Throws: ``ExitFailure`` where it did not, or could not.
+    /// - Returns: the sequence number of the last line in the event files to which the gateway does not write any more.
+    /// - Throws: ``ExitFailure`` if the gateway could not be asked, refused, or did not answer.
     func forget(_ request: ErasureRequest) throws(ExitFailure) -> Int {
         do throws(EventLogError) { try ErasureOrder.wanted(request).write(in: stateDirectory) } catch {
             throw ExitFailure(error)
         }
         guard kill(process, SIGUSR1) == 0 else {
             let failure = Errno(rawValue: errno)
-            // It ended just now, or is somebody else's: nobody shall find the order later.
+            // The gateway has just ended, or belongs to another user. A gateway must not find the request later.
             try? ErasureOrder.remove(from: stateDirectory)
             throw ExitFailure(
                 failure == .notPermitted ? .noPermission : .serviceUnavailable,

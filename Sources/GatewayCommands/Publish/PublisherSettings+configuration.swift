@@ -7,13 +7,13 @@ package import PublisherProtocol
 package import SystemPackage
 
 extension PublisherSettings {
-    /// What the configuration says of the broker, for lines of `directory`.
+    /// Creates the settings for a broker in the configuration, to publish the lines of `directory`.
     ///
     /// - Parameters:
     ///   - mqtt: the broker.
     ///   - directory: the folder of the event files.
-    ///   - checkpoint: where it is kept how far lines were shipped.
-    ///   - clientID: the client identifier, where the configuration has none.
+    ///   - checkpoint: the file that stores up to which line the broker has all lines.
+    ///   - clientID: the client identifier, if the configuration has none.
     package init(_ mqtt: MQTTConfiguration, directory: FilePath, checkpoint: FilePath, clientID: String) {
         self.init(
             directory: directory, checkpoint: checkpoint, host: mqtt.host, port: mqtt.port,
@@ -34,15 +34,15 @@ extension PublisherSettings {
         self.tls = tls
     }
 
-    /// The settings for a start of the publisher.
+    /// Creates the settings for a start of the publisher process of a gateway.
     ///
     /// - Parameters:
     ///   - configuration: the folders.
     ///   - mqtt: the broker.
-    ///   - gateway: the gateway's name.
-    ///   - beaconsMax: the highest number of beacons that the engine tracks.
-    ///   - lastWritten: the last line that a process before may have published without a stored state: its topics are
-    ///     cleared if they have no message.
+    ///   - gateway: the name of the gateway.
+    ///   - beaconsMax: the maximum number of beacons that the engine tracks.
+    ///   - lastWritten: the last line that an earlier process can have published without storing its state. Topics of
+    ///     lines up to it are cleared if they should not have a message.
     init(
         _ configuration: Configuration, _ mqtt: MQTTConfiguration, gateway: String, beaconsMax: Int, lastWritten: Int
     ) {
@@ -61,8 +61,8 @@ extension PublisherSettings {
         self.present = present
     }
 
-    /// The last sequence number that the broker has acknowledged according to the checkpoint, or `nil` if the checkpoint
-    /// is missing or can't be read. The publisher reports the error.
+    /// Returns the last sequence number that the broker has acknowledged according to the checkpoint; `nil` if the
+    /// checkpoint is missing or cannot be read. The publisher reports that error.
     static func lastAcknowledged(_ output: OutputConfiguration) -> Int? {
         do throws(ShippingCheckpoint.Problem) {
             return try ShippingCheckpoint.read(checkpoint(output))?.position.sequence
@@ -75,7 +75,8 @@ extension PublisherSettings {
         FilePath(output.stateDirectory).appending("mqtt.json")
     }
 
-    /// The password in the directory of systemd's credentials (systemd.exec(5), LoadCredential=), where it is there.
+    /// Returns the path of the password in the directory of systemd's credentials (systemd.exec(5), LoadCredential=);
+    /// `nil` if there is none.
     private static func credential() -> String? {
         guard let directory = Program.variable("CREDENTIALS_DIRECTORY"), !directory.isEmpty else { return nil }
         let path = "\(directory)/mqtt.password"
@@ -84,7 +85,7 @@ extension PublisherSettings {
 }
 
 extension MQTTConfiguration {
-    /// What is wrong with the rights of the files that hold secrets, each with what to do.
+    /// The problems with the permissions of the files that contain secrets, each with a remedy.
     package var exposures: [String] {
         [passwordFile, tls?.keyFile].compactMap(\.self).compactMap { SecretFile.exposure($0) }
     }

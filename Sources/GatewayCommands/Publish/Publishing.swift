@@ -8,27 +8,27 @@ package import OperatorLogging
 import PublisherProtocol
 package import SystemPackage
 
-/// What is published by `publish`, and how.
+/// The options of the command `publish`.
 package struct PublishingOptions: Sendable {
     /// The folder of the event files.
     package var directory: FilePath
-    /// The configuration that says which broker, and how.
+    /// The configuration with the broker and its settings.
     package var configuration = ConfigurationFile.defaultPath
-    /// Where it is kept how far lines were shipped; absent: `publish.json` in the folder.
+    /// The file that stores up to which line the broker has all lines; `nil` means `publish.json` in the folder.
     package var checkpoint: FilePath?
-    /// The number to begin with; absent: behind the checkpoint.
+    /// The first sequence number to publish; `nil` means the one after the checkpoint.
     package var from: Int?
-    /// Whether it waits for more at the end.
+    /// Whether the command waits for more lines at the end.
     package var follows = false
 
-    /// All that a folder holds and that was not shipped yet, once.
+    /// Creates options to publish, once, all lines of a folder that were not published yet.
     package init(directory: FilePath) { self.directory = directory }
 }
 
-/// `publish`: the lines of event files to a broker, without a gateway.
+/// The command `publish`: publishes the lines of event files to a broker, without a gateway.
 ///
-/// The work is the publisher's process's, here as in a gateway. Lines alone: who is there now, and whether the gateway is,
-/// is for the gateway itself to say.
+/// The publisher process does the work, as in a gateway. Only lines are published. The present states of beacons, and
+/// whether the gateway is available, are published only by the gateway itself.
 package final class Publishing {
     private let settings: PublisherSettings
     private let log: (MessageKind, String) -> Void
@@ -36,15 +36,15 @@ package final class Publishing {
     private var process: PublisherProcess?
     private var progress = Progress(size: nil, writesLines: false)
     private var noted = 0
-    // What processes before this one shipped, where one had to be started again.
+    // The number of lines that earlier publisher processes have published, if one had to be restarted.
     private var acknowledged = 0
 
     /// Reads the configuration.
     ///
     /// - Parameters:
-    ///   - options: what is published.
-    ///   - log: takes lines for the operator.
-    /// - Throws: ``ExitFailure`` where the configuration is bad or names no broker, or the folder is not there.
+    ///   - options: the folder, the broker and the first line.
+    ///   - log: receives the messages for the operator.
+    /// - Throws: ``ExitFailure`` if the configuration is invalid or has no broker, or if the folder does not exist.
     package init(
         _ options: PublishingOptions, log: @escaping (MessageKind, String) -> Void
     ) throws(ExitFailure) {
@@ -69,9 +69,10 @@ package final class Publishing {
         loop = try ExitFailure.ofLoop(EventLoop())
     }
 
-    /// Publishes until all is shipped, or with `follows` until SIGTERM or SIGINT.
+    /// Publishes until all lines are published, or with `follows` until SIGTERM or SIGINT.
     ///
-    /// - Throws: ``ExitFailure`` where nothing can be published at all; a broker that is away is waited for.
+    /// - Throws: ``ExitFailure`` if nothing can be published at all. If the broker is unavailable, the command waits
+    ///   for it.
     package func run() throws(ExitFailure) {
         let executable = Companions.path(PublisherProcess.program)
         guard SmallFile.exists(FilePath(executable)) else {
@@ -100,7 +101,8 @@ package final class Publishing {
                 + " published; the broker has all lines up to \(status.shipped)")
     }
 
-    /// One that is started again goes on where the checkpoint stands, and not at the beginning.
+    /// Returns the settings for a start of the publisher. After a restart, it must continue after the lines that the
+    /// broker has, and not publish from the first line of the options again.
     private func settings(start: Int) -> PublisherSettings {
         var settings = settings
         guard start > 0, let status = process?.status else { return settings }
@@ -119,7 +121,7 @@ package final class Publishing {
         }
     }
 
-    /// Twice a second where somebody looks; nothing wakes it else.
+    /// Updates the progress twice per second if standard error is a terminal. Otherwise no timer wakes the process.
     private func startProgress() -> EventLoop.Timer? {
         guard isatty(STDERR_FILENO) == 1 else { return nil }
         let interval: Duration = .milliseconds(500)

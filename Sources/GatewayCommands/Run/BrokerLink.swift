@@ -7,14 +7,14 @@ import JSON
 import OperatorLogging
 import PublisherProtocol
 
-/// The broker, as far as the gateway has to do with it: it tells the publisher's process what is durable, has it tell how
-/// the gateway stands, and hears how far it has come. Nothing here waits for the broker.
+/// The gateway's connection to its publisher process. It reports durable lines and the status of the gateway to the
+/// process, and receives up to which line the broker has all lines. Nothing here waits for the broker.
 final class BrokerLink {
-    // What Home Assistant and others take for a sign of life.
+    // The interval of the status, which Home Assistant and other subscribers use as a sign of life.
     private static let statusInterval: Duration = .seconds(60)
-    // Adapters that come and go in a moment are told of together.
+    // Changes of adapters within this time are reported in one status.
     private static let statusPause: Duration = .seconds(1)
-    // To find the way of hearing, and to power an adapter: three seconds, and as many for a slow machine.
+    // Selecting a backend and switching on an adapter takes up to 3 s, and up to 3 s more on a slow machine.
     private static let firstChance: Duration = .seconds(10)
 
     private let mqtt: MQTTConfiguration
@@ -23,29 +23,31 @@ final class BrokerLink {
     private let log: (MessageKind, String) -> Void
     private var process: PublisherProcess?
     private var statusTimer: EventLoop.Timer?
-    /// When the status is told whatever the adapters do.
+    /// The timer after which the status is sent even if no adapter scans.
     private var chanceTimer: EventLoop.Timer?
-    /// How many lines without a number the publisher was told of.
+    /// The number of lines without a sequence number that the publisher was notified of.
     private var toldUnnumbered = 0
-    /// Which adapters listen, and which did when the status was told last.
+    /// The numbers of the adapters that scan now, and of those that scanned when the last status was scheduled.
     private var listening: [Int] = []
     private var toldListening: [Int] = []
-    /// Whether an adapter listened, or had the time to: before that "does not listen" would be said of every start.
+    /// Whether an adapter has scanned, or had the time to start. Before that, no status is sent, because it would
+    /// report “not scanning” at every start.
     private var hadItsChance = false
 
-    /// Up to which line the broker has all.
+    /// The last line that the publisher will not need again: the broker has it and all lines before it, and the
+    /// publisher has stored its checkpoint and its state. The journal can delete lines up to it.
     var released: Int { process?.status.released ?? 0 }
 
-    /// A link whose process is not started.
+    /// Creates a link without starting its process.
     ///
     /// - Parameters:
     ///   - mqtt: the broker.
-    ///   - executable: the publisher's program.
-    ///   - loop: where its timers are, and who waits for the process.
-    ///   - settings: gives what the process is to know at a start, by how often it was started before.
-    ///   - names: gives what beacons are called, for settings that say that the broker may know.
-    ///   - status: gives how the gateway stands, as one line.
-    ///   - log: takes lines for the operator.
+    ///   - executable: the path of the publisher's program.
+    ///   - loop: the loop that runs the timers and waits for the process.
+    ///   - settings: returns the settings for a start of the process; called with the number of earlier starts.
+    ///   - names: returns the names of beacons, which are sent only if the settings allow that the broker has them.
+    ///   - status: returns the status of the gateway, as one line.
+    ///   - log: receives the messages for the operator.
     init(
         _ mqtt: MQTTConfiguration, executable: String = Companions.path(PublisherProcess.program), on loop: EventLoop,
         settings: @escaping (Int) -> PublisherSettings,
@@ -68,32 +70,33 @@ final class BrokerLink {
 
     deinit { endTimers() }
 
-    /// Starts the process; lines up to `durable` are its to ship.
+    /// Starts the process, which can publish the lines up to `durable`.
     func start(durable: Int) {
         process?.tell(durable: durable)
         process?.start()
         if let chanceTimer { loop.set(chanceTimer, at: loop.now + Self.firstChance) }
     }
 
-    /// Tells what is durable by now, and how many lines without a number there were.
+    /// Reports the last durable line, and the number of lines without a sequence number since the start.
     func update(durable: Int, unnumbered: Int) {
         process?.tell(durable: durable)
         guard toldUnnumbered != unnumbered else { return }
-        // They have no number that would tell of them.
+        // They have no sequence number, so `durable` does not report them.
         toldUnnumbered = unnumbered
         process?.tellOfLines()
     }
 
-    /// Has the status told at once where another adapter listens, or one no more.
+    /// Schedules a status if other adapters scan than before: at once if it is the first one, otherwise within 1 s.
     func note(listening: [Int]) {
         self.listening = listening
         if listening != toldListening { giveChance() }
     }
 
-    /// Names, secrets and certificates may have been mended.
+    /// Notifies the publisher that names, secrets and certificates may have been fixed.
     func reload() { process?.reload() }
 
-    /// Has the process ship the last lines and say that the gateway is off, for as long as that takes some seconds.
+    /// Makes the process publish the last lines and report that the gateway is offline. It waits for this, at most a
+    /// few seconds.
     func stop(durable: Int) {
         process?.tell(durable: durable)
         process?.stopAndWait()
@@ -123,7 +126,7 @@ final class BrokerLink {
     private func hear(_ news: PublisherProcess.News) {
         switch news {
         case .remark(let remark): log(remark.isTrouble ? .brokerError : .brokerAvailable, "mqtt: \(remark.text)")
-        // What waited said that there is no connection.
+        // A status from before the connection reports that there is none, so it must be sent again.
         case .connection(isThere: true):
             guard hadItsChance, let statusTimer else { return }
             loop.set(statusTimer, at: loop.now)
@@ -132,9 +135,9 @@ final class BrokerLink {
     }
 }
 
-// What is said of it.
+// The output for `status`.
 extension BrokerLink {
-    /// Writes the status's `mqtt`.
+    /// Writes the object `mqtt` of the status.
     func write(to json: inout LineBuffer, durable: Int) {
         guard let process else { return }
         let status = process.status
@@ -170,7 +173,7 @@ extension BrokerLink {
         }
     }
 
-    /// The same for people.
+    /// Returns the same for people.
     func page(durable: Int) -> String {
         guard let process else { return "" }
         let status = process.status

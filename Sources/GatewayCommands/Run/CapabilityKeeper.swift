@@ -2,25 +2,28 @@ import AdapterScanning
 import OperatorLogging
 import SystemPackage
 
-/// Gives up what this process may and no way of hearing needs any more.
+/// Drops the capabilities of the process that no backend needs any more.
 struct CapabilityKeeper {
     private let process: ProcessCapabilities
     private let log: (MessageKind, String) -> Void
-    /// Absent until it is known what hears.
+    /// The needed capabilities; `nil` until a backend is in use.
     private var kept: CapabilityNeeds?
 
-    /// What is kept, and what for.
+    /// The capabilities that are not dropped, with reasons.
     var needs: [CapabilityNeeds.Need] { kept?.needs ?? [] }
 
+    /// Creates a keeper that has not dropped anything.
+    ///
     /// - Parameters:
     ///   - process: the capabilities of the process.
-    ///   - log: takes lines for the operator.
+    ///   - log: receives the messages for the operator.
     init(_ process: ProcessCapabilities, log: @escaping (MessageKind, String) -> Void) {
         self.process = process
         self.log = log
     }
 
-    /// Gives up what `status` shows that nobody needs; to be called whenever that may have changed.
+    /// Drops the capabilities that no backend needs according to `status`. It must be called whenever that can have
+    /// changed. It does nothing while no backend is in use.
     mutating func update(_ status: ScanStatus) {
         guard status.backend != nil else { return }
         let needs = CapabilityNeeds(status.ways, used: status.backend, present: process.present())
@@ -36,8 +39,8 @@ struct CapabilityKeeper {
         for need in needs.needs { log(.capabilityKept, "keeps \(need.capability.name): \(need.why)") }
     }
 
-    /// Why the scan can't be begun anew with other settings: a way that is open could not be opened a second time, for what
-    /// that takes was given up. `nil` where it can.
+    /// Returns why scanning cannot be started again with other settings; `nil` if it can. The reason is that a backend
+    /// is open whose capability for opening was dropped, so it could not be opened a second time.
     func reasonToKeepScanning(_ status: ScanStatus) -> String? {
         let present = process.present()
         for way in status.ways where way.isOpen {

@@ -1,33 +1,36 @@
 import AdapterScanning
 import SystemPackage
 
-/// The capabilities that the ways of hearing may still need, each with what for.
+/// The capabilities that the backends can still need, each with the reason.
 ///
-/// All others are given up as soon as the ways stand. What was given up does not come back to a process.
+/// The process drops all others as soon as a backend is in use, and again after each change. A process cannot get a
+/// dropped capability back.
 struct CapabilityNeeds: Equatable {
-    /// One that is kept.
+    /// A capability that is not dropped.
     struct Need: Equatable {
         let capability: Capabilities.Capability
-        /// For operators.
+        /// The reason, for operators.
         let why: String
     }
 
-    /// Those that this process has and keeps.
+    /// The needed capabilities that this process has.
     let needs: [Need]
 
     var capabilities: Set<Capabilities.Capability> { Set(needs.map(\.capability)) }
 
+    /// Determines the needed capabilities.
+    ///
     /// - Parameters:
-    ///   - ways: how the ways stand, the best first.
-    ///   - used: the one that is used.
+    ///   - ways: the states of the backends, the best first.
+    ///   - used: the backend in use.
     ///   - present: the capabilities that this process has.
     init(_ ways: [ScanStatus.Way], used: ScannerBackend?, present: Set<Capabilities.Capability>) {
         var reasons: [Capabilities.Capability: [String]] = [:]
         for way in ways where !way.isDenied {
             switch way.backend {
             case .management:
-                // The kernel looks when the socket is bound. With it nothing else is needed: where it waits for an
-                // adapter, any other way would as well.
+                // The kernel checks the capability when the socket is bound. If `management` is open, nothing else is
+                // needed: if it waits for an adapter, any other backend would wait too.
                 if way.isOpen {
                     needs = []
                     return
@@ -36,7 +39,7 @@ struct CapabilityNeeds: Equatable {
                     "management is tried again and must bind its socket")
             case .dbus: break
             case .hci:
-                // Without the one the other is of no use to it.
+                // Without CAP_NET_RAW, CAP_NET_ADMIN is of no use to this backend.
                 guard present.contains(.rawNetwork) else { continue }
                 let when = used == .hci ? "" : ", if bluetoothd stops,"
                 reasons[.rawNetwork, default: []].append("hci\(when) opens the channel of each new adapter")
@@ -49,20 +52,20 @@ struct CapabilityNeeds: Equatable {
     }
 }
 
-/// The capabilities of a process, read from and changed in the kernel unless a test replaces it.
+/// The capabilities of a process, read from and changed in the kernel unless a test replaces the closures.
 struct ProcessCapabilities {
     /// Returns the capabilities that the process has.
     var present: () -> Set<Capabilities.Capability> = {
         Set(Capabilities.Capability.allCases.filter { Capabilities.has($0) })
     }
-    /// Gives up all capabilities except these.
+    /// Drops all capabilities except these.
     var drop: (Set<Capabilities.Capability>) throws(Errno) -> Void = { kept throws(Errno) in
         try Capabilities.drop(keeping: kept)
     }
 }
 
 extension ScanStatus.Way {
-    /// What it takes to begin this way, which a process that has begun it may have given up since.
+    /// The capability for opening this backend; `nil` if it needs none. The process can have dropped it since.
     var capabilityToBegin: Capabilities.Capability? {
         switch backend {
         case .management: .networkAdministration
@@ -73,7 +76,7 @@ extension ScanStatus.Way {
 }
 
 extension Capabilities.Capability {
-    /// As capabilities(7) spells it.
+    /// The name in capabilities(7).
     var name: String {
         switch self {
         case .networkAdministration: "CAP_NET_ADMIN"

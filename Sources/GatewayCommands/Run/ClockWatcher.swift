@@ -5,16 +5,16 @@ import EventLog
 import EventLoops
 import SystemPackage
 
-/// Watches the wall clock for the gateway: how far it is ahead of the timeline, and whether it is synchronised.
+/// Watches the wall clock for the gateway: how far it is ahead of the timeline, and whether it is synchronized.
 ///
-/// It tells what became of the clock, once; what follows from it is for whoever asked.
+/// It returns each change once. The caller decides what follows from it.
 struct ClockWatcher {
-    /// What the machine's clocks show at one moment.
+    /// The state of the machine's clocks at one time.
     struct Reading: Equatable {
         var offset: ClockOffset
         var isSynchronized: Bool
 
-        /// The machine's own clocks, read now.
+        /// The present state of the machine's clocks.
         static var machine: Reading {
             Reading(offset: SystemMonitorClock().offset, isSynchronized: WallClock.isSynchronized)
         }
@@ -24,30 +24,30 @@ struct ClockWatcher {
     private let read: () -> Reading
     private var alarm: WallClockAlarm?
 
-    /// What lines are dated with.
+    /// How far the wall clock is ahead of the timeline, for the dates of lines.
     var offset: ClockOffset { watch.offset }
-    /// Whether the kernel said that the clock has been set, when it was last asked.
+    /// Whether the kernel reported that the clock was set, when it was last asked.
     var isSynchronized: Bool { watch.isSynchronized }
 
-    /// Watches a clock that was last known as `known`: the first reading tells what became of it since.
+    /// Creates a watcher of a clock with the last known state `known`. The first reading returns any change since.
     ///
     /// - Parameters:
-    ///   - known: what the clock was like.
-    ///   - read: gives what the clocks show: the machine's, unless a test has its own.
+    ///   - known: the last known state of the clock.
+    ///   - read: returns the present state of the clocks: those of the machine, unless a test has other clocks.
     init(known: Reading, read: @escaping () -> Reading = { .machine }) {
         watch = WallClockWatch(offset: known.offset, isSynchronized: known.isSynchronized)
         self.read = read
     }
 
-    /// Looks at the clock.
+    /// Reads the clock.
     ///
-    /// - Returns: what is to be said of it; `nil` where it goes as before.
+    /// - Returns: the change to report; `nil` if nothing has changed.
     mutating func observe(at time: Instant) -> ClockChange? {
         let reading = read()
         return watch.observe(reading.offset, isSynchronized: reading.isSynchronized, at: time)
     }
 
-    /// Has the loop call `body` whenever the clock is set, as long as this value lives.
+    /// Makes the loop call `body` each time the clock is set, as long as this value exists.
     ///
     /// - Throws: `Errno` of ``WallClockAlarm``.
     mutating func start(on loop: EventLoop, _ body: @escaping () -> Void) throws(Errno) {

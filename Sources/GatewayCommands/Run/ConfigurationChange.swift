@@ -1,23 +1,26 @@
 import BeaconMonitoring
 import GatewayConfiguration
 
-/// What becomes of a running gateway whose configuration was read again: what it can apply, what waits for a restart, and
-/// what is different then (rule C2).
+/// The effect of reading the configuration of a running gateway again: the settings to apply, those that must wait for
+/// a restart, and the differences (rule C2).
 struct ConfigurationChange {
     private let old: Configuration
-    /// What is to run: the new configuration, but for what a running gateway can't change.
+    /// The configuration to run: the new one, except for the settings that a running gateway cannot change.
     let wanted: Configuration
-    /// What it can't change, each with what to do.
+    /// The settings that a running gateway cannot change, each with a remedy.
     let refusals: [String]
-    /// What of the scan has to wait, where that can't be begun anew, each with why.
+    /// The settings of scanning that must wait for a restart because scanning cannot be started again, each with the
+    /// reason.
     let postponed: [String]
     private let scanningStays: Bool
 
+    /// Compares two configurations.
+    ///
     /// - Parameters:
-    ///   - old: what runs.
-    ///   - new: what was read.
-    ///   - gateway: what the running gateway is called.
-    ///   - reason: why the scan can't be begun anew, so that it stays as it is; absent where it can.
+    ///   - old: the running configuration.
+    ///   - new: the configuration in the file.
+    ///   - gateway: the name of the running gateway.
+    ///   - reason: why scanning cannot be started again, so that its settings must stay; `nil` if it can.
     init(
         from old: Configuration, to new: Configuration, gateway: Identifier, scanningStaysBecause reason: String? = nil
     ) {
@@ -36,7 +39,7 @@ struct ConfigurationChange {
         scanningStays = reason != nil
         var kept: [String] = []
         if reason != nil {
-            // A gateway that hears goes on hearing.
+            // A gateway that scans must continue to scan.
             if new.scanner != old.scanner { kept.append("scanner") }
             if new.engine.deafAfter != old.engine.deafAfter { kept.append("deaf_after") }
             wanted.scanner = old.scanner
@@ -46,25 +49,27 @@ struct ConfigurationChange {
         self.wanted = wanted
     }
 
-    /// Whether settings changed that an engine has from its beginning.
+    /// Whether settings have changed that an engine cannot change after it was created.
     var needsNewEngine: Bool {
         old.engine != wanted.engine || old.location?.name != wanted.location?.name
             || old.monitors.map(\.settings) != wanted.monitors.map(\.settings)
             || old.monitors.map(\.name) != wanted.monitors.map(\.name)
     }
 
-    /// Whether it is heard in another way, or by other adapters.
+    /// Whether scanning must be started again, because its settings or those of the engine have changed.
     var restartsScanning: Bool { !scanningStays && (old.scanner != wanted.scanner || old.engine != wanted.engine) }
 
-    /// Whether the gateway knows in another way where it is.
+    /// Whether the location source must be started again: its settings have changed, the first circle was added, or the
+    /// last one was removed.
     var restartsLocation: Bool {
         old.location != wanted.location || old.monitorsCircles != wanted.monitorsCircles
     }
 
-    /// What is different, for operators, a line each.
+    /// Returns the differences, for operators.
     ///
-    /// - Parameter file: what the configuration is called.
-    /// - Returns: the lines; one says that no condition is different, where none is.
+    /// - Parameter file: the name of the configuration.
+    /// - Returns: a line for the named beacons if they have changed, and a line for the conditions, also if none has
+    ///   changed.
     func words(for file: String) -> [String] {
         var lines: [String] = []
         if old.beacons != wanted.beacons {
@@ -103,7 +108,8 @@ struct ConfigurationChange {
 }
 
 extension ConditionConfiguration {
-    /// Whether it says the same, wherever it stands; `assuming` is not compared (rule C2).
+    /// Returns whether the other condition is the same, whatever its place in the file. `assuming` is not compared
+    /// (rule C2).
     func isSame(as other: Self) -> Bool {
         condition == other.condition && settings == other.settings && ranging == other.ranging
     }

@@ -13,19 +13,20 @@ import SystemPackage
 
 /// The command `run`: scans, monitors and writes event files on one thread.
 ///
-/// Everything happens in the turns of one loop. Each report goes into the engine at once. At the end of a turn its lines
-/// are written to the disk, and only then do records move (rule N3). A deadline is handled after all received reports
-/// (rule T5), so no exit comes before the report that prevents it.
+/// Everything happens in the turns of one loop. Each report is passed to the engine at once. At the end of a turn its
+/// lines are written to the disk, and only then do the records change (rule N3). A deadline is handled after all
+/// reports that were received before it (rule T5), so no exit precedes the report that prevents it.
 package final class Daemon {
-    // A gateway with more conditions publishes their states in their own topics only: a longer status would delay scanning.
+    // A gateway with more conditions publishes their states only in their own topics, because a longer status would
+    // delay scanning.
     private static let conditionsInStatusMax = 1000
-    // The smallest limit of a known broker: AWS IoT Core takes 128 KiB including the topic.
+    // The smallest limit of a known broker: AWS IoT Core accepts 128 KiB, including the topic.
     private static let statusBytesMax = 128_000
     private static let signals = [SIGTERM, SIGINT, SIGHUP, SIGUSR1]
 
-    /// The loop in whose turns everything happens.
+    /// The loop of this process.
     let loop: EventLoop
-    /// The configuration that runs.
+    /// The running configuration.
     private(set) var configuration: Configuration
     /// The engine and its lines.
     let monitor: GatewayMonitor
@@ -61,11 +62,12 @@ package final class Daemon {
     /// Reads the configuration, recovers the state of the last process, and prepares ``run()``.
     ///
     /// - Parameters:
-    ///   - path: the configuration file, which SIGHUP reads again.
-    ///   - makeScanner: makes a backend's scanner without starting it, or `nil` for BlueZ's and the kernel's.
-    ///   - log: takes messages for the operator.
-    /// - Throws: ``ExitFailure`` if the configuration is invalid, another gateway uses a monitor's name, or the state can't
-    ///   be read.
+    ///   - path: the configuration file. SIGHUP reads it again.
+    ///   - makeScanner: creates the scanner of a backend without starting it; `nil` means the scanners of BlueZ and the
+    ///     kernel.
+    ///   - log: receives the messages for the operator.
+    /// - Throws: ``ExitFailure`` if the configuration is invalid, another gateway uses the name of a monitor, or the
+    ///   state cannot be read.
     package convenience init(
         configuration path: String,
         makeScanner: ((ScannerBackend, EventLoop) throws(ScannerError) -> any AdvertisingScanner)? = nil,
@@ -108,7 +110,7 @@ package final class Daemon {
         try monitor.begin(configuration, at: now)
     }
 
-    /// Blocks the signals that ``run()`` handles until it runs. Call it before making a daemon.
+    /// Blocks the signals that ``run()`` handles until it runs. It must be called before a daemon is created.
     ///
     /// Recovery can take long. A SIGHUP or SIGUSR1 during that time would end the process, and a SIGTERM would end it
     /// without a line.
@@ -122,7 +124,7 @@ package final class Daemon {
         }
     }
 
-    // One gateway for each name of a monitor on this machine (rule N1), and one for a folder of event files.
+    // Only one gateway can use the name of a monitor on this machine (rule N1), and only one a folder of event files.
     private static func lock(_ configuration: Configuration) throws(EventLogError) -> [StateLock] {
         let program = "beacon-gateway run"
         let directory = FilePath(configuration.output.stateDirectory)
@@ -144,7 +146,7 @@ package final class Daemon {
 extension Daemon {
     /// Scans, monitors and writes until SIGTERM or SIGINT.
     ///
-    /// - Throws: ``ExitFailure`` if this user can't open any backend on this machine, or if scanning fails later.
+    /// - Throws: ``ExitFailure`` if this user cannot open any backend on this machine, or if scanning fails later.
     package func run() throws(ExitFailure) {
         try ExitFailure.ofLoop(prepareLoop())
         try startStatusServer()
@@ -156,7 +158,7 @@ extension Daemon {
             throw close(after: ExitFailure(error))
         }
         location.start(configuration)
-        // A request to the last process, which ended before it could answer.
+        // The last process can have ended before it answered a request.
         _ = answerErasure()
         scanning.dropCapabilities()
         log(.gatewayRuns, opening)
@@ -169,9 +171,9 @@ extension Daemon {
         log(.gatewayStops, "stopped; \(lines) written")
     }
 
-    /// Takes all received reports, and closes everything.
+    /// Handles all received reports, and closes everything.
     ///
-    /// The lines do not report that adapters stopped: the reports of the next process are not known yet.
+    /// The lines do not report that the adapters stopped, because the reports of the next process are not known yet.
     func finish() {
         let end = loop.now
         drain()
@@ -181,7 +183,7 @@ extension Daemon {
         close()
     }
 
-    /// Writes the last lines, and closes the event files, the broker's process and the locks.
+    /// Writes the last lines, closes the event files, stops the publisher process, and releases the locks.
     func close() {
         monitor.deliver()
         if let failure { life.end(because: failure.message) }
@@ -203,7 +205,7 @@ extension Daemon {
     }
 
     private func prepareLoop() throws(Errno) {
-        // At the same time, the loop handles the timer first that was made first.
+        // If two timers are due at the same time, the loop handles the one that was created first.
         _ = (engineTimer, journalTimer)
         signals = try SignalWatch(Self.signals, on: loop) { [unowned self] signal in handle(signal) }
         try monitor.watchClock(on: loop) { [unowned self] in observeClock() }
@@ -218,7 +220,7 @@ extension Daemon {
             loop.set(timer, at: loop.now + interval)
         }
         if LifeSigns.needsTimer(watchdogInterval: manager.watchdogInterval) {
-            // It only wakes the loop: the end of the turn does the work.
+            // This timer only wakes the loop. The end of the turn does the work.
             lifeTimer = loop.makeTimer { _ in }
         }
         observeClock()
@@ -241,14 +243,16 @@ extension Daemon {
         location.drain()
     }
 
-    /// Takes everything that was received before now, and returns the present. The clock is read first (rule T5).
+    /// Handles everything that was received before now, and returns the present. The clock must be read first (rule
+    /// T5).
     private func drained() -> Instant {
         let now = loop.now
         drain()
         return max(now, monitor.live.engine.now)
     }
 
-    /// Runs scanners, engine and journal once: if one of them hangs, systemd's watchdog gets no report.
+    /// Runs scanners, engine and journal once, and then notifies systemd's watchdog. If one of them hangs, the watchdog
+    /// is not notified.
     private func probe(at now: Instant) {
         drain()
         monitor.advance(to: now)
@@ -269,7 +273,7 @@ extension Daemon {
         if let lifeTimer { loop.set(lifeTimer, at: life.due) }
         loop.set(journalTimer, at: monitor.journal.nextDeadline)
         setRangingTimer()
-        // Reading the whole status costs more than a report does.
+        // Reading the complete status costs more than handling a report, so it is read only after a change.
         if statusIsStale, let status = scanning.status {
             scanning.dropCapabilities()
             manager.stand(status.words, isListening: status.isListening)
@@ -282,7 +286,7 @@ extension Daemon {
         let timer =
             rangingTimer
             ?? loop.makeTimer { [unowned self] now in
-                // Reports that were received by then belong to the seconds before (rule T5).
+                // Reports that were received by then belong to the previous seconds (rule T5).
                 scanning.drain()
                 monitor.range(until: now)
             }
@@ -313,12 +317,12 @@ extension Daemon {
 // MARK: - Scanning
 
 extension Daemon: ScanHandler {
-    /// Takes an advertising report of an adapter.
+    /// Handles an advertising report of an adapter.
     package func heard(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {
         monitor.heard(report, data: data, on: adapter, at: time)
     }
 
-    /// Takes a change of an adapter or a backend.
+    /// Handles a change of an adapter or a backend.
     package func changed(_ change: ScanChange, at time: Instant) {
         statusIsStale = true
         switch change {
@@ -358,7 +362,8 @@ extension Daemon: ScanHandler {
 // MARK: - Requests
 
 extension Daemon {
-    /// Reads the configuration file again and applies the differences (rule C2). An invalid file changes nothing.
+    /// Reads the configuration file again, and applies the differences (rule C2). If the file is invalid, nothing
+    /// changes.
     func reload() {
         manager.reload {
             do throws(ExitFailure) {
@@ -375,7 +380,7 @@ extension Daemon {
         let change = ConfigurationChange(
             from: configuration, to: new, gateway: gateway, scanningStaysBecause: scanning.reasonToKeepScanning)
         for refusal in change.refusals { log(.configurationPostponed, refusal) }
-        // Everything received before is judged by the old configuration.
+        // The old configuration applies to everything that was received before.
         let now = drained()
         let old = configuration
         let wanted = change.wanted
@@ -407,14 +412,14 @@ extension Daemon {
         reloads += 1
     }
 
-    /// Forgets the beacon that `erase` asks for by a file in the state directory.
+    /// Forgets the beacon if `erase` has stored a request in the state directory.
     ///
-    /// - Returns: whether there was a request.
+    /// - Returns: whether there was a request; `true` also if it could not be read or answered.
     func answerErasure() -> Bool {
         let directory = FilePath(configuration.output.stateDirectory)
         do throws(EventLogError) {
             guard case .wanted(let request)? = try ErasureOrder.read(from: directory) else { return false }
-            // Draining can change the adapters, so it comes first.
+            // Draining can change the adapters, so it must be first.
             let now = drained()
             let answer = monitor.forget(request, configuration, scanning.adapters, at: now)
             switch answer {
@@ -432,8 +437,8 @@ extension Daemon {
         return true
     }
 
-    /// Has the publisher delete the retained messages about the beacon. A request for earlier lines only leaves them: they
-    /// describe the present.
+    /// Makes the publisher delete the retained messages about the beacon. A request with a date limit does not delete
+    /// them, because they describe the present.
     private func eraseAtBroker(_ request: ErasureRequest, upTo last: Int) {
         guard let broker, request.before == nil else { return }
         do throws(EventLogError) {
@@ -457,11 +462,11 @@ extension Daemon {
                 configuration.beacons.all.map { ($0.beacon, PublishedName($0.name, group: $0.group)) }
             },
             status: { [unowned self] in statusAtBroker }, log: log)
-        // The publisher starts with the state that is kept here. All lines that led to this state have to be on the disk
+        // The publisher starts with the state that is stored here. All lines that led to this state must be on the disk
         // before anyone receives one of them.
         monitor.commit(at: loop.now)
         monitor.keepSnapshot(at: loop.now)
-        // The checkpoint counts until the publisher sends its own number.
+        // The checkpoint counts until the publisher reports its own number.
         let journal = monitor.journal
         if let last = PublisherSettings.lastAcknowledged(configuration.output) {
             journal.shipped = max(journal.shipped, last)
@@ -474,12 +479,13 @@ extension Daemon {
         let journal = monitor.journal
         return PublisherSettings(
             configuration, mqtt, gateway: gateway.text, beaconsMax: monitor.live.engine.settings.maxBeacons,
-            // No line since the gateway's start is published before the first start of the publisher. After that, a
-            // publisher that crashed may have published all of them.
+            // Before the first start of the publisher, no line since the start of the gateway is published. After that,
+            // a publisher that crashed can have published all of them.
             lastWritten: start == 0 ? journal.recovery.sequence : journal.durableSequence)
     }
 
-    /// Passes on the end of the written lines: they can be published. Published lines can be deleted.
+    /// Reports the last durable line to the publisher, which can publish up to it. The journal can delete the lines
+    /// that the broker has.
     private func updatePublishing() {
         guard let broker else { return }
         let journal = monitor.journal
@@ -493,7 +499,7 @@ extension Daemon {
 // MARK: - Status
 
 extension Daemon {
-    /// The present state for `status` and the broker.
+    /// The present state, for `status` and the broker.
     var report: StatusReport {
         StatusReport(
             gateway: gateway, startTime: startTime, now: loop.now, clockOffset: monitor.clockOffset,

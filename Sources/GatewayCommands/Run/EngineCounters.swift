@@ -1,20 +1,20 @@
 import BeaconMonitoring
 
-/// What an engine counts of inputs and beacons that found no place.
+/// The counters of an engine for late inputs, and for beacons without a place.
 struct EngineCounters: Hashable {
-    /// Inputs that came with a time before others.
+    /// The number of inputs whose time was before the present of the engine (rule T2).
     var lateInputs = 0
     /// How often a beacon did not fit (rule P2).
     var untrackedBeacons = 0
-    /// Beacons that lost their place to a named one (rule P4).
+    /// The number of beacons that lost their place to a named one (rule P4).
     var displacedBeacons = 0
-    /// How often a beacon without a name was kept from entering (rule P5).
+    /// How often a beacon without a name was prevented from entering (rule P5).
     var refusedBeacons = 0
 
-    /// None.
+    /// Creates counters at 0.
     init() {}
 
-    /// What an engine has counted since it began.
+    /// Copies the counters of an engine, which count since it was created.
     init(_ engine: MonitorEngine) {
         lateInputs = engine.lateInputs
         untrackedBeacons = engine.untrackedBeacons

@@ -9,11 +9,11 @@ import GatewayConfiguration
 import OperatorLogging
 import SystemPackage
 
-/// The engine of a running gateway and everything that follows from its decisions: lines, evidence and log messages.
+/// The engine of a running gateway and the effects of its decisions: lines, evidence and log messages.
 ///
 /// It has no scanner. The daemon passes in reports and times, and writes the lines at the end of a turn.
 final class GatewayMonitor {
-    /// The event files with their records.
+    /// The event files, with the records of the conditions.
     let journal: Journal
     /// The engine with its counters.
     private(set) var live: LiveMonitor
@@ -21,7 +21,7 @@ final class GatewayMonitor {
     private(set) var ranging: RangingWriter
     private var clock: ClockWatcher
     private var decoder = ReportDecoder()
-    /// The last sightings of each beacon, which explain an exit.
+    /// The last sightings of each beacon, as the evidence for an exit.
     private var recorder = EvidenceRecorder()
     private let log: (MessageKind, String) -> Void
     private var loggedTrouble: String?
@@ -31,11 +31,11 @@ final class GatewayMonitor {
     ///
     /// - Parameters:
     ///   - configuration: the conditions and the folders.
-    ///   - gateway: the gateway's name.
+    ///   - gateway: the name of the gateway.
     ///   - boot: the present start of the machine and the process.
     ///   - now: the present.
-    ///   - log: takes messages for the operator.
-    /// - Throws: ``EventLogError`` if the event files or records can't be read or written.
+    ///   - log: receives the messages for the operator.
+    /// - Throws: ``EventLogError`` if the event files or records cannot be read or written.
     init(
         _ configuration: Configuration, gateway: Identifier, boot: BootID, at now: Instant,
         log: @escaping (MessageKind, String) -> Void
@@ -45,7 +45,7 @@ final class GatewayMonitor {
         journal = try Journal(
             JournalOptions(configuration.output, gateway: gateway, mqtt: configuration.mqtt), boot: boot, now: now,
             clockOffset: reading.offset, isClockSynchronized: reading.isSynchronized)
-        // After a restart of the process alone, the first reading shows the changes of the clock since then.
+        // If only the process was restarted, the first reading returns the changes of the clock since then.
         let known = journal.recovery.clock ?? (journal.clockOffset, journal.isClockSynchronized)
         clock = ClockWatcher(known: ClockWatcher.Reading(offset: known.0, isSynchronized: known.1))
         ranging = RangingWriter(configuration)
@@ -53,13 +53,13 @@ final class GatewayMonitor {
             engine: MonitorEngine(settings: configuration.liveEngineSettings, start: now, clockOffset: clock.offset))
     }
 
-    /// The difference between the wall clock and the timeline, which dates lines.
+    /// How far the wall clock is ahead of the timeline, for the dates of lines.
     var clockOffset: ClockOffset { clock.offset }
 
-    /// The advertisements that could not be decoded, by reason.
+    /// The number of advertisements that could not be decoded, by reason.
     var malformations: MalformationCounts { decoder.malformations }
 
-    /// Starts the engine on the recovered state (rule N4).
+    /// Starts the engine with the recovered state (rule N4).
     ///
     /// - Throws: ``ExitFailure`` if the conditions exceed a bound.
     func begin(_ configuration: Configuration, at now: Instant) throws(ExitFailure) {
@@ -70,7 +70,7 @@ final class GatewayMonitor {
         } catch {
             throw ExitFailure(.configurationInvalid, error.description)
         }
-        // The recorder explains the exits of these conditions too, although it has not seen them being added.
+        // The recorder must explain the exits of these conditions too, although it has not seen them being added.
         for setup in configuration.monitors {
             for condition in setup.conditions { recorder.know(condition.identifier, condition.settings) }
         }
@@ -79,7 +79,7 @@ final class GatewayMonitor {
 
     // MARK: Inputs
 
-    /// Takes an advertising report, and the iBeacons in it.
+    /// Handles an advertising report, and the iBeacons in it.
     func heard(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {
         if let due = ranging.nextDeadline, due <= time { range(until: time) }
         decoder.hand(report, data, adapter, time, to: &live)
@@ -91,10 +91,10 @@ final class GatewayMonitor {
         live.latest.removeAll(keepingCapacity: true)
     }
 
-    /// Takes a change of an adapter.
+    /// Handles a change of an adapter.
     func changed(_ change: ScanChange, at time: Instant) { live.changed(change, at: time) }
 
-    /// Takes a fix, or the report that there is none.
+    /// Handles a fix, or the report that there is none.
     func located(_ news: LocationTracker.News) {
         switch news {
         case .fix(let fix): live.located(fix)
@@ -106,8 +106,8 @@ final class GatewayMonitor {
     /// Handles the deadlines at or before `time`.
     func advance(to time: Instant) { live.advance(to: time) }
 
-    /// Writes the `ranging` lines that are due at or before `time`. The engine's lines up to each of them come first, so
-    /// that the lines are in the order of their times.
+    /// Writes the `ranging` lines that are due at or before `time`. The lines of the engine up to each of them must be
+    /// first, so that lines are in the order of their times.
     func range(until time: Instant) {
         while let due = ranging.nextDeadline, due <= time {
             advance(to: due)
@@ -127,10 +127,10 @@ final class GatewayMonitor {
         try clock.start(on: loop, body)
     }
 
-    /// Reads the wall clock: a change becomes a line, and dates the lines after it.
+    /// Reads the wall clock. A change is written as a line, and applies to the dates of later lines.
     func observeClock(at time: Instant) {
         if let change = clock.observe(at: time) {
-            // Earlier lines keep the earlier date.
+            // Earlier lines must have the earlier offset.
             deliver()
             journal.append(change)
             log(.clockChanged, "the wall clock \(change.before == change.after ? "is synchronised" : "was set")")
@@ -146,7 +146,7 @@ final class GatewayMonitor {
         return diagnostics
     }
 
-    /// Sets the diagnostics that later events get.
+    /// Sets the diagnostics of later events.
     func set(_ diagnostics: Diagnostics) { live.engine.ambientDiagnostics = diagnostics }
 
     // MARK: Output
@@ -159,13 +159,13 @@ final class GatewayMonitor {
         live.actions.removeAll()
     }
 
-    /// Writes the lines of this turn to the disk. Records move only after that (rule N3).
+    /// Writes the lines of this turn to the disk. The records change only after that (rule N3).
     func commit(at now: Instant) {
         deliver()
         journal.commit(at: now)
     }
 
-    /// Logs an error of the journal that is new or over.
+    /// Logs an error of the journal if it is new or has ended.
     ///
     /// - Returns: whether there was such a change.
     func logTrouble() -> Bool {
@@ -182,7 +182,7 @@ final class GatewayMonitor {
         return true
     }
 
-    /// Logs the remarks of the journal, and each condition whose UUID is received with its bytes reversed, once.
+    /// Logs the remarks of the journal, and once each condition whose UUID is received with its bytes in reverse order.
     func logRemarks() {
         let found = live.engine.reversedUUIDs
         if found != loggedReversed {
@@ -194,7 +194,7 @@ final class GatewayMonitor {
         for remark in journal.drainRemarks() { log(.eventFilesChanged, remark) }
     }
 
-    /// Writes the engine's state to the disk.
+    /// Stores the state of the engine on the disk.
     func keepSnapshot(at now: Instant) { journal.keep(live.engine.snapshot, at: now) }
 
     private func log(_ action: Action) {
@@ -226,26 +226,26 @@ final class GatewayMonitor {
 // MARK: - Changes of the configuration
 
 extension GatewayMonitor {
-    /// Changes the conditions and named beacons by difference (rules C2, C3).
+    /// Applies the differences of conditions and named beacons (rules C2, C3).
     ///
-    /// - Throws: ``MonitorError`` if a bound is exceeded; some conditions may be changed then.
+    /// - Throws: ``MonitorError`` if a bound is exceeded. Some conditions can have changed then.
     func apply(_ configuration: Configuration, at now: Instant) throws(MonitorError) {
         try live.apply(configuration.setups, naming: configuration.beacons.beacons, at: now)
     }
 
-    /// Continues with the `ranging` lines that the configuration asks for.
+    /// Continues with the `ranging` lines that the configuration requests.
     func reloadRanging(_ configuration: Configuration) { ranging.reload(configuration) }
 
-    /// Starts a new engine, for settings that an engine can't change.
+    /// Starts a new engine, for settings that an engine cannot change.
     ///
-    /// It takes over the states of the old engine, as after a restart (rule N4), and its adapters. If a bound is exceeded,
+    /// It gets the states of the old engine, as after a restart (rule N4), and its adapters. If a bound is exceeded,
     /// the old engine continues.
     ///
     /// - Parameters:
     ///   - configuration: the conditions and settings.
-    ///   - snapshot: the state to start from, or `nil` for that of the old engine.
+    ///   - snapshot: the state to start from; `nil` means that of the old engine.
     ///   - adapters: the adapters that the scanners know.
-    ///   - reason: why adapters that listen are reported again.
+    ///   - reason: why adapters that scan are reported again.
     ///   - now: the present.
     /// - Throws: ``MonitorError`` if a bound is exceeded.
     func replaceEngine(
@@ -270,7 +270,8 @@ extension GatewayMonitor {
         deliver()
     }
 
-    /// Stops the adapters before the scanners restart. An adapter that is no longer selected holds no beacon (rule L3).
+    /// Stops the adapters before the scanners restart. If an adapter is no longer selected, it holds no beacon (rule
+    /// L3).
     func stop(_ adapters: [ScanStatus.Adapter], keeping selection: AdapterSelection, at now: Instant) {
         for adapter in adapters where adapter.activity != .absent {
             if selection.includes(adapter.number, address: adapter.address) {
@@ -284,7 +285,7 @@ extension GatewayMonitor {
     /// Forgets a beacon: its state, its evidence and its lines.
     ///
     /// - Parameters:
-    ///   - request: the beacon, and the date before which it is forgotten.
+    ///   - request: the beacon and the date limit.
     ///   - configuration: the conditions and settings.
     ///   - adapters: the adapters that the scanners know.
     ///   - now: the present.
@@ -328,7 +329,8 @@ extension Configuration {
 }
 
 extension JournalOptions {
-    /// The options in the section `output`. With a broker, segments wait until they are published.
+    /// Creates the options from the section `output`. With a broker, segments wait until they are published, unless all
+    /// files together would become larger than `retain_size`.
     init(_ output: OutputConfiguration, gateway: Identifier, mqtt: MQTTConfiguration?) {
         self.init(
             directory: FilePath(output.directory), stateDirectory: FilePath(output.stateDirectory), gateway: gateway)

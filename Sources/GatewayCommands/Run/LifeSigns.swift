@@ -4,32 +4,32 @@ import CommandSupport
 import EventLog
 import SystemPackage
 
-/// What tells reports how long the gateway was alive: the lines of its start and its end, and between them the file
-/// `alive`, which is overwritten at a wake-up a minute or more after the last time.
+/// Records how long the gateway was alive, for reports: with lines for its start and end, and between them with the
+/// file `alive`. The file is overwritten at the first wake-up a minute or more after it was last written.
 ///
-/// Without it nobody could tell a quiet evening from one in which the gateway was dead.
+/// Without this, reports could not distinguish a quiet evening from one in which the gateway did not run.
 struct LifeSigns {
-    /// How old the file is at least when it is written again.
+    /// The minimum age of the file before it is written again.
     static let interval: Duration = .seconds(60)
 
     private let file: AliveFile
-    /// When the run before was last known to be alive; absent where nothing says so.
+    /// When the previous run was last known to be alive; `nil` if that is not known.
     private let previous: ProofOfLife?
-    /// What can't be read of the run before, for the operator.
+    /// The error of reading the file of the previous run, for the operator; `nil` if there is none.
     let remark: String?
     private var trouble: Errno?
-    /// When the file is to be written again.
+    /// When the file must be written again.
     private(set) var due: Instant = .earliest
-    /// Why the gateway ends, in words.
+    /// Why the gateway ends, for people.
     private(set) var ending: String?
 
-    /// Reads what the run before left in `directory`.
+    /// Reads the file that the previous run wrote in `directory`.
     ///
     /// - Parameters:
     ///   - directory: the folder of event files.
-    ///   - gateway: the gateway's name.
-    ///   - boot: this start.
-    ///   - files: the file system: the machine's, unless a test has its own.
+    ///   - gateway: the name of the gateway.
+    ///   - boot: the present start.
+    ///   - files: the file system: that of the machine, unless a test has another.
     init(
         in directory: FilePath, gateway: Identifier, boot: BootID, files: any FileSystemCalls = SystemFiles()
     ) {
@@ -45,22 +45,23 @@ struct LifeSigns {
         }
     }
 
-    /// Whether somebody has to wake the loop for it: only where the service manager's watchdog does not do so often enough.
+    /// Returns whether a timer must wake the loop to write the file. That is so unless the watchdog of the service
+    /// manager wakes it often enough.
     static func needsTimer(watchdogInterval: Duration?) -> Bool { watchdogInterval.map { $0 > interval } ?? true }
 
-    /// That the gateway starts, for the first line.
+    /// Returns the content of the first line, which reports the start.
     ///
     /// - Parameters:
-    ///   - configuration: the digest of the configuration's file; absent where it is none.
-    ///   - machine: the machine's present start.
+    ///   - configuration: the digest of the configuration file; `nil` if it cannot be computed.
+    ///   - machine: the present start of the machine.
     ///   - time: the present.
-    ///   - clockOffset: how far the wall clock is ahead of it.
-    /// - Returns: what the line says.
+    ///   - clockOffset: how far the wall clock is ahead of the timeline.
+    /// - Returns: the content of the line.
     func started(
         _ configuration: String?, machine: String, at time: Instant, clockOffset: ClockOffset
     ) -> GatewayChange {
         let until = previous.map { proof in
-            // Before the machine was started, the timeline was another one: the date is what remains.
+            // If the machine was restarted since then, the timeline is another one, and only the date can be used.
             if BootID.machine(of: proof.boot) == machine { return min(proof.time, time) }
             return Instant(remembered: proof.date, offset: clockOffset)
         }
@@ -69,17 +70,17 @@ struct LifeSigns {
             clockOffset: clockOffset)
     }
 
-    /// The gateway is to end, for the reason that is told first.
+    /// Sets the reason why the gateway ends, unless one is set already.
     mutating func end(because reason: String) { ending = ending ?? reason }
 
-    /// That the gateway stops, for the last line.
+    /// Returns the content of the last line, which reports the stop.
     func stopped(at time: Instant, clockOffset: ClockOffset) -> GatewayChange {
         GatewayChange(.stopped(reason: ending ?? "stopped by SIGTERM"), at: time, clockOffset: clockOffset)
     }
 
-    /// Writes the file where it is time, or where `isLast`.
+    /// Writes the file if it is due, or if `isLast` is set.
     ///
-    /// - Returns: what is to be said of it; `nil` where it goes as before.
+    /// - Returns: a message for the operator if writing fails with a new error, or works again; `nil` otherwise.
     mutating func tell(
         at time: Instant, clockOffset: ClockOffset, after sequence: Int, isLast: Bool = false
     ) -> String? {

@@ -4,38 +4,38 @@ import BeaconMonitoring
 import BeaconScanning
 import BluetoothLE
 
-/// The engine while it is driven by scanners: what they tell goes in by the kernel's numbers of the adapters.
+/// The engine of a live gateway. It takes the output of scanners, which name adapters by the kernel's numbers.
 struct LiveMonitor: ReportHandler {
     var engine: MonitorEngine
     var actions = ActionBuffer()
     /// The adapters that the engine knows, by their numbers.
     private var adapters = LiveAdapters()
-    /// How many reports and iBeacons were heard.
+    /// The numbers of received reports and iBeacons.
     private(set) var reports = 0
     private(set) var sightings = 0
-    /// How many fixes came.
+    /// The number of received fixes.
     private(set) var fixes = 0
-    /// The reports of adapters that the engine has no place for.
+    /// The number of reports of adapters for which the engine has no place.
     private(set) var reportsOfOthers = 0
-    /// What the engines before this one had counted.
+    /// The counters of the engines before this one.
     private var formerCounters = EngineCounters()
-    /// What was counted of inputs and beacons that found no place, since the start.
+    /// The counters of late inputs and of beacons without a place, since the start.
     var counters: EngineCounters { formerCounters + EngineCounters(engine) }
-    /// The iBeacons of the reports since this was emptied, for what remembers them: who left before one of them was heard
-    /// is explained without it.
+    /// The iBeacons that were received since this list was last emptied. The evidence recorder gets them only after the
+    /// actions were delivered, so that an exit before one of them is explained without it.
     var latest: [(frame: BeaconFrame, adapter: AdapterID, time: Instant)] = []
 
     init(engine: MonitorEngine) { self.engine = engine }
 
-    /// Something became of an adapter.
+    /// Handles a change of an adapter.
     mutating func changed(_ change: ScanChange, at time: Instant) {
         adapters.changed(change, at: time, in: &engine, into: &actions)
     }
 
-    /// Handles what is due at or before `time`.
+    /// Handles everything that is due at or before `time`.
     mutating func advance(to time: Instant) { engine.advance(to: max(time, engine.now), into: &actions) }
 
-    /// Starts the engine on what survived (rule N4).
+    /// Starts the engine with the stored state (rule N4).
     mutating func begin(
         _ setups: [MonitorSetup], naming names: Set<BeaconIdentity> = [], from snapshot: MonitorSnapshot?,
         at time: Instant
@@ -43,14 +43,14 @@ struct LiveMonitor: ReportHandler {
         try engine.begin(setups, naming: names, from: snapshot, at: time, into: &actions)
     }
 
-    /// Makes the conditions those of `setups` (rules C2, C3), and the beacons that have names those of `names` (rule P4).
+    /// Replaces the conditions with those of `setups` (rules C2, C3), and the named beacons with `names` (rule P4).
     mutating func apply(
         _ setups: [MonitorSetup], naming names: Set<BeaconIdentity>, at time: Instant
     ) throws(MonitorError) {
         try engine.apply(setups, naming: names, at: time, into: &actions)
     }
 
-    /// Goes on with another engine, which has begun; what is counted stays.
+    /// Continues with another engine, which has started. The counters continue.
     mutating func takeOver(_ other: LiveMonitor) {
         formerCounters = counters
         engine = other.engine
@@ -76,35 +76,35 @@ struct LiveMonitor: ReportHandler {
         latest.append((frame, id, time))
     }
 
-    /// The location source gave a fix.
+    /// Handles a fix of the location source.
     mutating func located(_ fix: LocationFix) {
         fixes &+= 1
         engine.located(fix, into: &actions)
     }
 
-    /// The location source gives no fix since then.
+    /// Handles that the location source has given no fix since `since`.
     mutating func lostLocation(since: Instant, reason: String, at time: Instant) {
         guard let source = engine.locationSource else { return }
         engine.listening(
             ListeningChange(.stopped(since: since), adapter: source, reason: reason), at: time, into: &actions)
     }
 
-    /// An adapter is there for a new engine, too.
+    /// Reports to a new engine that an adapter exists.
     mutating func appeared(_ number: Int, _ address: DeviceAddress?, at time: Instant) {
         adapters.appeared(number, address, at: time, in: &engine, into: &actions)
     }
 
-    /// An adapter listens by a new engine, too.
+    /// Reports to a new engine that an adapter scans.
     mutating func started(_ number: Int, reason: String, at time: Instant) {
         adapters.started(number, reason: reason, at: time, in: &engine, into: &actions)
     }
 
-    /// An adapter stopped at `since`.
+    /// Handles that an adapter stopped at `since`.
     mutating func stopped(_ number: Int, since: Instant, reason: String, at time: Instant) {
         adapters.stopped(number, since: since, reason: reason, at: time, in: &engine, into: &actions)
     }
 
-    /// An adapter was taken out of the configuration.
+    /// Handles that an adapter was removed from the configuration.
     mutating func removed(_ number: Int, reason: String, at time: Instant) {
         adapters.removed(number, reason: reason, at: time, in: &engine, into: &actions)
     }

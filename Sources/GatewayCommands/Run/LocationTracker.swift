@@ -6,24 +6,24 @@ import GatewayConfiguration
 import Location
 import OperatorLogging
 
-/// Where the gateway is: the source that the configuration names, its last fix, and why there is none where there is none.
+/// The location of the gateway: the source in the configuration, its last fix, and the reason if there is no fix.
 ///
-/// What the source tells goes on to the engine; nothing is decided here about who is where.
+/// It passes the output of the source to the engine, which makes all decisions about presence.
 final class LocationTracker: LocationHandler {
-    /// What the engine has to hear.
+    /// An input for the engine.
     enum News: Equatable {
         case fix(LocationFix)
-        /// There is no fix since then.
+        /// There has been no fix since `since`.
         case lost(since: Instant, reason: String, at: Instant)
     }
 
-    /// How the source stands, for operators.
+    /// The state of the source, for operators.
     struct Standing: Equatable {
-        /// What lines call the source.
+        /// The name of the source in lines.
         var name: String
-        /// The last fix since it was started.
+        /// The last fix since the source was started; `nil` if there was none.
         var lastFix: LocationFix?
-        /// What is wrong with it.
+        /// The problem with the source; `nil` if there is none.
         var trouble: String?
     }
 
@@ -31,13 +31,15 @@ final class LocationTracker: LocationHandler {
     private let log: (MessageKind, String) -> Void
     private let tell: (News) -> Void
     private var source: (any LocationSource)?
-    /// Absent where no circle is monitored, or nothing says where the gateway is.
+    /// The state of the source; `nil` if no circle is monitored, or if the configuration has no source.
     private(set) var standing: Standing?
 
+    /// Creates a tracker without a source.
+    ///
     /// - Parameters:
-    ///   - loop: where the sources live.
-    ///   - log: takes lines for the operator.
-    ///   - tell: takes what the engine has to hear.
+    ///   - loop: the loop of the sources.
+    ///   - log: receives the messages for the operator.
+    ///   - tell: receives the inputs for the engine.
     init(
         on loop: EventLoop, log: @escaping (MessageKind, String) -> Void, _ tell: @escaping (News) -> Void
     ) {
@@ -46,7 +48,7 @@ final class LocationTracker: LocationHandler {
         self.tell = tell
     }
 
-    /// Starts the source of `configuration`, where it has one and monitors circles.
+    /// Starts the source of `configuration`, if it has one and monitors circles.
     func start(_ configuration: Configuration) {
         standing = nil
         guard let settings = configuration.location, configuration.monitorsCircles else { return }
@@ -56,23 +58,24 @@ final class LocationTracker: LocationHandler {
             self.source = source
             source.start(self)
         } catch {
-            // Beacons are monitored all the same; of the circles events say that there is no fix.
+            // Beacons are monitored nevertheless. Events of circles report that there is no fix.
             standing?.trouble = error.message
             log(.locationUnavailable, error.message)
         }
     }
 
-    /// Starts another source, or none: what the old one knew counts until `now`.
+    /// Stops the source and starts another one, if the configuration has one. The fixes of the old source count until
+    /// `now`.
     func restart(_ configuration: Configuration, at now: Instant) {
         stop()
         tell(.lost(since: now, reason: "the configuration was reloaded", at: now))
         start(configuration)
     }
 
-    /// Hands over what the source has received.
+    /// Passes on everything that the source has received.
     func drain() { source?.drain() }
 
-    /// Ends the source.
+    /// Stops the source.
     func stop() {
         source?.stop()
         source = nil
@@ -99,7 +102,7 @@ final class LocationTracker: LocationHandler {
         }
     }
 
-    // MARK: What the source tells
+    // MARK: LocationHandler
 
     func located(_ fix: LocationFix) {
         standing?.lastFix = fix
@@ -116,13 +119,13 @@ final class LocationTracker: LocationHandler {
             standing?.trouble = reason
             tell(.lost(since: since, reason: reason, at: time))
         case .remark(let text): log(.locationProblem, text)
-        // The log says why there is no fix; the flags of events are about hearing.
+        // The log contains the reason why there is no fix. The flags of events are about scanning.
         case .flags: break
         }
     }
 }
 
 extension Configuration {
-    /// Whether a circle is among the conditions.
+    /// Whether one of the conditions is a circle.
     var monitorsCircles: Bool { monitors.contains { $0.conditions.contains { $0.condition.isCircle } } }
 }

@@ -1,29 +1,32 @@
 import OperatorLogging
 import SystemPackage
 
-/// What the service manager has been told: that the gateway is ready, how it stands, that it lives.
+/// Notifies the service manager when the gateway is ready, when its status changes, and that it is alive.
 ///
-/// Nothing is said twice. Where the manager can't be told, the gateway goes on, and the manager draws its own conclusions.
+/// An unchanged status is not sent again. If the manager cannot be notified, the gateway continues, and the manager
+/// decides what to do.
 final class ManagerReports {
     private let notifier: ServiceNotifier
     private let log: (MessageKind, String) -> Void
     private var standing = ""
     private var isReady = false
 
-    /// How often ``live()`` should be called; absent where nobody watches.
+    /// How often ``live()`` should be called; `nil` if the manager has no watchdog for this process.
     var watchdogInterval: Duration? { notifier.watchdogInterval }
 
+    /// Creates the reports.
+    ///
     /// - Parameters:
-    ///   - notifier: who speaks with the manager.
-    ///   - log: takes lines for the operator.
+    ///   - notifier: sends the notifications to the manager.
+    ///   - log: receives the messages for the operator.
     init(_ notifier: ServiceNotifier = ServiceNotifier(), log: @escaping (MessageKind, String) -> Void) {
         self.notifier = notifier
         self.log = log
     }
 
-    /// Tells how the gateway stands, where that is something else than before; that it is ready once it listens.
+    /// Sends the status if it has changed, and READY when an adapter scans for the first time.
     ///
-    /// Operators are told too, as long as it waits.
+    /// It also logs a changed status while no adapter scans.
     func stand(_ text: String, isListening: Bool) {
         if !isReady, isListening {
             isReady = true
@@ -35,11 +38,12 @@ final class ManagerReports {
         if !isReady || !isListening { log(.gatewayWaits, text) }
     }
 
-    /// The gateway lives.
+    /// Notifies the watchdog that the gateway is alive.
     func live() { tell { () throws(Errno) in try notifier.watchdog() } }
 
-    /// Does a reload, of whose beginning and end the manager is told, unless it still waits to be told that the gateway is
-    /// ready: the end of a reload is the same word (sd_notify(3)), and the gateway does not listen yet.
+    /// Runs a reload, and notifies the manager of its start and end. If the manager was not notified yet that the
+    /// gateway is ready, nothing is sent. READY, which also ends a reload (sd_notify(3)), must not be sent before an
+    /// adapter scans.
     func reload(_ body: () -> Void) {
         guard isReady else { return body() }
         tell { () throws(Errno) in try notifier.reloading() }
@@ -47,7 +51,7 @@ final class ManagerReports {
         tell { () throws(Errno) in try notifier.ready(status: standing) }
     }
 
-    /// The gateway ends.
+    /// Notifies the manager that the gateway stops.
     func end() { tell { () throws(Errno) in try notifier.stopping(status: "ends") } }
 
     private func tell(_ body: () throws(Errno) -> Void) {

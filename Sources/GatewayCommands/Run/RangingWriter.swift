@@ -5,34 +5,34 @@ import CommandSupport
 import EventLoops
 import GatewayConfiguration
 
-/// `ranging` lines of a gateway: who is in view, once a second, for the conditions that ask for it.
+/// The `ranging` lines of a gateway: the beacons in view, once per second, for the conditions that request it.
 struct RangingWriter {
-    /// Absent where no condition asks.
+    /// The state of ranging; `nil` if no condition requests it.
     private var lines: RangingLines?
-    /// How many lines were written.
+    /// The number of lines that were written.
     private(set) var written = 0
 
     init(_ configuration: Configuration) { lines = RangingLines(configuration) }
 
-    /// When something is next to be told.
+    /// When the next lines are due; `nil` if none are.
     var nextDeadline: Instant? { lines?.nextDeadline }
-    /// Whether a condition asks for it.
+    /// Whether a condition requests ranging.
     var isOn: Bool { lines != nil }
-    /// Sightings of beacons that found no place.
+    /// The number of sightings of beacons that did not fit.
     var unplaced: Int { lines?.unplaced ?? 0 }
-    /// Beacons in view that were left out of lines, where too many were nearer.
+    /// The number of beacons in view that were left out of lines because too many were nearer.
     var unlisted: Int { lines?.unlisted ?? 0 }
 
-    /// What a reloaded configuration has: who is in view stays so where distances are guessed as before.
+    /// Applies a reloaded configuration. Beacons in view stay if the settings of ranging have not changed.
     mutating func reload(_ configuration: Configuration) { lines = RangingLines.reloaded(lines, configuration) }
 
-    /// Forgets who is in view.
+    /// Forgets the beacons in view.
     mutating func forgetAll(_ configuration: Configuration) { lines = RangingLines(configuration) }
 
-    /// A beacon was sighted; what is due by then has been told.
+    /// Handles a sighting. The lines that are due by then must have been written before.
     mutating func sighted(_ frame: BeaconFrame, at time: Instant) { lines?.sighted(frame, at: time) }
 
-    /// Tells what is due at `time`, which is the next deadline.
+    /// Passes the lines that are due at `time` to `body`. The time must be the next deadline.
     mutating func tell(
         at time: Instant, clockOffset: ClockOffset, _ body: (Ranging, RangingLines.Name) -> Void
     ) {

@@ -7,28 +7,30 @@ import EventLoops
 import GatewayConfiguration
 import OperatorLogging
 
-/// The scanners of a running gateway: they start and stop with the configuration and keep only the capabilities they need.
+/// The scanners of a running gateway. They start and stop with the configuration, and the process keeps only the
+/// capabilities that they need.
 final class ScanControl {
     private let loop: EventLoop
     private let makeScanner: ((ScannerBackend, EventLoop) throws(ScannerError) -> any AdvertisingScanner)?
     private let log: (MessageKind, String) -> Void
     private let service = ServiceRegistry()
     private var configuration: Configuration
-    /// The scan that the configuration asks for.
+    /// The session with the demand of the configuration.
     private var session: ServiceSession
     private var exitTimeouts: ExitTimeouts
     private var capabilities: CapabilityKeeper
     private var supervisor: ScanSupervisor?
     private var obstacles: Set<ScanObstacle> = []
 
-    /// Scanners that have not started.
+    /// Creates the scanners without starting them.
     ///
     /// - Parameters:
     ///   - configuration: the backend, the adapters and the exit timeouts.
     ///   - loop: the loop of the scanners.
-    ///   - makeScanner: makes a backend's scanner without starting it, or `nil` for BlueZ's and the kernel's.
+    ///   - makeScanner: creates the scanner of a backend without starting it; `nil` means the scanners of BlueZ and the
+    ///     kernel.
     ///   - process: the capabilities of the process.
-    ///   - log: takes messages for the operator.
+    ///   - log: receives the messages for the operator.
     init(
         _ configuration: Configuration, on loop: EventLoop,
         makeScanner: ((ScannerBackend, EventLoop) throws(ScannerError) -> any AdvertisingScanner)?,
@@ -43,21 +45,21 @@ final class ScanControl {
         capabilities = CapabilityKeeper(process, log: log)
     }
 
-    /// The state of the scanners, or `nil` before their first start and after ``stop()``.
+    /// The state of the scanners; `nil` before their first start and after ``stop()``.
     var status: ScanStatus? { supervisor?.status }
 
     /// The adapters that the scanners know.
     var adapters: [ScanStatus.Adapter] { supervisor?.status.adapters ?? [] }
 
-    /// The capabilities that the process keeps, with reasons.
+    /// The capabilities that the process still needs, with reasons.
     var needs: [CapabilityNeeds.Need] { capabilities.needs }
 
-    /// Why the scan can't be started again with other settings: its capability was given up. `nil` if it can.
+    /// Why scanning cannot be started again with other settings, because its capability was dropped; `nil` if it can.
     var reasonToKeepScanning: String? { supervisor.flatMap { capabilities.reasonToKeepScanning($0.status) } }
 
-    /// Starts the scanners. Their reports and changes go to `handler`.
+    /// Starts the scanners, which pass their reports and changes to `handler`.
     ///
-    /// - Throws: ``ScannerError`` if this user can't open any backend on this machine.
+    /// - Throws: ``ScannerError`` if this user cannot open any backend on this machine.
     func start(_ handler: any ScanHandler) throws(ScannerError) {
         let supervisor = makeSupervisor()
         self.supervisor = supervisor
@@ -67,7 +69,7 @@ final class ScanControl {
     /// Passes on the reports that the kernel has received.
     func drain() { supervisor?.drain() }
 
-    /// Notes that the loop has woken up.
+    /// Checks whether the machine was suspended. It must be called after each wait of the loop.
     func woke() { supervisor?.woke() }
 
     /// Stops the scanners.
@@ -76,7 +78,7 @@ final class ScanControl {
         supervisor = nil
     }
 
-    /// Takes a changed configuration. A changed backend or selection of adapters needs a restart of the scanners.
+    /// Applies a changed configuration. If the backend or the selected adapters change, the scanners must be restarted.
     func reload(_ configuration: Configuration) {
         self.configuration = configuration
         exitTimeouts = ExitTimeouts(configuration)
@@ -86,7 +88,7 @@ final class ScanControl {
         former.invalidate()
     }
 
-    /// Takes the obstacles that keep the scanners from receiving everything.
+    /// Stores the obstacles that prevent the scanners from receiving all reports.
     func set(_ obstacles: Set<ScanObstacle>) { self.obstacles = obstacles }
 
     /// The diagnostics of the scanners.
@@ -96,15 +98,15 @@ final class ScanControl {
         return diagnostics
     }
 
-    /// Passes diagnostics on to the session.
+    /// Passes diagnostics to the session.
     func report(_ diagnostics: Diagnostics) { service.report(diagnostics) }
 
-    /// Gives up the capabilities that no backend needs any more.
+    /// Drops the capabilities that no backend needs any more.
     func dropCapabilities() {
         if let status { capabilities.update(status) }
     }
 
-    /// Logs the settings that the present backend can't fulfil.
+    /// Logs the settings that the backend in use cannot satisfy.
     func logShortfalls() {
         guard let backend = status?.backend, let demand = service.demand else { return }
         for shortfall in Backends.shortfalls(of: backend, for: demand) {
@@ -131,13 +133,14 @@ final class ScanControl {
             },
             exitTimeout: { [unowned self] beacon in exitTimeouts.shortest(for: beacon) },
             log: { [log] kind, text in
-                // The engine reports these two itself, also for sources that are not radios, and with the names in lines.
+                // The engine reports these two itself, also for sources that are not radios, and with the adapter names
+                // in lines.
                 if kind != .adapterScans, kind != .adapterNotScanning { log(kind, text) }
             })
     }
 }
 
-/// The exit timeouts that the intervals between a beacon's advertisements are compared with.
+/// The exit timeouts for comparison with the intervals between a beacon's advertisements.
 private struct ExitTimeouts {
     private var timeouts: [BeaconMonitor.BeaconIdentityCondition: Duration] = [:]
 
@@ -151,7 +154,7 @@ private struct ExitTimeouts {
         }
     }
 
-    /// The shortest timeout of the conditions that match the beacon, or `nil` if none does.
+    /// Returns the shortest exit timeout of the conditions that match the beacon; `nil` if none does.
     func shortest(for beacon: BeaconIdentity) -> Duration? {
         beacon.matchingConditions.compactMap { timeouts[$0] }.min()
     }

@@ -2,18 +2,19 @@ import CommandSupport
 import Glibc
 package import SystemPackage
 
-/// Tells the service manager how the daemon stands: sd_notify(3)'s protocol, datagrams to `NOTIFY_SOCKET`.
+/// Notifies the service manager of the state of the gateway with the protocol of sd_notify(3): datagrams to
+/// `NOTIFY_SOCKET`.
 ///
-/// Without a service manager it says nothing. It never waits: where the manager's socket is full, the word is not said,
-/// and the error tells.
+/// Without a service manager it sends nothing. It never waits: if the socket of the manager is full, the message is not
+/// sent, and the error reports that.
 package final class ServiceNotifier {
-    /// Where a manager may listen, by its environment variable.
+    /// The address of the manager's socket, from the environment variable.
     enum Address: Hashable {
         case path(String)
-        /// A name in the abstract namespace, without the `@` that stands for its leading zero octet.
+        /// A name in the abstract namespace, without the `@` that represents the zero byte at its start.
         case abstract(String)
 
-        // sun_path has 108 octets; a path's last one is zero (unix(7)).
+        // sun_path has 108 bytes, and the last byte of a path is zero (unix(7)).
         static let octetsMax = 107
 
         init?(_ text: String) {
@@ -26,25 +27,25 @@ package final class ServiceNotifier {
         }
     }
 
-    /// What is wrong with the environment that the manager gave, for operators; absent where nothing is.
+    /// The problem with the environment that the manager set, for operators; `nil` if there is none.
     package let problem: String?
-    /// How often ``watchdog()`` should be called: half of what the manager allows between two; absent where it does not
-    /// watch, or watches another process.
+    /// How often ``watchdog()`` should be called: half of the interval that the manager permits. `nil` if the manager
+    /// has no watchdog, or if it watches another process.
     package let watchdogInterval: Duration?
-    /// What was last said of the status.
+    /// The status that was sent last.
     package private(set) var lastStatus: String?
 
     private let descriptor: FileDescriptor?
     private let address: Address?
 
-    /// Whether anybody listens.
+    /// Whether there is a manager to notify.
     package var isActive: Bool { descriptor != nil && address != nil }
 
     /// Reads `NOTIFY_SOCKET`, `WATCHDOG_USEC` and `WATCHDOG_PID`.
     ///
     /// - Parameters:
-    ///   - environment: gives a variable's value; the process's own unless a test has another.
-    ///   - processID: this process's, unless a test has another.
+    ///   - environment: returns the value of a variable: that of the process, unless a test has another.
+    ///   - processID: the ID of this process, unless a test has another.
     package init(
         environment: (String) -> String? = Program.variable, processID: Int32? = nil
     ) {
@@ -70,7 +71,7 @@ package final class ServiceNotifier {
     }
 
     deinit {
-        // Nobody could act on it.
+        // No caller could handle an error.
         if let descriptor { _ = try? descriptor.close() }
     }
 
@@ -79,7 +80,7 @@ package final class ServiceNotifier {
     }
 
     private static func interval(_ environment: (String) -> String?, _ processID: Int32) -> Duration? {
-        // A variable that was inherited watches the parent.
+        // An inherited variable is for the watchdog of the parent process.
         if let owner = environment("WATCHDOG_PID"), Int32(owner) != processID { return nil }
         guard let text = environment("WATCHDOG_USEC"), let microseconds = Int64(text), microseconds > 1 else {
             return nil
@@ -88,28 +89,28 @@ package final class ServiceNotifier {
     }
 }
 
-// MARK: What is said
+// MARK: Notifications
 
 extension ServiceNotifier {
-    /// The daemon does what it is there for: it scans (again, after a reload).
+    /// Notifies the manager that the gateway is ready: it scans, for the first time or again after a reload.
     package func ready(status: String) throws(Errno) {
         lastStatus = Self.line(status)
         try send("READY=1\nSTATUS=\(Self.line(status))")
     }
 
-    /// A reload begins; ``ready(status:)`` ends it.
+    /// Notifies the manager that a reload starts. ``ready(status:)`` must be called at its end.
     package func reloading() throws(Errno) {
         var time = timespec()
-        // It can't fail: the clock is in every kernel, and the memory is ours.
+        // This cannot fail: every kernel has the clock, and the memory is valid.
         unsafe clock_gettime(CLOCK_MONOTONIC, &time)
         let microseconds = Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000
         try send("RELOADING=1\nMONOTONIC_USEC=\(microseconds)")
     }
 
-    /// The daemon ends.
+    /// Notifies the manager that the gateway stops.
     package func stopping(status: String) throws(Errno) { try send("STOPPING=1\nSTATUS=\(Self.line(status))") }
 
-    /// What `systemctl status` shows; the same as last time is not said again.
+    /// Sends the text that `systemctl status` shows, unless it is the same as the last one that was sent.
     package func status(_ text: String) throws(Errno) {
         let line = Self.line(text)
         guard line != lastStatus else { return }
@@ -117,10 +118,10 @@ extension ServiceNotifier {
         lastStatus = line
     }
 
-    /// The daemon lives.
+    /// Notifies the watchdog that the gateway is alive.
     package func watchdog() throws(Errno) { try send("WATCHDOG=1") }
 
-    // Assignments are told apart by line ends: a status that holds one could say anything.
+    // Line ends separate assignments. If the status contained one, it could assign any variable.
     private static func line(_ text: String) -> String {
         String(decoding: text.utf8.map { $0 < 0x20 ? 0x20 : $0 }, as: UTF8.self)
     }
@@ -138,7 +139,7 @@ extension ServiceNotifier {
         unsafe withUnsafeMutableBytes(of: &name.sun_path) { place in
             for (index, octet) in octets.enumerated() { unsafe place[index + isAbstract] = octet }
         }
-        // An abstract name ends with the address's length, a path with a zero octet.
+        // The length of the address ends an abstract name, and a zero byte ends a path.
         let start = MemoryLayout<sockaddr_un>.offset(of: \.sun_path) ?? 2
         let length = socklen_t(start + octets.count + 1)
         let message = Array(text.utf8)

@@ -9,11 +9,11 @@ import Glibc
 import JSON
 import OperatorLogging
 
-/// What a gateway says of itself at one moment: as one JSON object (`docs/status.schema.json`), and for people.
+/// The status of a gateway at one time: as one JSON object (`docs/status.schema.json`), and for people.
 ///
-/// It reads what is so, and changes nothing.
+/// It only reads the state and changes nothing.
 struct StatusReport {
-    /// The lists that are left out where it would be too long, the first first.
+    /// The lists that are left out if the object would be too long, in this order.
     enum List: String, CaseIterable {
         case conditions, adapters, ways
     }
@@ -22,9 +22,9 @@ struct StatusReport {
     let startTime: Instant
     let now: Instant
     let clockOffset: ClockOffset
-    /// Absent before the first way of hearing was looked for.
+    /// The state of scanning; `nil` before it was started.
     let scanning: ScanStatus?
-    /// The capabilities that are kept, and what for.
+    /// The capabilities that the process still needs, with reasons.
     let needs: [CapabilityNeeds.Need]
     let configuration: Configuration
     let monitor: LiveMonitor
@@ -36,12 +36,13 @@ struct StatusReport {
     let reloads: Int
     let wakeUps: Int
 
-    /// The object, on one line.
+    /// Returns the object on one line.
     ///
     /// - Parameters:
-    ///   - leftOut: lists that are not in it, which it says.
-    ///   - octetsMax: how long it may be: list after list is left out until it fits.
-    /// - Returns: the object, with a line break behind it.
+    ///   - leftOut: the lists to leave out. The object names them.
+    ///   - octetsMax: the maximum length in bytes. Lists are left out, one after the other, until the object fits. If
+    ///     it does not fit without them, it is longer.
+    /// - Returns: the object with a line feed at its end.
     func json(leavingOut leftOut: Set<List> = [], octetsMax: Int = .max) -> String {
         var leftOut = leftOut
         var text = json(without: leftOut)
@@ -191,7 +192,7 @@ struct StatusReport {
 
     // MARK: Text
 
-    /// The same for people: what `status` prints.
+    /// The same for people, as `status` prints it.
     var page: String {
         guard let scanning else { return "" }
         var lines = ["\(gateway): \(scanning.words); runs since \((now - startTime).inWords)"]
@@ -251,10 +252,10 @@ struct StatusReport {
 
     private var names: BeaconNames { configuration.beacons }
 
-    // A condition's line stays one that can be read.
+    // The maximum number of beacons of a condition, so that its line stays readable.
     private static let beaconsMax = 20
 
-    /// Who is there, those with names first: `Ada (1/1), 1/9 and 3 more`.
+    /// Returns the present beacons, the named ones first: `Ada (1/1), 1/9 and 3 more`.
     private static func words(_ beacons: [BeaconIdentity], _ names: BeaconNames) -> String {
         let named = beacons.compactMap { beacon in
             names[beacon].map { "\($0.name) (\(beacon.numbers))" }
@@ -275,7 +276,7 @@ struct StatusReport {
             + "accuracy \(accuracy) m\(trouble)"
     }
 
-    /// Whom the limits kept out (rules P2, P4, P5); absent where nobody was.
+    /// The lines about beacons that the limits excluded (rules P2, P4, P5); `nil` if there were none.
     private var beaconsText: String? {
         let counters = monitor.counters
         guard counters.untrackedBeacons + counters.displacedBeacons + counters.refusedBeacons > 0 else { return nil }
@@ -290,7 +291,7 @@ struct StatusReport {
 }
 
 extension ScanStatus {
-    /// Whether an adapter is there that an entry of `scanner.adapters` names.
+    /// Returns whether an adapter exists that an entry of `scanner.adapters` names.
     fileprivate func hasAdapter(_ entry: String) -> Bool {
         let selection = AdapterSelection([entry])
         return adapters.contains { $0.activity != .absent && selection.includes($0.number, address: $0.address) }

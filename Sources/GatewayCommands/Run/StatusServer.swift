@@ -4,44 +4,52 @@ import EventLoops
 import Glibc
 import SystemPackage
 
-/// Answers whoever connects to the status socket: with one JSON object, a page, an empty line, and the end.
+/// Answers each client of the status socket with one JSON object, a page and an empty line, and closes the connection.
 ///
-/// Nothing is read: what is asked is always the same. Who may connect may also be hostile, or broken, and hearing must not
-/// suffer from either, so everything here is bounded: how many are taken on in a turn and in a second, how often the answer
-/// is made, how much of it is handed over in a turn, how many are served at a time, and for how long one may take nothing.
-/// Who waits to be taken on waits in the kernel, and costs nothing there.
+/// It reads nothing, because the request is always the same. A client can be hostile or broken, and must not affect
+/// scanning. Therefore everything is bounded:
+///
+/// - how many connections are accepted in a turn and in a second;
+/// - how often the answer is made, and how much of it is sent in a turn;
+/// - how many clients are served at a time, and for how long one can read less than a portion.
+///
+/// Clients that are not accepted yet wait in the kernel, which costs nothing here.
 final class StatusServer {
-    /// What is spent at most, and on whom.
+    /// The limits of the server.
     struct Limits {
-        /// How many connections are taken on in one turn of the loop.
+        /// The maximum number of connections that are accepted in one turn of the loop.
         var acceptedPerTurn = 4
-        /// For how long nobody is taken on where as many came.
+        /// For how long no connection is accepted after a turn with ``acceptedPerTurn`` connections, or after an error
+        /// of accept(2). It is also the minimum pause while all places are taken.
         var pause: Duration = .milliseconds(10)
-        /// How many are served at a time.
+        /// The maximum number of clients that are served at a time.
         var clients = 64
-        /// How many octets one of them gets in a turn; who takes less is no faster than ``patienceWhereOthersWait``.
+        /// The maximum number of bytes that a client gets in a turn. A client is slow if it does not read this many
+        /// bytes within ``patience``, or within ``patienceWhereOthersWait``.
         var portion = 64 << 10
-        /// For how long one may take less than a portion.
+        /// For how long a client can read less than a portion before it is disconnected.
         var patience: Duration = .seconds(5)
-        /// The same where all places are taken and somebody waits for one.
+        /// The same if all places are taken and another client waits for one.
         var patienceWhereOthersWait: Duration = .milliseconds(250)
-        /// How often an answer is made; who comes sooner waits, and gets it together with all others who do.
+        /// The interval between two answers. Clients that connect earlier wait, and all get the same answer.
         var interval: Duration = .seconds(1)
-        /// How many may be made without that where none was for as many intervals: `doctor` and `status` ask in a row.
+        /// The number of answers that can be made without this interval, after as many intervals without an answer:
+        /// `doctor` and `status` ask several times in succession.
         var answers = 4
     }
 
-    /// What it has done.
+    /// The counters of the server.
     struct Counters {
-        /// Connections that were taken on.
+        /// The number of accepted connections.
         var accepted = 0
         /// How often the answer was made.
         var rendered = 0
-        /// Who did not get it whole: he went, took it too slowly, or there was no descriptor for him.
+        /// The number of clients that did not get the complete answer: they disconnected, were too slow, or could not
+        /// be watched.
         var unanswered = 0
-        /// Those of them who had to go because they took it too slowly.
+        /// The number of these clients that were disconnected because they were too slow.
         var dropped = 0
-        /// How many octets were handed over.
+        /// The number of bytes that were sent.
         var octets = 0
     }
 
@@ -52,32 +60,33 @@ final class StatusServer {
     private var watch: EventLoop.Watch?
     private var timer: EventLoop.Timer?
     private var isAccepting = true
-    /// When others are taken on again.
+    /// When connections are accepted again; `nil` while they are accepted.
     private var resumesAt: Instant?
-    /// Whether that is because all places are taken.
+    /// Whether accepting is paused because all places are taken.
     private var isFull = false
     private var clients: [Client] = []
-    /// How many answers may be made, as of when.
+    /// How many answers can be made, and the time for which this was computed.
     private var renderings: (left: Int, time: Instant)
     private(set) var counters = Counters()
 
     private struct Client {
         let descriptor: FileDescriptor
         let watch: EventLoop.Watch
-        /// What he gets; empty until it is made.
+        /// The answer; empty until it is made.
         var octets: [UInt8] = []
         var sent = 0
-        /// How much he had when his patience was last measured, and when that was; absent until there is an answer.
+        /// How much was sent when the client last had read a complete portion, and when that was; `nil` until there is
+        /// an answer.
         var mark: (sent: Int, time: Instant)?
     }
 
-    /// How many are served at present, or wait for the answer.
+    /// The number of clients that are served now or wait for the answer.
     var clientCount: Int { clients.count }
 
-    /// Listens at `path`, in place of a socket that nobody listens at any more; its folder is made where it is missing, as
-    /// it is without a service manager that has made it.
+    /// Listens at `path`. A socket there on which no process listens any more is replaced. The folder is created if it
+    /// does not exist, because without a service manager nothing else creates it. Folders above it are not created.
     ///
-    /// - Throws: ``ExitFailure`` where that can't be, with what to do.
+    /// - Throws: ``ExitFailure`` with a remedy if this fails.
     init(
         at path: String, on loop: EventLoop, limits: Limits = Limits(), answer: @escaping () -> String
     ) throws(ExitFailure) {
@@ -104,7 +113,7 @@ final class StatusServer {
         for client in clients { end(client) }
     }
 
-    // MARK: Who comes
+    // MARK: Connections
 
     private func accept() {
         let now = loop.now
@@ -119,11 +128,12 @@ final class StatusServer {
                 counters.accepted &+= 1
                 begin(descriptor)
             } catch {
-                // Who can't be taken on (no descriptor is left) would call again at once.
+                // If no connection can be accepted (no descriptor is left), the socket would wake the loop again at
+                // once.
                 return listen(at: now + limits.pause)
             }
         }
-        // More may come than is good.
+        // More clients can be waiting than one turn should accept.
         listen(at: now + limits.pause)
     }
 
@@ -138,24 +148,24 @@ final class StatusServer {
         }
     }
 
-    /// All places are taken, by some who may still be about to read.
+    /// Waits for a place while all are taken. The present clients can still be about to read.
     private func waitForPlace(at now: Instant) {
         isFull = true
         let next = clients.compactMap { $0.mark?.time }.min().map { $0 + limits.patienceWhereOthersWait }
         listen(at: max(next ?? now, now + limits.pause))
     }
 
-    /// Takes nobody on until then; at once where absent.
+    /// Stops accepting connections until `time`; `nil` means that they are accepted again at once.
     private func listen(at time: Instant?) {
         resumesAt = time
         if time == nil { isFull = false }
         guard isAccepting == (time != nil), let watch else { return }
         isAccepting = time == nil
-        // It can't fail for a descriptor that is watched (epoll_ctl(2)).
+        // This cannot fail for a descriptor that is watched (epoll_ctl(2)).
         try? loop.change(watch, to: isAccepting ? .read : [])
     }
 
-    /// Has him go who has taken next to nothing for the longest, where that is long enough.
+    /// Disconnects the client that has read less than a portion for the longest time, if that is long enough.
     private func dropSlowest(at now: Instant) -> Bool {
         var slowest: (index: Int, time: Instant)?
         for (index, client) in clients.enumerated() {
@@ -178,7 +188,7 @@ final class StatusServer {
         try? client.descriptor.close()
     }
 
-    /// What is due: an answer, who takes nothing goes, and others are taken on again.
+    /// Does everything that is due: disconnects slow clients, accepts connections again, and makes an answer.
     private func look(at now: Instant) {
         while let index = clients.firstIndex(where: { $0.mark.map { now - $0.time >= limits.patience } ?? false }) {
             drop(index)
@@ -198,9 +208,9 @@ final class StatusServer {
         loop.set(timer, at: next)
     }
 
-    // MARK: What they get
+    // MARK: Answers
 
-    /// Makes the answer for all who wait for it, where it may be made.
+    /// Makes the answer for all clients that wait for it, unless that would be too often.
     private func serve(at now: Instant) {
         guard clients.contains(where: { $0.mark == nil }) else { return }
         while renderings.left < limits.answers, now - renderings.time >= limits.interval {
@@ -214,7 +224,7 @@ final class StatusServer {
         for index in clients.indices where clients[index].mark == nil {
             clients[index].octets = octets
             clients[index].mark = (0, now)
-            // It can't fail for a descriptor that is watched (epoll_ctl(2)).
+            // This cannot fail for a descriptor that is watched (epoll_ctl(2)).
             try? loop.change(clients[index].watch, to: .write)
         }
     }
@@ -230,12 +240,12 @@ final class StatusServer {
         }
         if !isThere { counters.unanswered &+= 1 }
         end(clients.remove(at: index))
-        // There is a place again.
+        // A place is free again.
         if isFull { listen(at: min(resumesAt ?? .latest, loop.now + limits.pause)) }
         setTimer()
     }
 
-    /// Sends a portion at most; `false` where the other end is gone.
+    /// Sends at most one portion; returns `false` if the client has disconnected.
     private func send(to client: inout Client) -> Bool {
         let (sent, size) = (client.sent, min(client.octets.count - client.sent, limits.portion))
         guard size > 0 else { return true }
@@ -251,7 +261,7 @@ final class StatusServer {
 }
 
 extension ExitFailure {
-    /// Why there is no status socket at `path`.
+    /// Creates the failure for a status socket at `path` that cannot be created.
     init(_ failure: UnixSocket.Failure, _ path: String) {
         switch failure {
         case .answered:

@@ -10,23 +10,24 @@ import Glibc
 package import OperatorLogging
 import SystemPackage
 
-/// `scan`: what is in range, once a second: on a terminal a table that stays in its place, in a pipe one after another, or
-/// JSON lines.
+/// The command `scan`: shows once per second what is in range. On a terminal it updates one table, and in a pipe it
+/// prints one after the other, or JSON lines.
 ///
-/// One thread, as the gateway's. Tables and terminal are others' (``BeaconTable``, ``ScanTerminal``); this only drives them.
+/// It runs on one thread, as the gateway does. Other types make the tables and the terminal output (``BeaconTable``,
+/// ``ScanTerminal``). This type only drives them.
 package final class LiveScan: ScanHandler {
-    /// What is shown, and how.
+    /// The content and form of the output.
     package struct Options: Sendable {
-        /// How it hears.
+        /// The settings of scanning.
         package var observer = ObserverOptions()
-        /// Every advertiser in place of beacons.
+        /// Whether every advertiser is listed instead of beacons.
         package var showsAll = false
-        /// JSON lines in place of a table.
+        /// Whether JSON lines are written instead of a table.
         package var writesJSON = false
-        /// The beacons of interest, by UUID; empty: all.
+        /// The UUIDs of the beacons to list; empty means all.
         package var uuids: Set<ProximityUUID> = []
 
-        /// Beacons, all of them, as a table.
+        /// Creates options for a table of all beacons.
         package init() {}
     }
 
@@ -49,16 +50,17 @@ package final class LiveScan: ScanHandler {
     private var signals: SignalWatch?
     private var keys: EventLoop.Watch?
     private var timer: EventLoop.Timer?
-    /// Pages that were not written, since whoever reads had not taken the one before.
+    /// The number of pages that were not written because the reader had not read the one before.
     private(set) var skippedPages = 0
 
-    /// A scan that has not begun.
+    /// Creates a scan without starting it.
     ///
     /// - Parameters:
-    ///   - options: what is shown, and how.
-    ///   - makeScanner: makes a way's scanner, not started: a test's own, or BlueZ's and the kernel's.
-    ///   - log: takes lines for the operator; on a terminal the last of them stands below the table instead.
-    /// - Throws: ``ExitFailure`` where the process can't wait for events.
+    ///   - options: the content and form of the output.
+    ///   - makeScanner: creates the scanner of a backend without starting it, for tests; `nil` means the scanners of
+    ///     BlueZ and the kernel.
+    ///   - log: receives the messages for the operator. On a terminal, the last one is shown below the table instead.
+    /// - Throws: ``ExitFailure`` if the process cannot wait for events.
     package convenience init(
         _ options: Options,
         makeScanner: ((ScannerBackend, EventLoop) throws(ScannerError) -> any AdvertisingScanner)? = nil,
@@ -89,9 +91,11 @@ package final class LiveScan: ScanHandler {
         reports = SignalMeter(at: loop.now)
     }
 
-    /// Shows until q is pressed, a signal comes, or nobody reads any more.
+    /// Shows the table until q is pressed, a signal such as SIGTERM or SIGINT arrives, or the reader of the output
+    /// exits.
     ///
-    /// - Throws: ``ExitFailure`` where no way of hearing is open to this user on this machine, and what ends it later.
+    /// - Throws: ``ExitFailure`` if this user cannot open any backend on this machine, or for an error that ends the
+    ///   scan later.
     package func run() throws(ExitFailure) {
         let supervisor = options.observer.supervisor(on: loop, makeScanner: makeScanner) { [unowned self] level, text in
             note(level, text)
@@ -112,7 +116,7 @@ package final class LiveScan: ScanHandler {
         if let keys { loop.end(keys) }
         keys = nil
         if let terminal {
-            // What is left of a page is of no use to anybody.
+            // The rest of a page is of no use any more.
             output.discard()
             terminal.restoreKeys()
             output.write(ScanTerminal.leaving.utf8)
@@ -120,12 +124,13 @@ package final class LiveScan: ScanHandler {
         do throws(Errno) {
             try output.close()
         } catch {
-            // Whoever read has gone, which is how a pipe's reader says that it has enough.
+            // A broken pipe must not be an error: the reader of a pipe exits when it has enough.
             if error != .brokenPipe, failure == nil {
                 failure = ExitFailure(.cannotWrite, "standard output can't be written to: \(error)")
             }
         }
-        // The last words on a terminal are gone with its screen.
+        // On a terminal, these messages were shown only below the table and have disappeared with the screen, so they
+        // are logged now.
         if terminal != nil { for found in beacons.reversed.found { log(.uuidReversed, Self.words(found)) } }
         let unlisted = beacons.unlisted + advertisers.unlisted
         if unlisted > 0 {
@@ -141,7 +146,7 @@ package final class LiveScan: ScanHandler {
     // MARK: The loop
 
     private func arrange() throws(Errno) {
-        // SIGPIPE is blocked by being watched: that a reader has gone is told by writing.
+        // Watching SIGPIPE blocks it. If a reader has exited, the write returns an error.
         var watched = [SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE]
         if terminal != nil { watched += [SIGWINCH, SIGTSTP, SIGCONT] }
         signals = try SignalWatch(watched, on: loop) { [unowned self] signal in handle(signal) }
@@ -164,7 +169,7 @@ package final class LiveScan: ScanHandler {
             terminal?.restoreKeys()
             output.discard()
             output.write(ScanTerminal.leaving.utf8)
-            // It has been taken out of the kernel's hands, and has to be done here.
+            // The signal is watched, so the kernel does not stop the process. It must be stopped here.
             kill(getpid(), SIGSTOP)
         case SIGCONT:
             enter()
@@ -186,9 +191,9 @@ package final class LiveScan: ScanHandler {
         if let timer { loop.set(timer, at: now + Self.interval) }
     }
 
-    // MARK: What is shown
+    // MARK: Output
 
-    /// Writes the present page, where the last one has been taken.
+    /// Writes the present page, if the reader has read the last one.
     func show(at now: Instant) {
         supervisor?.drain()
         reportReversed()
@@ -246,20 +251,20 @@ package final class LiveScan: ScanHandler {
         lastWords = PlainText.safe(Array(text.utf8.prefix(512)))
     }
 
-    // MARK: What is heard
+    // MARK: Reports
 
-    /// An adapter gave a report.
+    /// Handles a report of an adapter.
     package func heard(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {
         reports.heard(nil, at: time)
         guard !options.showsAll else { return advertisers.heard(report, data: data, on: adapter, at: time) }
         var structures = ADStructures()
-        // What is malformed ends the report; what stood before counts (rule B3).
+        // A malformed structure ends the report. The structures before it count (rule B3).
         while let beacon = try? structures.nextBeacon(in: data) {
             beacons.heard(beacon, in: report, on: adapter, at: time)
         }
     }
 
-    /// Something became of an adapter, or of the way of hearing; what matters of it the supervisor has said.
+    /// Handles a change of an adapter or a backend. The supervisor has already logged it if it is important.
     package func changed(_ change: ScanChange, at time: Instant) {
         guard case .ended(let error) = change else { return }
         failure = ExitFailure(error)

@@ -11,23 +11,24 @@ package import OperatorLogging
 import Replaying
 import SystemPackage
 
-/// `record`: writes what a scanner hears to a capture.
+/// The command `record`: writes all received reports to a capture.
 ///
-/// One thread, as the gateway's. What it hears goes into memory (``RecordingWriter``) and from there to the file, 64 KiB at a
-/// time or after a second; a reader of a pipe that takes nothing costs reports, never the hearing.
+/// It runs on one thread, as the gateway does. Reports are stored in memory (``RecordingWriter``) and written to the
+/// file in pieces of 64 KiB, or after one second. If the reader of a pipe does not read, reports are lost, but scanning
+/// continues.
 package final class Recording: ScanHandler {
-    /// What is written, and how.
+    /// The output and its form.
     package struct Options: Sendable {
-        /// Which adapters it hears with, and by which way.
+        /// The adapters and the backend.
         package var observer: ObserverOptions
-        /// Where it is written; `-` is standard output.
+        /// The path of the output; `-` is standard output.
         package var path: String
-        /// The capture's format.
+        /// The format of the capture.
         package var format: CaptureWriter.Format
-        /// When it ends by itself; absent: never.
+        /// The time after which the recording ends; `nil` means that it does not end by itself.
         package var duration: Duration?
 
-        /// A recording of everything, until it is ended.
+        /// Creates options to record everything until a signal ends it.
         package init(to path: String, format: CaptureWriter.Format, observer: ObserverOptions = ObserverOptions()) {
             self.path = path
             self.format = format
@@ -35,22 +36,22 @@ package final class Recording: ScanHandler {
         }
     }
 
-    /// What a recording came to.
+    /// The result of a recording.
     package struct Outcome: Sendable, Hashable {
-        /// Advertising reports that were written.
+        /// The number of advertising reports that were written.
         package var reports: Int
-        /// The iBeacons in them.
+        /// The number of iBeacons in them.
         package var sightings: Int
-        /// Reports that were left out, since the output was not read; the capture says so.
+        /// The number of reports that were left out because the output was not read. The capture records this.
         package var dropped: Int
-        /// Messages that the kernel dropped, where it told; the capture says so.
+        /// The number of messages that the kernel dropped, if it reported that. The capture records this.
         package var lost: Int
-        /// Octets that were written.
+        /// The number of bytes that were written.
         package var octets: Int
-        /// How long it was recorded.
+        /// The duration of the recording.
         package var duration: Duration
 
-        /// The outcome as `record` says it at its end.
+        /// The result, in the words that `record` prints at its end.
         package var words: String {
             var words =
                 "\(PlainText.count(reports, "report")) with \(PlainText.count(sightings, "iBeacon")) in "
@@ -64,7 +65,7 @@ package final class Recording: ScanHandler {
         }
     }
 
-    /// What waits at most for a pipe's reader: some 60,000 reports.
+    /// The maximum number of bytes that wait for the reader of a pipe: about 60,000 reports.
     static let waitingMax = 8 << 20
     private static let batch = 64 * 1024
     private static let interval: Duration = .seconds(1)
@@ -84,13 +85,14 @@ package final class Recording: ScanHandler {
     private var isFlushSet = false
     private var endTimer: EventLoop.Timer?
 
-    /// Opens the file; what is in it stays until something is heard with.
+    /// Opens the file. Its content stays until a backend is open.
     ///
     /// - Parameters:
-    ///   - options: what is recorded, and where to.
-    ///   - makeScanner: makes a way's scanner, not started: a test's own, or BlueZ's and the kernel's.
-    ///   - log: takes lines for the operator.
-    /// - Throws: ``ExitFailure`` where the file can't be made.
+    ///   - options: the output and its form.
+    ///   - makeScanner: creates the scanner of a backend without starting it, for tests; `nil` means the scanners of
+    ///     BlueZ and the kernel.
+    ///   - log: receives the messages for the operator.
+    /// - Throws: ``ExitFailure`` if the file cannot be created.
     package convenience init(
         _ options: Options,
         makeScanner: ((ScannerBackend, EventLoop) throws(ScannerError) -> any AdvertisingScanner)? = nil,
@@ -118,11 +120,12 @@ package final class Recording: ScanHandler {
         }
     }
 
-    /// Records until SIGTERM or SIGINT, or until the duration has passed.
+    /// Records until a signal such as SIGTERM or SIGINT, or until the duration has passed.
     ///
-    /// - Throws: ``ExitFailure`` where no way of hearing is open to this user on this machine, or the file can't be written.
+    /// - Throws: ``ExitFailure`` if this user cannot open any backend on this machine, or if the file cannot be
+    ///   written.
     package func run() throws(ExitFailure) -> Outcome {
-        // SIGPIPE is blocked by being watched: that a reader has gone is told by writing.
+        // Watching SIGPIPE blocks it. If a reader has exited, the write returns an error.
         signals = try ExitFailure.ofLoop(
             SignalWatch([SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE], on: loop) { [unowned self] signal in
                 if signal != SIGPIPE { loop.stop() }
@@ -132,7 +135,7 @@ package final class Recording: ScanHandler {
         return try finish()
     }
 
-    /// Begins to hear.
+    /// Starts scanning.
     func begin() throws(ExitFailure) {
         let supervisor = options.observer.supervisor(on: loop, makeScanner: makeScanner, log: log)
         self.supervisor = supervisor
@@ -157,9 +160,10 @@ package final class Recording: ScanHandler {
         loop.set(timer, at: start + duration)
     }
 
-    /// Ends hearing and writes what is left.
+    /// Stops scanning, and writes the rest.
     func finish() throws(ExitFailure) -> Outcome {
-        // What was received until now is part of it. The clock is read first (rule T5): of what comes later, not all was read.
+        // Everything received until now is part of the recording. The clock must be read first (rule T5), because later
+        // reports are not all read.
         let now = loop.now
         supervisor?.drain()
         supervisor?.stop()
@@ -177,9 +181,9 @@ package final class Recording: ScanHandler {
             lost: lost, octets: output.output.total, duration: now - start)
     }
 
-    // MARK: What is heard
+    // MARK: Reports
 
-    /// An adapter gave a report.
+    /// Handles a report of an adapter.
     package func heard(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {
         let hasRoom = output.output.waiting + writer.waiting < Self.waitingMax
         do throws(CaptureError) {
@@ -190,7 +194,7 @@ package final class Recording: ScanHandler {
         flushSoon()
     }
 
-    /// Something became of an adapter, or of the way of hearing.
+    /// Handles a change of an adapter or a backend.
     package func changed(_ change: ScanChange, at time: Instant) {
         switch change {
         case .lost(_, let count, _): lost &+= max(count, 0)
@@ -212,7 +216,7 @@ package final class Recording: ScanHandler {
     // MARK: Writing
 
     private func flushSoon() {
-        // Nothing goes to the file before it is ours.
+        // Nothing must be written before the file was emptied.
         guard output.isBegun else { return }
         if writer.waiting >= Self.batch, output.output.waiting == 0 { return flush() }
         guard !isFlushSet, let flushTimer else { return }
@@ -248,10 +252,10 @@ final class RecordingFile {
     private let path: String?
     private let isNew: Bool
     private let descriptor: FileDescriptor
-    /// Whether it has been emptied, and is written.
+    /// Whether the file was emptied and is written.
     private(set) var isBegun = false
 
-    /// Opens it, made where it is not there; what is in it stays for now.
+    /// Opens the file, and creates it if it does not exist. Its content stays for now.
     init(_ path: String, on loop: EventLoop) throws(CaptureError) {
         guard path != "-" else {
             name = "standard output"
@@ -284,18 +288,18 @@ final class RecordingFile {
         }
     }
 
-    /// Empties it: from here on it is written.
+    /// Empties the file. From now on it is written.
     ///
-    /// - Returns: why that can't be.
+    /// - Returns: the error if this fails.
     func begin() -> Errno? {
         isBegun = true
         guard path != nil else { return nil }
-        // EINVAL: a device or a named pipe, which has nothing to be emptied of.
+        // EINVAL: a device or a named pipe, which cannot be emptied.
         if ftruncate(descriptor.rawValue, 0) < 0, errno != EINVAL { return Errno(rawValue: errno) }
         return nil
     }
 
-    /// Leaves things as they were.
+    /// Deletes the file if this value has created it.
     func giveUp() {
         if isNew, let path { _ = unsafe unlink(path) }
     }

@@ -5,44 +5,47 @@ import BluetoothLE
 import Captures
 import Replaying
 
-/// Turns what a scanner tells into a capture, so that a replay of it gives what a gateway would have said.
+/// Converts the output of a scanner to a capture, so that a replay gives the result that a gateway would have had.
 ///
-/// Records are stamped with the timeline plus one offset, the wall clock's at the start: a clock that is set meanwhile leaves
-/// no gap and no step. When adapters listen stands in it as the format can (rule L4); a stop that was learnt of late carries
-/// since when. The capture grows in memory, and its owner takes it away.
+/// The times of records are those of the timeline plus one offset, that of the wall clock at the start. If the clock is
+/// set during the recording, there is no gap and no step. The capture records when adapters scan, as the format permits
+/// (rule L4). If a stop is detected late, its record has the time of the detection, and also the time since which the
+/// adapter did not scan. The capture grows in memory, and its owner must take the bytes regularly.
 struct RecordingWriter: ~Copyable {
-    /// What was written.
+    /// The counters of a recording.
     struct Counts: Sendable, Hashable {
         var reports = 0
         var sightings = 0
-        /// Reports that were left out, since what was to be written waited for whoever reads.
+        /// The number of reports that were left out because too much waited for the reader.
         var dropped = 0
-        /// How often that began.
+        /// How often an adapter started to lose reports in this way.
         var overflows = 0
     }
 
     private struct Adapter {
         let number: Int
         let name: String
-        /// The controller's address, where it is known.
+        /// The address of the controller, if it is known.
         var address: DeviceAddress?
-        /// Whether reports of it are being left out.
+        /// Whether reports of the adapter are left out now.
         var isOverflowing = false
     }
 
     private var writer: CaptureWriter
     private let offset: ClockOffset
-    // Few, and looked up for each report.
+    // An array, because there are few adapters and one is searched for each report.
     private var adapters: [Adapter] = []
     private(set) var counts = Counts()
-    // The time of what was written last.
+    // The latest time of a report or change, also of one that was not written.
     private var latest: Instant
 
+    /// Creates a capture that starts at `start`.
+    ///
     /// - Parameters:
-    ///   - format: what is written.
-    ///   - offset: the wall clock's at the start.
-    ///   - start: when it begins: the replay's beginning.
-    /// - Throws: ``CaptureError`` where the format can't hold the time.
+    ///   - format: the format of the capture.
+    ///   - offset: how far the wall clock is ahead of the timeline at the start.
+    ///   - start: the start of the recording, and of its replay.
+    /// - Throws: ``CaptureError`` if the format cannot represent the time.
     init(format: CaptureWriter.Format, offset: ClockOffset, start: Instant) throws(CaptureError) {
         writer = CaptureWriter(format: format)
         self.offset = offset
@@ -50,16 +53,17 @@ struct RecordingWriter: ~Copyable {
         try writer.write(timeOnly: stamp(start))
     }
 
-    /// How many octets are to be taken away.
+    /// The number of bytes that the owner should take.
     var waiting: Int { writer.bufferedCount }
 
-    /// The capture's next octets.
+    /// Returns the next bytes of the capture, and removes them.
     mutating func drain() -> [UInt8] { writer.drainBuffered() }
 
-    // A sum outside of the timeline's bounds is moved to the nearest: a clock that far off dates nothing anyhow.
+    // A sum outside the bounds of the timeline is clamped. A clock that is so wrong gives no useful dates anyway.
     private func stamp(_ time: Instant) -> Instant { time + .nanoseconds(offset.nanoseconds) }
 
-    /// The index of an adapter; where it is new, it is made known as one that does not listen unless it does now.
+    /// Returns the index of an adapter. A new adapter is added, with a record that it does not scan unless it scans
+    /// now.
     private mutating func index(of number: Int, isListening: Bool, at time: Instant) throws(CaptureError) -> Int {
         if let index = adapters.firstIndex(where: { $0.number == number }) { return index }
         adapters.append(Adapter(number: number, name: ScanSupervisor.Options.adapterName(of: number)))
@@ -70,8 +74,8 @@ struct RecordingWriter: ~Copyable {
         return adapters.count - 1
     }
 
-    /// A report; where there is no room for it, its adapter does not listen from now on to the next one that is written
-    /// (rule T5).
+    /// Writes a report. If there is no room for it, the adapter counts as not scanning until its next report that is
+    /// written (rule T5).
     mutating func heard(
         _ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant, hasRoom: Bool
     ) throws(CaptureError) {
@@ -91,7 +95,7 @@ struct RecordingWriter: ~Copyable {
         try writer.write(report, data: data, adapter: adapters[index].name, time: stamp(time))
     }
 
-    /// What became of an adapter.
+    /// Writes a change of an adapter.
     mutating func changed(_ change: ScanChange, at time: Instant) throws(CaptureError) {
         latest = max(latest, time)
         switch change {
@@ -104,16 +108,17 @@ struct RecordingWriter: ~Copyable {
                 adapters[index].address = address
                 break
             }
-            // Another controller has the name now: it does not listen until that is said (rule L7).
+            // Another controller has the name now. It does not scan until a record shows that it does (rule L7).
             adapters[index].address = address
             try writer.write(listening: false, adapter: adapters[index].name, time: stamp(time))
         case .listening(let adapter, _):
             let index = try index(of: adapter, isListening: true, at: time)
-            // While reports are left out it does not; the first that is written says that it does.
+            // While its reports are left out, the adapter counts as not scanning. The first one that is written shows
+            // that it scans.
             guard !adapters[index].isOverflowing else { return }
             try writer.write(listening: true, adapter: adapters[index].name, time: stamp(time))
         case .stopped(let adapter, let since, _): try stopped(adapter, since: since, at: time)
-        // Later reports of other adapters may have been written before.
+        // Later reports of other adapters can have been written already.
         case .lost(let adapter, _, let since): try stopped(adapter, since: since, at: latest)
         case .disappeared, .needs, .obstacles, .ended: break
         }
@@ -126,8 +131,8 @@ struct RecordingWriter: ~Copyable {
             since: since < time ? stamp(since) : nil)
     }
 
-    /// Writes that time went on to `time`, or to what was written last where that is later: what became due until then is
-    /// part of the recording.
+    /// Records that time has reached `time`, or the time of the latest report or change if that is later. Everything
+    /// that became due until then is part of the recording.
     mutating func end(at time: Instant) throws(CaptureError) {
         let time = max(time, latest)
         if let first = adapters.first {

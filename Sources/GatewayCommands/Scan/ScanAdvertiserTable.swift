@@ -3,28 +3,29 @@ import BeaconMonitoring
 import BluetoothLE
 import OperatorLogging
 
-/// Every advertiser in range: what `scan --all` shows.
+/// The advertisers in range, for `scan --all`.
 ///
-/// A value, driven by reports and time; its bounds are ``HeardTable``'s. Advertisers that give no address are one.
+/// It is a value that gets reports and times. Its bounds are those of ``HeardTable``. All advertisers without an
+/// address share one entry.
 struct AdvertiserTable: Sendable {
-    /// An advertiser at a moment.
+    /// The state of an advertiser at one time.
     struct Row: Sendable, Hashable {
-        /// Where it advertises from; absent where reports give no address.
+        /// The address of the advertiser; `nil` if its reports have none.
         let address: DeviceAddress?
-        /// The mean of the last five seconds in tenths of dBm; absent where none was told in them.
+        /// The mean RSSI of the last five seconds in tenths of dBm; `nil` if no report in this time had one.
         let strength: Int?
-        /// Reports a second, in tenths.
+        /// Reports per second, in tenths.
         let rate: Int
-        /// How long ago its last report was.
+        /// The time since its last report.
         let age: Duration
-        /// All reports since it was listed.
+        /// The number of reports since it was listed.
         let reports: Int
-        /// The number of the adapter that heard its last report.
+        /// The number of the adapter that received its last report.
         let adapter: Int
         let isConnectable: Bool
         /// The company identifier of its manufacturer specific data.
         let company: UInt16?
-        /// The name that it gives, safe for terminals.
+        /// The name that it advertises, safe for terminals.
         let name: String?
         /// The iBeacon that it sends.
         let beacon: BeaconIdentity?
@@ -43,26 +44,26 @@ struct AdvertiserTable: Sendable {
     // AD types: Bluetooth Assigned Numbers §2.3.
     private static let shortenedName: UInt8 = 0x08
     private static let completeName: UInt8 = 0x09
-    /// The most octets of a name that are kept; the Core Specification allows 248 (Vol 3 Part C §12.1).
+    /// The maximum number of bytes of a name that are stored. The Core Specification permits 248 (Vol 3 Part C §12.1).
     static let nameOctetsMax = 64
 
     private var table = HeardTable<UInt64, Details>()
-    /// Reports whose data are malformed; what stands before is read.
+    /// The number of reports with malformed data. The structures before the malformed one are used.
     private(set) var malformed = 0
 
     init() {}
 
-    /// How many advertisers are listed.
+    /// The number of listed advertisers.
     var count: Int { table.entries.count }
-    /// Reports of advertisers that found no place.
+    /// The number of reports of advertisers that were not listed because there was no place.
     var unlisted: Int { table.unlisted }
 
-    /// A report, with its AD structures.
+    /// Handles a report and its AD structures.
     mutating func heard(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {
         let index = table.heard(report.packedAddress, report.rssi, at: time) { Details(adapter: adapter) }
         guard let index else { return }
         table[index].adapter = adapter
-        // A scan response says nothing of its own about that.
+        // A scan response does not show whether the advertiser is connectable.
         if !report.properties.contains(.scanResponse) {
             table[index].isConnectable = report.properties.contains(.connectable)
         }
@@ -86,7 +87,7 @@ struct AdvertiserTable: Sendable {
         }
     }
 
-    // Most say the same name again and again: only another one is taken over.
+    // Most advertisers repeat the same name, so only a different name is stored.
     private mutating func note(_ octets: Span<UInt8>, isComplete: Bool, at index: Int) {
         let octets = octets.extracting(0..<min(octets.count, Self.nameOctetsMax))
         table[index].isNameComplete = isComplete
@@ -103,7 +104,7 @@ struct AdvertiserTable: Sendable {
         return true
     }
 
-    /// The advertisers in range, the strongest first.
+    /// Returns the advertisers in range, the strongest first.
     mutating func rows(at now: Instant) -> [Row] {
         table.forget(at: now)
         return table.ordered(at: now) { -$1 }.map { index in

@@ -3,32 +3,32 @@ import BeaconMonitoring
 import BluetoothLE
 import GatewayConfiguration
 
-/// The beacons in range: what `scan` shows.
+/// The beacons in range, for `scan`.
 ///
-/// A value, driven by reports and time; its bounds are ``HeardTable``'s.
+/// It is a value that gets reports and times. Its bounds are those of ``HeardTable``.
 struct BeaconTable: Sendable {
-    /// A beacon at a moment.
+    /// The state of a beacon at one time.
     struct Row: Sendable, Hashable {
         let beacon: BeaconIdentity
-        /// As its last frame says.
+        /// The measured power in its last frame, in dBm.
         let measuredPower: Int8
-        /// The mean of the window's seconds in tenths of dBm; absent where none was told in them.
+        /// The mean RSSI of the window in tenths of dBm; `nil` if no report in this time had one.
         let strength: Int?
-        /// In metres.
+        /// The estimated distance in metres; `nil` if it is not known.
         let distance: Double?
         let proximity: Proximity
-        /// Reports a second, in tenths.
+        /// Reports per second, in tenths.
         let rate: Int
-        /// Since the last report.
+        /// The time since the last report.
         let age: Duration
-        /// All reports since it was listed.
+        /// The number of reports since it was listed.
         let reports: Int
-        /// Of the last report.
+        /// The address in the last report.
         let address: DeviceAddress?
         let adapter: Int
-        /// The identifiers of the conditions that it matches, in the order of the configuration.
+        /// The identifiers of the conditions that match it, in the order of the configuration.
         let conditions: [String]
-        /// What the configuration calls the beacon; absent where it does not.
+        /// The name in the configuration; `nil` if it has none.
         var name: String?
     }
 
@@ -44,14 +44,16 @@ struct BeaconTable: Sendable {
     private let conditions: ScanConditions
     private let uuids: Set<ProximityUUID>
     private let names: BeaconNames
-    /// The conditions, and the UUIDs of interest, whose bytes are in reverse order.
+    /// The conditions, and the UUIDs to list, whose bytes are in reverse order.
     private(set) var reversed = ReversedUUIDs()
 
+    /// Creates an empty table.
+    ///
     /// - Parameters:
-    ///   - conditions: what beacons are held against.
-    ///   - uuids: the beacons that are of interest; empty: all.
-    ///   - ranging: how distances are guessed.
-    ///   - names: what beacons are called.
+    ///   - conditions: the conditions to compare beacons with.
+    ///   - uuids: the UUIDs of the beacons to list; empty means all.
+    ///   - ranging: the settings for the estimates of distances.
+    ///   - names: the names of beacons.
     init(
         conditions: ScanConditions = ScanConditions(), uuids: Set<ProximityUUID> = [],
         ranging: RangingSettings = RangingSettings(), names: BeaconNames = BeaconNames()
@@ -63,12 +65,12 @@ struct BeaconTable: Sendable {
         self.names = names
     }
 
-    /// How many beacons are listed.
+    /// The number of listed beacons.
     var count: Int { table.entries.count }
-    /// Reports of beacons that found no place.
+    /// The number of reports of beacons that were not listed because there was no place.
     var unlisted: Int { table.unlisted }
 
-    /// An iBeacon of a report.
+    /// Handles an iBeacon of a report.
     mutating func heard(_ beacon: IBeacon, in report: AdvertisingReport, on adapter: Int, at time: Instant) {
         let identity = beacon.identity
         guard uuids.isEmpty || uuids.contains(identity.uuid) else {
@@ -94,7 +96,7 @@ struct BeaconTable: Sendable {
         }
     }
 
-    /// The beacons in range, the nearest first.
+    /// Returns the beacons in range, the nearest first.
     mutating func rows(at now: Instant) -> [Row] {
         table.forget(at: now)
         let order = table.ordered(at: now) { Int($0.details.measuredPower) * 10 - $1 }

@@ -2,17 +2,18 @@ import BeaconMonitoring
 import BluetoothLE
 import GatewayConfiguration
 
-/// The conditions on beacons of a configuration, found by hash: which of them a beacon matches.
+/// The beacon conditions of a configuration, found by hash: which of them match a beacon.
 ///
-/// Whether it is strong enough for them (`enter_rssi`) is not asked: that is the monitor's to say, over time.
+/// It does not check whether a beacon is strong enough for a condition (`enter_rssi`), because a monitor decides that
+/// over time.
 struct ScanConditions: Sendable {
     private var indices: [BeaconMonitor.BeaconIdentityCondition: [Int]] = [:]
     private var identifiers: [String] = []
 
-    /// No condition at all: no beacon matches one.
+    /// Creates a value without conditions, so that no beacon matches one.
     init() {}
 
-    /// The beacon conditions of all monitors of a configuration.
+    /// Collects the beacon conditions of all monitors of a configuration.
     init(_ configuration: Configuration) {
         for condition in configuration.monitors.flatMap(\.conditions) {
             guard case .beacon(let identity) = condition.condition else { continue }
@@ -21,12 +22,13 @@ struct ScanConditions: Sendable {
         }
     }
 
-    /// The identifiers of those that a beacon, which matches none, would match if the bytes of its UUID were reversed.
+    /// Returns the identifiers of the conditions that would match a beacon if the bytes of its UUID were reversed. The
+    /// beacon must match no condition as it is.
     func reversed(_ beacon: BeaconIdentity) -> [String] {
         matching(BeaconIdentity(uuid: beacon.uuid.byteReversed, major: beacon.major, minor: beacon.minor))
     }
 
-    /// The identifiers of those that `beacon` matches, in the order of the configuration.
+    /// Returns the identifiers of the conditions that match `beacon`, in the order of the configuration.
     func matching(_ beacon: BeaconIdentity) -> [String] {
         guard !indices.isEmpty else { return [] }
         return beacon.matchingConditions.flatMap { indices[$0] ?? [] }.sorted()

@@ -2,10 +2,11 @@ import BaseTypes
 import BeaconMonitoring
 import BluetoothLE
 
-/// Who was heard lately, with how strong and how often.
+/// The advertisers or beacons that were received lately, with their strength and rate.
 ///
-/// A value: reports and time go in. It holds ``entriesMax``; where they are full, one that has been silent for five seconds
-/// gives way, and a newcomer that finds none is counted in ``unlisted``. A report of somebody known allocates nothing.
+/// It is a value that gets reports and times. It has at most ``entriesMax`` entries. If the table is full, a new
+/// advertiser replaces one that was silent for five seconds. If it finds none, its report is counted in ``unlisted``
+/// and dropped. A report of a known advertiser allocates nothing.
 struct HeardTable<Key: Hashable & Comparable & Sendable, Details: Sendable>: Sendable {
     struct Entry: Sendable {
         let key: Key
@@ -13,34 +14,35 @@ struct HeardTable<Key: Hashable & Comparable & Sendable, Details: Sendable>: Sen
         var meter: SignalMeter
         var last: Instant
         var reports = 0
-        /// What it is sorted by, the less the nearer: moved only when the present value is ``step`` away, so that noise
-        /// does not make the lines of a table change places.
+        /// The value for sorting; the nearest advertiser has the lowest. It changes only if the present value differs
+        /// by at least ``step``, so that noise does not reorder the table.
         var rank: Int?
     }
 
-    /// Some ten times what is heard in a busy place; a few hundred octets each.
+    /// About ten times the number of advertisers in a busy place. Each entry takes a few hundred bytes.
     static var entriesMax: Int { 4_096 }
-    /// Silence after which somebody is no longer in range: the least exit timeout that makes sense for most.
+    /// The silence after which an advertiser is not in range any more: the shortest exit timeout that is useful for
+    /// most beacons.
     static var forgottenAfter: Duration { .seconds(30) }
     /// 3 dB in tenths: twice the power, or 1.4 times the distance.
     static var step: Int { 30 }
     private static var silenceOfLeast: Duration { .seconds(5) }
-    // A newcomer looks at so many places: a flood of invented addresses costs a little each.
+    // The number of entries that a new advertiser checks, so that a flood of invented addresses costs little for each.
     private static var placesTried: Int { 8 }
 
     private(set) var entries: [Entry] = []
-    /// Reports of newcomers that found no place.
+    /// The number of reports of new advertisers for which there was no place.
     private(set) var unlisted = 0
     private var indices: [Key: Int32] = [:]
     private var hand = 0
-    /// The seconds that RSSIs are averaged over.
+    /// The number of seconds over which RSSI values are averaged.
     let window: Int
 
     init(window: Int = RangingSettings().window) { self.window = window }
 
-    /// A report of `key`.
+    /// Handles a report of `key`.
     ///
-    /// - Returns: its index until the next change; `nil` where it has none.
+    /// - Returns: the index of its entry, which is valid until the next change; `nil` if it has none.
     mutating func heard(
         _ key: Key, _ rssi: RSSI?, at time: Instant, details: () -> Details
     ) -> Int? {
@@ -54,7 +56,7 @@ struct HeardTable<Key: Hashable & Comparable & Sendable, Details: Sendable>: Sen
         return index
     }
 
-    /// Changes what is known of somebody.
+    /// The details of an entry.
     subscript(index: Int) -> Details {
         get { entries[index].details }
         _modify { yield &entries[index].details }
@@ -77,7 +79,7 @@ struct HeardTable<Key: Hashable & Comparable & Sendable, Details: Sendable>: Sen
         return nil
     }
 
-    /// Forgets whom nobody heard for ``forgottenAfter``.
+    /// Removes the entries that were not received for ``forgottenAfter``.
     mutating func forget(at now: Instant) {
         var index = 0
         while index < entries.count {
@@ -93,11 +95,11 @@ struct HeardTable<Key: Hashable & Comparable & Sendable, Details: Sendable>: Sen
         }
     }
 
-    /// The indices in order: the nearest first, those of equal rank by their keys, those without one last.
+    /// Returns the indices in order: the nearest first, equal ranks by their keys, and entries without a rank last.
     ///
     /// - Parameters:
     ///   - now: the present.
-    ///   - distance: in tenths of dB, of an entry whose mean RSSI is given in tenths of dBm.
+    ///   - distance: returns the value for sorting in tenths of dB, for an entry and its mean RSSI in tenths of dBm.
     /// - Returns: indices in the table.
     mutating func ordered(at now: Instant, distance: (Entry, Int) -> Int) -> [Int] {
         for index in entries.indices {

@@ -5,9 +5,10 @@ import BluetoothLE
 import CommandSupport
 import JSON
 
-/// The lines of `scan --json`: `docs/scan.md` has the keys. Always the same, in the same order; what is absent is absent.
+/// The lines of `scan --json`, whose keys `docs/scan.md` lists. The keys are always in the same order, and a key
+/// without a value is left out.
 enum ScanJSON {
-    /// A beacon's line.
+    /// Returns the line of a beacon.
     static func line(_ row: BeaconTable.Row, date: WallDate) -> String {
         LineBuffer.lineForTerminals { json in
             json.write("time", date.lineText)
@@ -26,7 +27,7 @@ enum ScanJSON {
         }
     }
 
-    /// An advertiser's line.
+    /// Returns the line of an advertiser.
     static func line(_ row: AdvertiserTable.Row, date: WallDate) -> String {
         LineBuffer.lineForTerminals { json in
             json.write("time", date.lineText)
@@ -52,7 +53,7 @@ enum ScanJSON {
         if let word = address.kind.word { json.write("addressType", word: word) }
     }
 
-    // What an octet of RSSI can't come to is cut: 10,000 km.
+    // Distances are limited to 10,000 km. A longer one only results from a wrong measured power or an unusual model.
     private static func centimetres(_ metres: Double) -> Int64 { Int64((min(metres, 1e7) * 100).rounded()) }
 
     private static func milliseconds(_ duration: Duration) -> Int64 { duration.nanoseconds / 1_000_000 }

@@ -8,37 +8,41 @@ import Glibc
 import OperatorLogging
 import SystemPackage
 
-/// How `scan` and `record` hear: as `run` does by the same configuration, but without taking a step that others would
-/// notice. They are used beside a running gateway, which sees to the adapters itself.
+/// The settings of scanning for `scan` and `record`. They scan as `run` does with the same configuration, but without
+/// actions that affect other programs. They can run together with a gateway, which must control the adapters alone.
 package struct ObserverOptions: Sendable {
-    /// The configuration; absent: all adapters, by the best way.
+    /// The configuration; `nil` means all adapters with the best backend.
     package var configuration: Configuration?
-    /// The way to hear, in place of the configuration's.
+    /// The backend, instead of that of the configuration.
     package var backend: ScannerConfiguration.Backend?
-    /// The adapters by name or address, in place of the configuration's; empty: those.
+    /// The adapters by name or address, instead of those of the configuration; empty means those of the configuration.
     package var adapters: [String] = []
-    /// Whether everything is to be heard, beacons or not: then the raw channel comes first.
+    /// Whether all advertisements should be received, not only those of beacons. The raw HCI channel is then preferred.
     package var hearsAll = false
-    /// Whether a canary's silence keeps back what else is heard, as `run` has it.
+    /// Whether reports are withheld while the canary is silent, as `run` does.
     package var heedsCanary = false
-    /// Whether advertisers are asked for their names, where the configuration leaves that open.
+    /// Whether advertisers are asked for their names, if the configuration does not decide it.
     package var asksForNames = false
-    /// What the file is called that tells, after a crash, what is to be undone.
+    /// The end of the name of the file with the changes to undo after a crash.
     package var record = "observer"
 
-    /// The configuration at `path`, or where that is absent the one at the usual place, if there is one.
+    /// Returns the configuration at `path`. If that is `nil`, the configuration at the default path is returned, or
+    /// `nil` if there is none.
     ///
-    /// - Throws: ``ExitFailure`` where it can't be read or has mistakes.
+    /// - Throws: ``ExitFailure`` if it cannot be read or has errors.
     package static func configuration(_ path: String?) throws(ExitFailure) -> Configuration? {
         if let path { return try ConfigurationFile.load(path, isReplay: false) }
         guard unsafe access(ConfigurationFile.defaultPath, F_OK) == 0 else { return nil }
         return try ConfigurationFile.load(ConfigurationFile.defaultPath, isReplay: false)
     }
 
-    /// The same with the names of beacons. Where nobody named a configuration, and the names of the usual one can't be read,
-    /// it is without, and says why: whoever looks around need not be who may know who is who.
+    /// Returns the same with the names of beacons.
     ///
-    /// - Throws: ``ExitFailure`` where it can't be read or has mistakes; where it was named, for its names too.
+    /// If no configuration was named, and the names of the default one cannot be read, it has no names, and the remark
+    /// gives the reason. A user who scans need not have the permission to read the names.
+    ///
+    /// - Throws: ``ExitFailure`` if the configuration cannot be read or has errors. If it was named, also if its names
+    ///   cannot be read.
     package static func configurationWithNames(
         _ path: String?
     ) throws(ExitFailure) -> (configuration: Configuration?, remark: String?) {
@@ -51,7 +55,7 @@ package struct ObserverOptions: Sendable {
         }
     }
 
-    /// Hears by the configuration, or by the best way on all adapters.
+    /// Creates settings for a configuration; `nil` means all adapters with the best backend.
     package init(configuration: Configuration? = nil) { self.configuration = configuration }
 
     var scanner: ScannerConfiguration {
@@ -62,13 +66,14 @@ package struct ObserverOptions: Sendable {
         return scanner
     }
 
-    /// Makes what hears, not started yet.
+    /// Creates the supervisor without starting it.
     ///
     /// - Parameters:
-    ///   - loop: where it lives.
-    ///   - makeScanner: makes a way's scanner, not started; absent: BlueZ's and the kernel's.
-    ///   - log: takes lines for the operator.
-    /// - Returns: the supervisor of the ways that the configuration allows.
+    ///   - loop: the loop of the supervisor.
+    ///   - makeScanner: creates the scanner of a backend without starting it; `nil` means the scanners of BlueZ and the
+    ///     kernel.
+    ///   - log: receives the messages for the operator.
+    /// - Returns: the supervisor of the backends that the configuration permits.
     func supervisor(
         on loop: EventLoop, makeScanner: ((ScannerBackend, EventLoop) throws(ScannerError) -> any AdvertisingScanner)?,
         log: @escaping (MessageKind, String) -> Void
@@ -100,20 +105,21 @@ package struct ObserverOptions: Sendable {
             }, log: log)
     }
 
-    /// Starts it, and gives up what this process may that it no longer needs.
+    /// Starts the supervisor. If it uses `management`, the capabilities of the process are dropped, unless root runs
+    /// it.
     func start(_ supervisor: ScanSupervisor, _ handler: any ScanHandler) throws(ExitFailure) {
         do throws(ScannerError) {
             try supervisor.start(handler)
         } catch {
             throw ExitFailure(error)
         }
-        // Root's own files could not be put away at the end without them.
+        // Without its capabilities, root could not delete its own files at the end.
         guard supervisor.status.backend == .management, geteuid() != 0 else { return }
         _ = try? Capabilities.drop()
     }
 }
 
-/// A scanner for who only looks on: it begins its own scan anew, and switches or resets nothing.
+/// A scanner for a command that only observes. It restarts its own scan, but must not switch or reset an adapter.
 final class ObservingScanner: AdvertisingScanner {
     private let scanner: any AdvertisingScanner
 

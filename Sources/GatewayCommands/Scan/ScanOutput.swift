@@ -2,39 +2,43 @@ import EventLoops
 import Glibc
 import SystemPackage
 
-/// Where a live command writes: a file, a terminal or a pipe, without ever waiting for whoever reads.
+/// The output of a live command: a file, a terminal or a pipe. It never waits for the reader.
 ///
-/// A reader that takes nothing must not keep the process from hearing, or from ending. What it has not taken waits here;
-/// how much may wait is its user's to see to, by ``waiting``.
+/// A reader that does not read must not prevent the process from scanning or from ending. Bytes that it has not read
+/// wait here. The caller must limit their number with ``waiting``.
 final class ScanOutput {
-    /// What is written in one go to what may have no room for more: a pipe that is ready takes PIPE_BUF (pipe(7)).
+    /// The maximum number of bytes in one write to an output that can be full. If a pipe is ready, it accepts PIPE_BUF
+    /// bytes (pipe(7)).
     private static let chunk = 4096
-    // A terminal that is ready promises less.
+    // A terminal that is ready can accept less.
     private static let terminalChunk = 512
 
     private let descriptor: FileDescriptor
     private let loop: EventLoop
     private let isOurs: Bool
-    // A plain file is always ready, and never waited for.
+    // A regular file is always ready, so no wait is needed.
     private let isFile: Bool
     private let chunk: Int
     private var bytes: [UInt8] = []
     private var written = 0
     private var watch: EventLoop.Watch?
     private var isClosed = false
-    /// What went wrong; nothing is written after it.
+    /// The error of writing. After an error, nothing is written.
     private(set) var error: Errno?
-    /// Called when an error came up, and when what waited has been written.
+    /// Called by the loop when an error has occurred, and when all waiting bytes were written. ``write(_:)`` does not
+    /// call it.
     var changed: (() -> Void)?
-    /// For how many milliseconds ``close()`` waits for a reader that takes nothing.
+    /// For how many milliseconds ``close()`` waits for a reader that reads nothing.
     var patience: Int32 = 2_000
-    /// How many octets were handed to the system.
+    /// The number of bytes that the system has accepted.
     private(set) var total = 0
 
+    /// Creates an output.
+    ///
     /// - Parameters:
-    ///   - descriptor: where to.
-    ///   - isOurs: whether the descriptor is closed at the end.
-    ///   - loop: where it waits until there is room.
+    ///   - descriptor: the file, terminal or pipe.
+    ///   - isOurs: whether the descriptor must be closed at the end.
+    ///   - loop: the loop that waits until there is room.
     init(_ descriptor: FileDescriptor, isOurs: Bool, on loop: EventLoop) {
         self.descriptor = descriptor
         self.isOurs = isOurs
@@ -50,10 +54,10 @@ final class ScanOutput {
         if isOurs, !isClosed { _ = try? descriptor.close() }
     }
 
-    /// How many octets wait.
+    /// The number of bytes that wait.
     var waiting: Int { bytes.count - written }
 
-    /// Writes what there is room for; the rest waits.
+    /// Writes the bytes for which there is room. The rest waits.
     func write(_ more: some Collection<UInt8>) {
         guard error == nil else { return }
         bytes += more
@@ -70,7 +74,7 @@ final class ScanOutput {
                 written += sent
                 total += sent
             } catch {
-                // EAGAIN: whoever shares this description made it non-blocking.
+                // EAGAIN: another process that shares this file description has made it non-blocking.
                 if error == .wouldBlock || error == .interrupted { return }
                 self.error = error
                 bytes = []
@@ -93,7 +97,7 @@ final class ScanOutput {
 
     private func isReady(within milliseconds: Int32) -> Bool {
         var entry = pollfd(fd: descriptor.rawValue, events: Int16(POLLOUT), revents: 0)
-        // A pipe that nobody reads any more is in error, and writing tells so.
+        // If a pipe has no reader any more, poll(2) reports that as ready, and the write returns the error.
         return unsafe poll(&entry, 1, milliseconds) > 0
     }
 
@@ -113,16 +117,18 @@ final class ScanOutput {
         }
     }
 
-    /// Gives up what waits.
+    /// Discards the waiting bytes.
     func discard() {
         bytes = []
         written = 0
         arm()
     }
 
-    /// Writes what waits, as long as somebody takes it within ``patience``, and closes what is to be closed.
+    /// Writes the waiting bytes if the reader accepts some within each ``patience``, and closes the descriptor if it
+    /// must be closed.
     ///
-    /// - Throws: `Errno` of write(2), also of earlier, and of close(2); ETIMEDOUT where the reader took nothing for so long.
+    /// - Throws: `Errno` of write(2), also of an earlier one, and of close(2). ETIMEDOUT if the reader read nothing for
+    ///   ``patience``.
     func close() throws(Errno) {
         if let watch { loop.end(watch) }
         watch = nil

@@ -3,22 +3,23 @@ import BluetoothLE
 import JSON
 import OperatorLogging
 
-/// What `scan` shows at a moment, as lines of text.
+/// The output of `scan` at one time, as lines of text.
 struct ScanPage {
-    /// The columns' headings.
+    /// The headings of the columns.
     let heading: String
-    /// A line for each row.
+    /// The rows, one line each.
     let lines: [String]
 
-    // A UUID's first eight digits tell deployments apart where there is no room for all of it.
+    // If there is no room for a complete UUID, its first eight digits distinguish deployments.
     private static let shortUUID = 10
     private static let wholeUUID = 36
-    /// A terminal narrower than this gets short UUIDs: the other columns, and some room for conditions.
+    /// The minimum width of a terminal for complete UUIDs, without a column for names. It has room for the other
+    /// columns, and some for conditions.
     static let wideMin = 104
     private static let nameWidth = 20
 
-    /// The beacons; UUIDs as long as `width` columns leave room for, all there is where absent. Where one has a name, names
-    /// have a column of their own.
+    /// Creates the page of beacons. UUIDs are shortened if `width` columns are not enough; `nil` means no limit. If a
+    /// beacon has a name, there is a column for names.
     init(_ rows: [BeaconTable.Row], width: Int? = nil) {
         let isNamed = rows.contains { $0.name != nil }
         let isWide = width.map { $0 >= Self.wideMin + (isNamed ? Self.nameWidth + 1 : 0) } ?? true
@@ -45,7 +46,7 @@ struct ScanPage {
         }
     }
 
-    /// The advertisers.
+    /// Creates the page of advertisers.
     init(_ rows: [AdvertiserTable.Row]) {
         func line(
             _ address: String, _ type: String, _ strength: String, _ rate: String, _ age: String, _ company: String,
@@ -68,17 +69,17 @@ struct ScanPage {
         }
     }
 
-    /// The page for a terminal of a size: at most so many lines, none longer than it is wide.
+    /// Returns the page for a terminal: at most `rows` lines, none of them wider than the terminal.
     ///
     /// - Parameters:
-    ///   - title: what stands above.
-    ///   - footing: what stands in the last line.
-    ///   - columns: how wide the terminal is.
-    ///   - rows: how high it is.
+    ///   - title: the first line.
+    ///   - footing: the last line.
+    ///   - columns: the width of the terminal.
+    ///   - rows: the height of the terminal.
     /// - Returns: the lines, from the top.
     func fitted(title: String, footing: String, columns: Int, rows: Int) -> [String] {
         let columns = max(columns, 1)
-        // Title, a blank, the heading; the footing.
+        // The title, a blank line, the heading and the footing need four lines.
         let room = max(rows - 4, 0)
         var page = [title, "", heading]
         if lines.count <= room {

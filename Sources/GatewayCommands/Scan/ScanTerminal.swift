@@ -2,23 +2,25 @@ import CLinux
 import Glibc
 import SystemPackage
 
-/// The terminal while `scan` has it: another screen, no cursor, keys at once; and how it was before.
+/// The terminal while `scan` uses it: with the alternate screen, without a cursor, and with keys that are read at once.
+/// It restores the previous state.
 ///
-/// Source: termios(3), console_codes(4); xterm's private modes 7 (wrapping), 25 (cursor), 1049 (other screen).
+/// Source: termios(3), console_codes(4); xterm's private modes 7 (wrapping), 25 (cursor), 1049 (alternate screen).
 final class ScanTerminal {
-    /// What is to be written to have the screen.
+    /// The escape sequences that switch to the alternate screen, without wrapping and without a cursor.
     static let entering = "\u{1B}[?1049h\u{1B}[?7l\u{1B}[?25l\u{1B}[2J"
-    /// What is to be written to give it back.
+    /// The escape sequences that restore the cursor, wrapping and the previous screen.
     static let leaving = "\u{1B}[?25h\u{1B}[?7h\u{1B}[?1049l"
 
     let input: FileDescriptor
     private let output: FileDescriptor
     private var before: termios?
 
-    /// The environment's TERM (environ(7)).
+    /// The value of TERM in the environment (environ(7)).
     static var environmentType: String? { unsafe getenv("TERM").map { unsafe String(cString: $0) } }
 
-    /// `nil` if the output is not a terminal, or if the type of the terminal is `dumb`: it takes no escapes.
+    /// Creates the terminal; `nil` if the output is not a terminal, or if its type is `dumb`, which does not support
+    /// escapes.
     init?(
         input: FileDescriptor = .standardInput, output: FileDescriptor = .standardOutput,
         type: String? = environmentType
@@ -30,28 +32,28 @@ final class ScanTerminal {
 
     deinit { restoreKeys() }
 
-    /// Whether keys come from a terminal too.
+    /// Whether the input is a terminal too.
     var hasKeys: Bool { isatty(input.rawValue) == 1 }
 
-    /// Has keys come one by one and unseen; signals' keys stay what they are.
+    /// Makes keys readable one by one and without echo. Keys that send signals do not change.
     func takeKeys() {
         guard hasKeys else { return }
         var settings = termios()
         guard unsafe tcgetattr(input.rawValue, &settings) == 0 else { return }
         if before == nil { before = settings }
         settings.c_lflag &= ~tcflag_t(ICANON | ECHO)
-        // What can't be set shows as letters in the picture, and q needs a Return.
+        // If this fails, keys appear as letters on the screen, and q needs a Return.
         unsafe tcsetattr(input.rawValue, TCSANOW, &settings)
     }
 
-    /// Puts back how keys came.
+    /// Restores the previous handling of keys.
     func restoreKeys() {
         guard var settings = before else { return }
         before = nil
         unsafe tcsetattr(input.rawValue, TCSANOW, &settings)
     }
 
-    /// How large it is; 80 by 24 where it does not tell.
+    /// The size of the terminal; 80 by 24 if it does not report its size.
     var size: (columns: Int, rows: Int) {
         var size = winsize()
         guard unsafe ioctl(output.rawValue, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else {
@@ -60,13 +62,13 @@ final class ScanTerminal {
         return (Int(size.ws_col), Int(size.ws_row))
     }
 
-    /// What brings a page of as many lines as there are rows to the screen.
+    /// Returns the text that shows a page with as many lines as the terminal has rows.
     static func picture(_ lines: [String]) -> String {
-        // Each line is cleared behind its end; no line end follows the last, which would scroll.
+        // Each line is cleared after its end. The last one has no line end, because that would scroll.
         "\u{1B}[H" + lines.map { $0 + "\u{1B}[K" }.joined(separator: "\r\n") + "\u{1B}[J"
     }
 
-    /// The keys that were pressed; `nil` where the terminal is gone.
+    /// Returns the keys that were pressed; `nil` if the terminal has been closed.
     func readKeys() -> [UInt8]? {
         var keys = [UInt8](repeating: 0, count: 64)
         let count = unsafe keys.withUnsafeMutableBytes { unsafe read(input.rawValue, $0.baseAddress, $0.count) }

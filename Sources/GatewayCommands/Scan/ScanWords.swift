@@ -1,8 +1,8 @@
-/// The companies that most advertisers belong to.
+/// The names of the companies of most advertisers.
 ///
-/// Source: Bluetooth Assigned Numbers §7.1 (company identifiers). Others are shown by their number.
+/// Source: Bluetooth Assigned Numbers §7.1 (company identifiers). Other companies are shown by their number.
 enum Companies {
-    /// What is known of a company identifier.
+    /// Returns the name of the company with an identifier; `nil` if it is not in this list.
     static func name(of identifier: UInt16) -> String? {
         switch identifier {
         case 0x0002: "Intel"
@@ -35,7 +35,7 @@ enum Companies {
         }
     }
 
-    /// Its name, or its number as the Bluetooth SIG writes it.
+    /// Returns the name, or the number as the Bluetooth SIG writes it.
     static func words(for identifier: UInt16) -> String {
         if let name = name(of: identifier) { return name }
         let digits = String(identifier, radix: 16, uppercase: true)
