@@ -1,4 +1,4 @@
-// The one header of this system library, for Swift; and what it has as macros, as functions.
+// The header of OpenSSL for Swift, with functions for its macros, which Swift cannot call.
 #pragma once
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -27,7 +27,8 @@ static inline int copenssl_is_handshaking(const SSL *connection) { return SSL_in
 
 static inline int copenssl_wants_write(const SSL *connection) { return SSL_want_write(connection); }
 
-// A key that needs a password is refused, and that is noted in `wasWanted`; the library would ask for it on the terminal.
+// Refuses a key that needs a password, and sets `wasWanted` to 1. Without this function, the library would ask for the
+// password on the terminal.
 static inline int copenssl_no_password(char *buffer, int size, int isWriting, void *wasWanted) {
     (void)buffer, (void)size, (void)isWriting;
     if (wasWanted) *(int *)wasWanted = 1;
@@ -38,7 +39,7 @@ static inline void copenssl_refuse_passwords(SSL_CTX *context) {
     SSL_CTX_set_default_passwd_cb(context, copenssl_no_password);
 }
 
-// Takes the key of a file; in `wasWanted`, whether it would have needed a password.
+// Loads the key from a file. `wasWanted` becomes 1 if the key needs a password, 0 otherwise.
 static inline int copenssl_use_key(SSL_CTX *context, const char *path, int *wasWanted) {
     *wasWanted = 0;
     SSL_CTX_set_default_passwd_cb_userdata(context, wasWanted);
@@ -47,7 +48,7 @@ static inline int copenssl_use_key(SSL_CTX *context, const char *path, int *wasW
     return result;
 }
 
-// The names and addresses that a certificate is for, with commas between them, as many as fit.
+// Writes the names and addresses for which a certificate is valid into `text`, separated by commas, as many as fit.
 static inline void copenssl_names(X509 *certificate, char *text, size_t size) {
     size_t used = 0;
     text[0] = 0;
@@ -58,7 +59,7 @@ static inline void copenssl_names(X509 *certificate, char *text, size_t size) {
         const char *word = address;
         if (name->type == GEN_DNS) {
             word = (const char *)ASN1_STRING_get0_data(name->d.dNSName);
-            // A zero octet within would end it early.
+            // A name with a zero byte is skipped, because the text would end there.
             if ((int)strlen(word) != ASN1_STRING_length(name->d.dNSName)) continue;
         } else if (name->type == GEN_IPADD) {
             int family = ASN1_STRING_length(name->d.iPAddress) == 4 ? AF_INET : AF_INET6;
@@ -77,7 +78,7 @@ static inline void copenssl_names(X509 *certificate, char *text, size_t size) {
     GENERAL_NAMES_free(names);
 }
 
-// Whose certificate it is, and until when it holds.
+// Writes the subject of a certificate and the end of its validity into `text`.
 static inline void copenssl_subject(X509 *certificate, char *text, size_t size) {
     X509_NAME_oneline(X509_get_subject_name(certificate), text, (int)size);
     struct tm time;

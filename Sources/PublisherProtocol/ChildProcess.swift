@@ -2,30 +2,30 @@ import CLinux
 import Glibc
 package import SystemPackage
 
-/// A program that this process started.
+/// A process that this process started from a program file.
 package struct ChildProcess: Sendable {
-    /// How it ended.
+    /// How the process ended.
     package enum Ending: Sendable, Equatable {
-        /// By itself, with an exit code.
+        /// It exited with an exit code.
         case exited(Int32)
-        /// By a signal.
+        /// A signal killed it.
         case killed(Int32)
-        /// waitpid(2) does not say: another part of this process has waited for it.
+        /// The reason is unknown, because another part of this process has already waited for it (waitpid(2)).
         case unknown
     }
 
     let id: pid_t
 
-    /// Starts a program. Its descriptors are 0, 1 and 2; this process's other descriptors are closed in it.
+    /// Starts a program. It gets descriptors 0, 1 and 2; all other descriptors of this process are closed in it.
     ///
     /// - Parameters:
-    ///   - program: the path of its file.
-    ///   - arguments: its arguments, without the program's name.
-    ///   - input: what becomes its standard input; `nil`: it is empty.
-    ///   - output: what becomes its standard output.
-    ///   - errors: what becomes its standard error.
-    ///   - environment: its environment; `nil`: this process's.
-    ///   - blocked: the signals that it blocks at its start. It handles all signals in the default way.
+    ///   - program: the path of the program file.
+    ///   - arguments: the arguments, without the name of the program.
+    ///   - input: the descriptor for its standard input; `nil` means empty input.
+    ///   - output: the descriptor for its standard output.
+    ///   - errors: the descriptor for its standard error.
+    ///   - environment: the environment; `nil` means the environment of this process.
+    ///   - blocked: the signals that are blocked at the start of the program. All signals have their default action.
     /// - Throws: `Errno` of posix_spawn(3).
     package init(
         _ program: String, _ arguments: [String] = [], input: FileDescriptor? = nil, output: FileDescriptor,
@@ -45,7 +45,8 @@ package struct ChildProcess: Sendable {
         var attributes = posix_spawnattr_t()
         unsafe posix_spawnattr_init(&attributes)
         defer { unsafe _ = posix_spawnattr_destroy(&attributes) }
-        // Of the signals that this process ignores or reads from a descriptor, it ignores none, and blocks only `blocked`.
+        // This process ignores some signals and reads others from a descriptor. The new process ignores none, and
+        // blocks only `blocked`.
         var (all, mask) = (sigset_t(), sigset_t())
         unsafe sigfillset(&all)
         unsafe sigemptyset(&mask)
@@ -71,25 +72,30 @@ package struct ChildProcess: Sendable {
         unsafe texts.map { unsafe strdup($0) } + [nil]
     }
 
-    /// How it ended; `nil` while it has not. To be asked until it says so, and not again.
+    /// Returns how the process ended; `nil` if it still runs. It must be called until it has returned an ending, and
+    /// not again.
     package func ending() -> Ending? {
         var status: Int32 = 0
         let result = unsafe waitpid(id, &status, WNOHANG)
         if result == 0 || (result < 0 && errno == EINTR) { return nil }
         guard result == id else { return .unknown }
-        // wait(2): the low seven bits are the signal; the exit code stands above.
+        // wait(2): the low seven bits are the signal; bits 8 to 15 are the exit code.
         return status & 0x7F == 0 ? .exited(status >> 8 & 0xFF) : .killed(status & 0x7F)
     }
 
-    /// Ends it at once. Only while ``ending()`` has not said that it ended: its number may be another's then.
+    /// Kills the process immediately. It must not be called after ``ending()`` has returned an ending, because the
+    /// process ID can then belong to another process.
     package func kill() { _ = Glibc.kill(id, SIGKILL) }
 
-    /// What of this process's environment a publisher gets: how names, dates and certificates are found, and what the
-    /// loader and sanitizers read. Nothing of the service manager's, which takes a word of it for the gateway's.
+    /// Returns the part of this process's environment that a publisher gets: variables for names, dates and
+    /// certificates, and those of the loader and the sanitizers.
+    ///
+    /// The variables of the service manager are left out, because it would accept messages of the publisher as messages
+    /// of the gateway.
     static func environment() -> [String] {
         let names = ["LANG", "TZ", "RES_OPTIONS", "LOCALDOMAIN", "HOSTALIASES", "OPENSSL_CONF", "TSAN_OPTIONS"]
         let beginnings = ["LC_", "LD_", "SSL_CERT_"]
-        // A crash is one line in the log; Swift's own account of it would be eighty, each time.
+        // With this setting, a crash is one line in the log. Swift's backtrace would be eighty lines each time.
         var kept = ["SWIFT_BACKTRACE=enable=no"]
         guard var place = unsafe clinux_environment() else { return kept }
         while let entry = unsafe place.pointee {
@@ -112,15 +118,17 @@ extension ChildProcess.Ending: CustomStringConvertible {
     }
 }
 
-/// Where programs are that belong to this one.
+/// Finds and starts the other programs of this project.
 package enum Companions {
-    /// The path of the program `name`: beside this one's, in `../libexec/beacon-gateway` of it or, from there, in `bin`; the
-    /// first where none is there, for whoever says so.
+    /// Returns the path of the program `name`.
+    ///
+    /// It can be in the folder of this program, in `../libexec/beacon-gateway` of it, or in `../../bin` of it. If it is
+    /// in none of them, the result is the first path, which callers put into their error message.
     package static func path(_ name: String) -> String {
         var octets = [CChar](repeating: 0, count: 4096)
         let count = unsafe readlink("/proc/self/exe", &octets, octets.count - 1)
         var own = String(decoding: octets.prefix(max(count, 0)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        // An upgrade puts another file in its place while it runs (proc(5)).
+        // If an upgrade replaces the program file while it runs, the path has this suffix (proc(5)).
         if own.hasSuffix(" (deleted)") { own.removeLast(" (deleted)".count) }
         let folder = FilePath(own).removingLastComponent()
         let beside = folder.appending(name)
@@ -130,9 +138,10 @@ package enum Companions {
         return beside.string
     }
 
-    /// Becomes the program `name` with these arguments (execv(3)): the process stays, and its signals are that one's.
+    /// Replaces this program with the program `name` (execv(3)). The process ID stays, and the new program receives its
+    /// signals.
     ///
-    /// - Returns: only where that can't be: which program could not be started, and why.
+    /// - Returns: only if this fails: a message with the path and the error.
     package static func become(_ name: String, _ arguments: [String]) -> String {
         let path = path(name)
         var texts = unsafe ChildProcess.strings([path] + arguments)

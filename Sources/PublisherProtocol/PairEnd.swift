@@ -2,27 +2,28 @@ package import EventLoops
 import Glibc
 package import SystemPackage
 
-/// One end of the pair of sockets that two processes share: messages whole, and nobody waits.
+/// One end of a pair of sockets between two processes. Messages arrive whole, and no call blocks.
 ///
-/// What is to be said stands in one slot for each kind of message, where the newest takes the place of the one before: a
-/// reader that stands still costs a few messages, and stops nobody (unix(7), SOCK_SEQPACKET).
+/// Messages that cannot be sent yet wait in one slot per kind of message, in which the newest message replaces the
+/// previous one. A reader that hangs therefore loses a few messages, and does not block the other process (unix(7),
+/// SOCK_SEQPACKET).
 package final class PairEnd {
-    /// A message has at most so many octets; a longer one ends the pair.
+    /// The maximum number of bytes of a message. A longer one closes the pair.
     package static let octetsMax = 160 << 10
 
-    /// Why it is over.
+    /// The reason why the pair was closed.
     package enum End: Sendable, Hashable {
-        /// The other end is gone.
+        /// The other end is closed.
         case closed
-        /// What came is no message.
+        /// An invalid message was received.
         case garbage
     }
 
-    /// Takes a message, its kind and its octets, and says whether it is one.
+    /// Called with the kind and the bytes of each message; returns whether the message is valid.
     package var take: ((UInt8, ArraySlice<UInt8>) -> Bool)?
-    /// Is told once that it is over, after all messages that came before.
+    /// Called once when the pair is closed by the other end or by an invalid message, after all earlier messages.
     package var ended: ((End) -> Void)?
-    /// Messages that gave way to newer ones of a kind of which several may wait.
+    /// The number of waiting messages that newer ones replaced, of kinds of which several may wait.
     package private(set) var dropped = 0
 
     private let loop: EventLoop
@@ -30,11 +31,11 @@ package final class PairEnd {
     private var watch: EventLoop.Watch?
     private var isWaitingToWrite = false
     private var isOver = false
-    // Each with its kind in front; there are few.
+    // Each message starts with its kind. There are few.
     private var waiting: [[UInt8]] = []
     private var buffer = [UInt8](repeating: 0, count: PairEnd.octetsMax)
 
-    /// Takes over an end, which is closed with this value; it has to be one that never waits.
+    /// Takes ownership of a non-blocking socket, and closes it together with this value.
     ///
     /// - Throws: `Errno` of epoll_ctl(2).
     package init(_ descriptor: FileDescriptor, on loop: EventLoop) throws(Errno) {
@@ -48,7 +49,7 @@ package final class PairEnd {
 
     deinit { close() }
 
-    /// Closes it: the other end hears of it, and nothing comes any more.
+    /// Closes this end. The other end is notified, and no more messages are received.
     package func close() {
         isOver = true
         guard let watch else { return }
@@ -59,18 +60,15 @@ package final class PairEnd {
 
     // MARK: Writing
 
-    /// Says something, now or when there is room.
-    ///
-    /// - Parameters:
-    ///   - kind: which kind.
-    ///   - octets: the rest of the message.
-    ///   - count: how many of the kind may wait; the oldest gives way.
+    /// Sends a message of a kind, now or when there is room. At most `count` messages of the kind may wait; if there
+    /// are more, the oldest is dropped.
     package func put(_ kind: UInt8, _ octets: [UInt8], keeping count: Int = 1) {
         guard !isOver else { return }
         let message = [kind] + octets
         let places = waiting.indices.filter { waiting[$0][0] == kind }
         if count == 1, let place = places.first {
-            // Where it stood: what was said after it comes after it.
+            // The message takes the place of the previous one, so messages that were put after that one are sent after
+            // it.
             waiting[place] = message
         } else {
             if places.count >= count, let oldest = places.first {
@@ -82,10 +80,10 @@ package final class PairEnd {
         flush()
     }
 
-    /// Whether all that was said is on its way.
+    /// Whether no message waits to be sent.
     package var isFlushed: Bool { waiting.isEmpty }
 
-    /// Sends what there is room for.
+    /// Sends waiting messages as long as there is room.
     package func flush() {
         while !isOver, let message = waiting.first {
             let result = unsafe message.withUnsafeBytes { bytes in
@@ -96,8 +94,9 @@ package final class PairEnd {
                 let failure = errno
                 if failure == EINTR { continue }
                 if failure == EAGAIN || failure == EWOULDBLOCK { break }
-                // Too long for the sockets' buffers: the next one of its kind may fit. Else the other end is gone, which
-                // reading tells, behind what it said before.
+                // The message is too long for the buffers of the sockets; the next one of its kind may fit. Other
+                // errors mean that the other end is closed. Reading reports that, after the messages that the other end
+                // sent before.
                 if failure != EMSGSIZE {
                     waiting.removeAll()
                     break
@@ -107,13 +106,13 @@ package final class PairEnd {
         }
         guard let watch, isWaitingToWrite != !waiting.isEmpty else { return }
         isWaitingToWrite = !waiting.isEmpty
-        // It fails for a descriptor that is not watched alone.
+        // This fails only for a descriptor that is not watched.
         try? loop.change(watch, to: isWaitingToWrite ? [.read, .write] : .read)
     }
 
     // MARK: Reading
 
-    /// Takes what came, as much of it as a turn may.
+    /// Reads messages, at most ``EventLoop/recordsPerTurn`` in one call.
     package func receive() {
         var count = 0
         while !isOver, count < EventLoop.recordsPerTurn {

@@ -1,40 +1,42 @@
-/// What goes down the pair, from who writes the files to who ships them: a message's first octet.
+/// The kinds of messages from the process that writes the event files to the publisher process: the first byte of a
+/// message.
 package enum OwnerMessage: UInt8, Sendable {
-    /// What is shipped, and where to: ``PublisherSettings``; the first, and once.
+    /// The settings of the publisher: ``PublisherSettings``. It is the first message and is sent once.
     case settings = 1
-    /// How far lines are durable, and how many lines without a number there were.
+    /// The number of the last durable line, and the count of lines without a sequence number.
     case durable = 2
-    /// What `status` is to say.
+    /// The content of the `status` topic.
     case status = 3
-    /// Is to be answered with the same octets.
+    /// A ping. The publisher must answer with the same bytes.
     case ping = 4
-    /// Names, secrets and certificates may have been mended: what waits is tried at once.
+    /// An order to retry immediately if the publisher waits, because names, secrets or certificates may have been
+    /// fixed.
     case reload = 5
-    /// Is to ship what it can within some seconds, take its leave, and end.
+    /// An order to stop: the publisher publishes as much as it can within some seconds, disconnects and exits.
     case stop = 6
-    /// What beacons are called, in as many messages as it takes: ``PublishedNames``.
+    /// The names of beacons, in as many messages as necessary: ``PublishedNames``.
     case names = 7
 }
 
-/// What comes up the pair.
+/// The kinds of messages from the publisher process.
 package enum PublisherMessage: UInt8, Sendable {
-    /// How it stands: ``PublisherStatus``.
+    /// The status of the publisher: ``PublisherStatus``.
     case status = 1
-    /// A line for the operator's log.
+    /// A message for the operator's log.
     case remark = 2
-    /// A ping's answer.
+    /// The answer to a ping.
     case pong = 3
 }
 
-/// Fields with names, as they go through the pair: each a name's length, the name, the value's length (four octets, the
-/// least significant first), the value.
+/// Named fields, encoded for the pair of sockets. Each field has the length of its name (one byte), the name, the
+/// length of its value (four bytes, least significant first) and the value.
 ///
-/// Names that the reader does not know are passed over, for the two ends may be of different versions.
+/// The reader ignores unknown names, because the two ends can have different versions.
 package struct Fields: Sendable {
-    /// The octets.
+    /// The encoded fields.
     package private(set) var octets: [UInt8] = []
 
-    /// Appends a text; nothing where there is none.
+    /// Appends a text; does nothing if it is `nil`.
     package mutating func put(_ name: StaticString, _ text: String?) {
         guard let text else { return }
         name.withUTF8Buffer { bytes in
@@ -46,20 +48,20 @@ package struct Fields: Sendable {
         octets += value
     }
 
-    /// Appends a number; nothing where there is none.
+    /// Appends a number; does nothing if it is `nil`.
     package mutating func put(_ name: StaticString, _ number: Int?) { put(name, number.map { String($0) }) }
 
     /// Appends a flag.
     package mutating func put(_ name: StaticString, _ isSo: Bool) { put(name, isSo ? "1" : "0") }
 }
 
-/// Fields as they were read: no octet of them is trusted.
+/// Decoded fields. The bytes are not trusted.
 package struct ReadFields: Sendable {
-    // More than any message has.
+    // The maximum number of fields. No valid message has as many.
     private static let fieldsMax = 100
     private var values: [String: String] = [:]
 
-    /// Reads them; `nil` where the octets are no fields, are cut off, or where there are too many.
+    /// Decodes fields; `nil` if the bytes are invalid or truncated, or if there are too many fields.
     package init?(_ octets: some Collection<UInt8>) {
         var rest = Array(octets)[...]
         while let count = rest.popFirst() {
@@ -74,12 +76,12 @@ package struct ReadFields: Sendable {
         }
     }
 
-    /// A text.
+    /// Returns a text; `nil` if the field is absent.
     package func text(_ name: String) -> String? { values[name] }
 
-    /// A number that is not negative.
+    /// Returns a number; `nil` if the field is absent, negative or not a number.
     package func number(_ name: String) -> Int? { values[name].flatMap { Int($0) }.flatMap { $0 >= 0 ? $0 : nil } }
 
-    /// A flag; absent is no.
+    /// Returns a flag; `false` if the field is absent.
     package func flag(_ name: String) -> Bool { values[name] == "1" }
 }

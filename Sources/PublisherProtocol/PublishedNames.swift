@@ -1,31 +1,31 @@
 package import BluetoothLE
 
-/// What a beacon is called, as a broker may be told.
+/// The name of a beacon that may be sent to a broker.
 package struct PublishedName: Sendable, Hashable {
-    /// Its name, 255 octets at most.
+    /// The name, at most 255 bytes.
     package var name: String
-    /// Which group it belongs to, where it does; 255 octets at most.
+    /// The group of the beacon, at most 255 bytes; `nil` if it has none.
     package var group: String?
 
-    /// A name, and a group where there is one.
+    /// Creates a name, with a group if the beacon has one.
     package init(_ name: String, group: String? = nil) {
         self.name = name
         self.group = group
     }
 }
 
-/// Names of beacons as they go through the pair: messages that together are all of them, in order.
+/// The names of all beacons, encoded in a sequence of messages.
 ///
-/// A message begins with what it is among them (1: the first, 2: the last, 3: both, 0: neither). Then each beacon: its UUID
-/// (16 octets), major and minor (two each, the most significant first), the lengths of its name and its group (one octet
-/// each; no group has no octet), and these.
+/// The first byte of a message is its position in the sequence: 1 for the first, 2 for the last, 3 for the only one, 0
+/// for the others. Then follows each beacon: its UUID (16 bytes), major and minor (two bytes each, most significant
+/// first), the lengths of its name and its group (one byte each; a missing group has length 0), and the two texts.
 package enum PublishedNames {
-    /// How many messages may wait: more than 100,000 beacons with the longest names need.
+    /// How many messages may wait. 100,000 beacons with the longest names need fewer.
     package static let messagesMax = 4096
-    // A message that is too long for the sockets' buffers would be lost (unix(7)).
+    // A message that is too long for the buffers of the sockets would be lost (unix(7)).
     private static let octetsMax = 32 << 10
 
-    /// The messages of all names; one where there are none.
+    /// Returns the messages with all names. If there are no names, it is one message.
     package static func messages(_ names: some Sequence<(BeaconIdentity, PublishedName)>) -> [[UInt8]] {
         var messages: [[UInt8]] = []
         var message: [UInt8] = [1]
@@ -55,24 +55,21 @@ package enum PublishedNames {
     }
 }
 
-/// Collects the messages of ``PublishedNames``.
+/// Decodes the messages of ``PublishedNames``.
 package struct PublishedNamesReader: Sendable {
-    /// So many beacons have names at most; who says more is not the gateway.
+    /// The maximum number of beacons with names. A sender with more names is not the gateway.
     package static let countMost = 100_000
 
     private var names: [BeaconIdentity: PublishedName] = [:]
-    // Many beacons share a group: its text is kept once.
+    // Many beacons have the same group, so its text is stored once.
     private var groups: [String: String] = [:]
 
-    /// One that has read nothing.
+    /// Creates a reader that has received no message.
     package init() {}
 
-    /// Takes one message.
+    /// Decodes one message, without its kind. After the last message, it calls `done` with all names.
     ///
-    /// - Parameters:
-    ///   - octets: the message, without its kind.
-    ///   - done: is given all names at the last of them.
-    /// - Returns: whether it was a message of these.
+    /// - Returns: whether the message is valid.
     package mutating func take(_ octets: ArraySlice<UInt8>, _ done: ([BeaconIdentity: PublishedName]) -> Void) -> Bool {
         var rest = octets
         guard let place = rest.popFirst(), place < 4 else { return false }

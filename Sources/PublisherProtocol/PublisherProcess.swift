@@ -4,63 +4,64 @@ package import EventLoops
 import Glibc
 import SystemPackage
 
-/// The publisher as a process of its own, for who writes the files: it is started, told, heard, and started again when it
-/// ends, whatever ended it.
+/// Starts the publisher as a separate process, exchanges messages with it, and restarts it if it ends unexpectedly.
 ///
-/// A library that talks to the network may be aborted by seven octets of a broker's, or filled by 256 MiB; whoever hears
-/// beacons has nothing of it but one end of a pair of sockets. Nothing here waits, and nothing that comes is trusted.
+/// A library that talks to the network can be crashed by seven bytes from a broker, or filled with 256 MiB. The process
+/// that scans is therefore connected to it only by one end of a pair of sockets. It never waits for the publisher and
+/// does not trust its messages.
 package final class PublisherProcess {
-    /// The program, beside the gateway's.
+    /// The file name of the publisher program, which ``Companions/path(_:)`` finds.
     package static let program = "beacon-gateway-publisher"
 
-    /// How long what takes.
+    /// The delays and time limits of the process.
     package struct Timing: Sendable, Hashable {
-        /// Until it is started again after its first end.
+        /// The delay of the first restart.
         package var firstDelay: Duration = .milliseconds(500)
-        /// After its last: each end without a line shipped since the start doubles it up to here.
+        /// The maximum delay of a restart. Each end without a published line since the start doubles the delay.
         package var lastDelay: Duration = .seconds(60)
-        /// For how long it may leave a ping unanswered: longer than a name server that hangs takes, mostly (resolv.conf(5)).
+        /// How long a ping may stay unanswered. This is longer than most waits for a name server that does not respond
+        /// (resolv.conf(5)).
         package var silenceMax: Duration = .seconds(60)
-        /// Between two pings.
+        /// The time from an answer to the next ping.
         package var pingInterval: Duration = .seconds(60)
-        /// How long it has to run for all to be well again.
+        /// How long the process must run until it counts as healthy again.
         package var steadyAfter: Duration = .seconds(60)
-        /// How long it may take for its leave.
+        /// How long the process may take to stop.
         package var leave: Duration = .seconds(5)
 
-        /// The defaults.
+        /// Creates the default values.
         package init() {}
     }
 
-    /// What is told of it.
+    /// A report to the owner.
     package enum News: Sendable, Hashable {
-        /// Something is to be said in the log.
+        /// A message for the log.
         case remark(PublisherRemark)
-        /// A connection to the broker has come about, or has gone.
+        /// A connection to the broker was established or has ended.
         case connection(isThere: Bool)
-        /// It is over, and is not started again: all is shipped, it was told to stop, or (where nothing but shipping is
-        /// wanted) it can't.
+        /// The publisher has ended and is not restarted: it was stopped, or (if `isForever` is `false`) it has
+        /// published all lines or has failed permanently.
         case ended
     }
 
-    // A child that says more in a second is not ours.
+    // A process that sends more messages in a second is not our publisher.
     private static let messagesPerSecond = 2000
-    // What is said of the same in an episode again and again is said once.
+    // Equal remarks are logged once per episode. An episode of failures ends when the process is healthy again.
     private static let saidMax = 64
     private static let remarksPerMinute = 100
-    // Files are closed, and the pair with them, a moment before the process is one that has ended.
+    // The kernel closes the files of a process, and so the pair, shortly before the process counts as ended.
     private static let reapInterval: Duration = .milliseconds(10)
     private static let reapsBeforeKill = 100
 
-    /// Gives what beacons are called, where the settings say that it may be told; set before the start.
+    /// Returns the names of beacons, if the settings allow their publication. It must be set before the start.
     package var names: () -> [(BeaconIdentity, PublishedName)] = { [] }
-    /// How it stands, by what it said last; while it does not run, what is known here.
+    /// The last status that the publisher sent. While it does not run, this type updates the status.
     package private(set) var status: PublisherStatus
-    /// How often it was started.
+    /// The number of starts.
     package private(set) var starts = 0
-    /// Its number; absent while it does not run.
+    /// The ID of the process; `nil` while it does not run.
     package var processID: Int32? { child?.id }
-    /// How it ended, and when it is started again, until it has run for a minute; absent where all is well.
+    /// How the process ended and that it is restarted, until it has run for a minute; `nil` if there is no problem.
     package private(set) var trouble: String?
 
     let loop: EventLoop
@@ -92,15 +93,16 @@ package final class PublisherProcess {
     private var durable = 0
     private var unnumbered = 0
 
-    /// Makes one that is not started.
+    /// Creates a publisher without starting it.
     ///
     /// - Parameters:
-    ///   - executable: the program's path.
-    ///   - isForever: whether it is started again also where it says that it can't go on; else that is its end.
-    ///   - settings: gives what it is to know at a start, by how often it was started before.
-    ///   - loop: who waits for it.
-    ///   - timing: how long what takes.
-    ///   - take: takes news.
+    ///   - executable: the path of the program.
+    ///   - isForever: whether the process is also restarted after it reported that it cannot continue. If `false`, that
+    ///     is its end.
+    ///   - settings: returns the settings for a start. Its argument is the number of earlier starts.
+    ///   - loop: the event loop that waits for messages and time limits.
+    ///   - timing: the delays and time limits.
+    ///   - take: called with each report.
     package init(
         _ executable: String = Companions.path(PublisherProcess.program), isForever: Bool,
         settings: @escaping (Int) -> PublisherSettings, on loop: EventLoop, timing: Timing = Timing(),
@@ -125,23 +127,23 @@ package final class PublisherProcess {
 
     deinit {
         for timer in [restartTimer, pingTimer, reapTimer] { if let timer { loop.end(timer) } }
-        // Its end of the pair tells it that nobody is here any more.
+        // The publisher detects that its end of the pair has no owner any more.
         pair?.close()
     }
 
-    /// Starts it. Where that fails it is tried again, as after an end.
+    /// Starts the process. If that fails, it tries again, as after an end.
     package func start() { spawn() }
 
-    // MARK: What it is told
+    // MARK: Messages to the publisher
 
-    /// Lines up to this number are durable; it does not read beyond.
+    /// Reports that lines up to this number are durable. The publisher does not read beyond them.
     package func tell(durable number: Int) {
         guard number > durable else { return }
         durable = number
         tellDurable()
     }
 
-    /// There are lines without a number behind the last that is durable.
+    /// Reports that there is another line without a sequence number after the last durable line.
     package func tellOfLines() {
         unnumbered &+= 1
         tellDurable()
@@ -154,15 +156,17 @@ package final class PublisherProcess {
         say(.durable, fields.octets)
     }
 
-    /// What `status` says now.
+    /// Sets the content of the `status` topic.
     ///
-    /// What was told before a connection came is not sent through it, since it says that there is none: tell it anew then.
+    /// A status from before a connection is not published in that connection, because it says that there is none. The
+    /// caller must set the status again after each connection.
     package func tell(status octets: [UInt8]) {
         guard octets.count < PairEnd.octetsMax else { return }
         say(.status, octets)
     }
 
-    /// Names, secrets and certificates may have been mended: what waits is tried at once.
+    /// Sends the names again, and makes the publisher retry immediately if it waits. If the process waits for its
+    /// restart, it is restarted immediately. Call it when names, secrets or certificates may have been fixed.
     package func reload() {
         if child != nil { tellNames() }
         say(.reload, [])
@@ -170,7 +174,8 @@ package final class PublisherProcess {
         loop.set(restartTimer, at: loop.now)
     }
 
-    /// It is to ship what it can within some seconds, take its leave, and end; ``News/ended`` tells when it has.
+    /// Makes the publisher publish as much as it can within some seconds, disconnect and exit. ``News/ended`` is
+    /// reported when it has exited.
     package func stop() {
         guard !isStopping else { return }
         isStopping = true
@@ -179,7 +184,7 @@ package final class PublisherProcess {
         if let pingTimer { loop.set(pingTimer, at: loop.now + timing.leave) }
     }
 
-    /// The same, waited for, where the loop turns no more.
+    /// Stops the publisher and waits until it has exited. Use it when the event loop does not run any more.
     package func stopAndWait() {
         stop()
         let end = loop.now + timing.leave + .seconds(1)
@@ -202,7 +207,7 @@ package final class PublisherProcess {
 
     private func say(_ kind: OwnerMessage, _ octets: [UInt8]) { pair?.put(kind.rawValue, octets) }
 
-    // MARK: Its life
+    // MARK: Start, restart and end
 
     private func spawn() {
         guard child == nil, !isStopping, !isOver else { return }
@@ -220,13 +225,14 @@ package final class PublisherProcess {
                     0, &ends) == 0
             else { throw Errno(rawValue: errno) }
             defer { _ = Glibc.close(ends[1]) }
-            // The longest message has to fit; more than the system's maximum is cut to that (socket(7)).
+            // The longest message must fit. The system reduces a larger value to its maximum (socket(7)).
             var size = Int32(2 * PairEnd.octetsMax)
             for descriptor in ends {
                 unsafe setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
             }
             let pair = try PairEnd(FileDescriptor(rawValue: ends[0]), on: loop)
-            // Until it ignores them itself, they wait: a signal to the whole group must not end it in its first moments.
+            // These signals stay blocked until the publisher ignores them itself. Otherwise a signal to the process
+            // group could end it in its first moments.
             child = try ChildProcess(
                 executable, input: FileDescriptor(rawValue: ends[1]), output: .standardError, errors: .standardError,
                 environment: ChildProcess.environment(), blocking: [SIGTERM, SIGINT, SIGHUP, SIGUSR1])
@@ -264,7 +270,7 @@ package final class PublisherProcess {
         guard child != nil else { return }
         if isStopping { return killChild("it took too long to stop") }
         guard let waiting = unanswered else { return ping(at: now) }
-        // Where this process itself did not turn, since the machine was suspended, the child has not had its time.
+        // If this process did not run either, because the machine was suspended, the publisher had no time to answer.
         guard now < waiting.deadline + .seconds(5) else { return ping(at: now) }
         killChild("it did not answer for \(timing.silenceMax.components.seconds) s")
     }
@@ -288,7 +294,7 @@ package final class PublisherProcess {
         guard let ending = child.ending() else {
             reaps += 1
             if reaps == Self.reapsBeforeKill { child.kill() }
-            // One that waits for a disk can't be ended, and is waited for.
+            // A process that waits for a disk cannot be killed, so this type waits for it.
             let interval = reaps < Self.reapsBeforeKill ? Self.reapInterval : .seconds(1)
             if let reapTimer { loop.set(reapTimer, at: loop.now + interval) }
             return
@@ -296,7 +302,7 @@ package final class PublisherProcess {
         over(ended ?? ending.description)
     }
 
-    /// It does not run any more: it is started again, or all is done.
+    /// Handles the end of the process: restarts it, or reports the end.
     private func over(_ why: String) {
         let wasConnected = status.version != nil
         let id = child.map { " (process \($0.id))" } ?? ""
@@ -308,12 +314,13 @@ package final class PublisherProcess {
         if wasConnected { take(.connection(isThere: false)) }
         let isDone = status.state == .ended && (status.failure == nil || !isForever)
         guard !isStopping, !(isDone && !isForever) else { return finish() }
-        // It worked: what ended it may be a broker's mood, or somebody who kills it.
+        // It has published lines, so the cause can be a passing problem of the broker, or a user who killed the
+        // process.
         if status.acknowledged > 0 { backOff.reset() }
         let now = loop.now
         let next = backOff.next()
         endsInEpisode += 1
-        // Where it could not go on it has said so itself.
+        // If it could not continue, it has reported the reason itself.
         trouble = status.failure ?? "the publisher process ended: \(why); it is restarted, and nothing is lost"
         if endsInEpisode == 1, status.failure == nil {
             let text = "the publisher process\(id) ended: \(why); it is restarted, and lines wait in the files"
@@ -336,7 +343,7 @@ package final class PublisherProcess {
         take(.ended)
     }
 
-    // MARK: What it says
+    // MARK: Messages from the publisher
 
     private func hear(_ kind: UInt8, _ octets: ArraySlice<UInt8>) -> Bool {
         let now = loop.now
@@ -375,7 +382,8 @@ package final class PublisherProcess {
 
     private func hear(_ said: PublisherStatus, at now: Instant) {
         var said = said
-        // Nobody is believed who has shipped what is not there, or to whom something happens in a year.
+        // The status is not trusted: it cannot contain lines that are not durable, or an attempt that is more than a
+        // day away.
         if isForever {
             said.shipped = min(said.shipped, max(durable, status.shipped))
             said.released = min(said.released, durable)
@@ -393,7 +401,7 @@ package final class PublisherProcess {
         if now - minute.begin >= .seconds(60) { minute = (now, 0) }
         minute.remarks += 1
         guard minute.remarks <= Self.remarksPerMinute else { return }
-        // One that is started again and again says the same again and again.
+        // A process that is restarted repeatedly sends the same remarks repeatedly.
         if said.count >= Self.saidMax { said = [] }
         guard said.insert(remark).inserted else { return }
         take(.remark(remark))

@@ -1,32 +1,33 @@
-/// A line for the operator's log.
+/// A message for the operator's log.
 package struct PublisherRemark: Sendable, Hashable {
-    /// Whether something is in the way, or no longer.
+    /// Whether it reports a problem; `false` if it reports the end of a problem.
     package var isTrouble: Bool
-    /// What is said.
+    /// The text of the message.
     package var text: String
 
-    /// Says something.
+    /// Creates a message.
     package init(isTrouble: Bool, text: String) {
         self.isTrouble = isTrouble
         self.text = text
     }
 }
 
-// As it goes through the pair.
+// The encoding for the pair of sockets.
 extension PublisherRemark {
-    /// A text has at most so many octets when it comes out of the pair.
+    /// The maximum number of bytes of a text. Longer texts are truncated.
     static let octetsMax = 2048
 
-    /// The octets.
+    /// The encoded message.
     package var message: [UInt8] { [isTrouble ? 1 : 0] + text.utf8.prefix(Self.octetsMax) }
 
-    /// Reads one; `nil` where it is none.
+    /// Decodes a message; `nil` if it is invalid.
     init?(_ octets: ArraySlice<UInt8>) {
         guard let first = octets.first, first <= 1 else { return nil }
         self.init(isTrouble: first == 1, text: Self.clean(octets.dropFirst()))
     }
 
-    /// What may be printed: bounded, and without control characters, which would be orders to a terminal.
+    /// Returns printable text from the first ``octetsMax`` bytes. Control characters become U+FFFD, because a terminal
+    /// would interpret them as commands.
     static func clean(_ octets: some Sequence<UInt8>) -> String {
         let text = String(decoding: Array(octets.prefix(octetsMax)), as: UTF8.self)
         return String(

@@ -1,59 +1,62 @@
 package import SystemPackage
 
-/// All that a publisher's process has to know: it reads no configuration.
+/// All settings of a publisher process, which reads no configuration.
 ///
-/// Secrets are not in it: the process reads their files itself, at each connection.
+/// Secrets are not included: the process reads their files itself at each connection.
 package struct PublisherSettings: Sendable, Hashable {
-    /// Of what goes through the pair. A process of another number ends, and says so.
+    /// The version of the encoding. A process with another version ends and reports that.
     static let version = 1
 
-    /// How the connection is protected.
+    /// The TLS settings of the connection.
     package struct TLS: Sendable, Hashable {
-        /// A PEM file with the certificates of authorities; with neither this nor ``caDirectory``, the system's.
+        /// A PEM file with the certificates of the authorities. If this and ``caDirectory`` are `nil`, the authorities
+        /// of the system are used.
         package var caFile: String?
-        /// A folder of such certificates, hashed as `openssl rehash` does.
+        /// A folder of such certificates, hashed as by `openssl rehash`.
         package var caDirectory: String?
-        /// This client's own certificate, PEM; with ``keyFile`` or not at all.
+        /// The certificate of this client, PEM. It must be set together with ``keyFile``, or not at all.
         package var certificateFile: String?
-        /// The key to it, PEM, without a password.
+        /// The key of the client certificate, PEM, without a password.
         package var keyFile: String?
-        /// The name or address that the broker's certificate must have; absent: the host.
+        /// The name or address that the certificate of the broker must have; `nil` means the host.
         package var serverName: String?
 
-        /// The system's authorities, no client certificate.
+        /// Creates settings with the authorities of the system and without a client certificate.
         package init() {}
     }
 
-    /// Which version of MQTT is spoken.
+    /// The version of MQTT to use.
     package enum VersionChoice: String, Sendable, Hashable {
-        /// 5, and 3.1.1 with a broker that refuses 5 or has never been heard to speak it.
+        /// MQTT 5; MQTT 3.1.1 if the broker refuses 5, or has never been seen to support it.
         case auto
-        /// 5 alone.
+        /// MQTT 5 only.
         case five = "5"
-        /// 3.1.1 alone.
+        /// MQTT 3.1.1 only.
         case three = "3.1.1"
     }
 
-    /// What a gateway keeps at the broker beside its lines.
+    /// The retained messages that a gateway publishes in addition to its lines.
     package struct Present: Sendable, Hashable {
-        /// The gateway's name.
+        /// The name of the gateway.
         package var gateway: String
-        /// Where its state is: `state.json`, with which the states of the present begin, and what is kept of them.
+        /// The state directory. It contains `state.json`, from which the present states start, and the stored state of
+        /// the publisher.
         package var stateDirectory: String
-        /// The program's version, as Home Assistant shows it.
+        /// The version of the program, which Home Assistant shows.
         package var programVersion = ""
-        /// The first level of the topics under which Home Assistant looks for entities; absent: it is not told.
+        /// The first level of the topics under which Home Assistant discovers entities; `nil` disables discovery.
         package var homeAssistantPrefix: String?
-        /// How Home Assistant is told where a beacon is: `state` or `zones`.
+        /// How discovery represents the place of a beacon: `state` or `zones`.
         package var homeAssistantTrackers = "state"
-        /// Whether it is said what beacons are called: then nothing is said before all names have come.
+        /// Whether names of beacons are published. If they are, the publisher must receive all names before it
+        /// publishes.
         package var names = false
-        /// The beacons that are held at most.
+        /// The maximum number of beacons that are present or unknown, counted as pairs (condition, beacon).
         package var beaconsMax = 10_000
-        /// Lines up to this one may have been published by a process before this one.
+        /// The number of the last line that an earlier process may have published.
         package var lastWritten = 0
 
-        /// A gateway's.
+        /// Creates the settings of a gateway.
         package init(gateway: String, stateDirectory: String) {
             self.gateway = gateway
             self.stateDirectory = stateDirectory
@@ -62,38 +65,39 @@ package struct PublisherSettings: Sendable, Hashable {
 
     /// The folder of the event files.
     package var directory: FilePath
-    /// Where it is kept how far lines were shipped.
+    /// The file of the checkpoint, which stores the position of the last published line.
     package var checkpoint: FilePath
-    /// The broker's name or address.
+    /// The host name or address of the broker.
     package var host: String
-    /// Its TCP port.
+    /// The TCP port of the broker.
     package var port: UInt16
-    /// How the connection is protected; absent: it is not.
+    /// The TLS settings; `nil` means a connection without TLS.
     package var tls: TLS?
-    /// Who logs in; absent: nobody.
+    /// The user name for the login; `nil` means no login.
     package var username: String?
-    /// The file with the password in its first line; read at each connection.
+    /// The file with the password in its first line. It is read at each connection.
     package var passwordFile: String?
-    /// Which version of MQTT is spoken.
+    /// The version of MQTT to use.
     package var version = VersionChoice.auto
-    /// The client identifier.
+    /// The MQTT client identifier.
     package var clientID: String
-    /// How long the connection may be silent: whole seconds, 5 s … 65,535 s.
+    /// The MQTT keep-alive interval in whole seconds, 5 s … 65,535 s.
     package var keepAlive: Duration = .seconds(60)
-    /// The first levels of the topics of lines that are payloads alone.
+    /// The first levels of the topics of lines that are payloads without an envelope.
     package var prefix = "beacons"
-    /// After how long the broker may throw a message away that a subscriber was not there for (MQTT 5 §3.3.2.3.3), in
-    /// whole seconds; absent: never.
+    /// The time after which the broker may discard a message for a subscriber that was not connected (MQTT 5
+    /// §3.3.2.3.3), in whole seconds; `nil` means never.
     package var messageExpiry: Duration?
-    /// What is kept at the broker beside the lines; absent: nothing, and what stands in the files is shipped, once it is
-    /// on the disk. Else only lines are shipped that were said to be durable.
+    /// The retained messages. If it is set, only lines that the gateway reported as durable are published. If it is
+    /// `nil`, there are no retained messages, and the publisher publishes all lines of the files after it has put them
+    /// on the disk.
     package var present: Present?
-    /// Ships from this number on, whatever the checkpoint says.
+    /// The first line to publish, whatever the checkpoint contains; `nil` means after the checkpoint.
     package var from: Int?
-    /// Whether it waits for more at the end of the lines.
+    /// Whether the publisher waits for more lines at the end.
     package var follows = true
 
-    /// A broker and a folder, with the defaults for all else.
+    /// Creates settings for a broker and a folder, with default values for the rest.
     package init(directory: FilePath, checkpoint: FilePath, host: String, port: UInt16, clientID: String) {
         self.directory = directory
         self.checkpoint = checkpoint
@@ -103,9 +107,9 @@ package struct PublisherSettings: Sendable, Hashable {
     }
 }
 
-// As they go through the pair.
+// The encoding for the pair of sockets.
 extension PublisherSettings {
-    /// The octets.
+    /// The encoded settings.
     package var message: [UInt8] {
         var fields = Fields()
         fields.put("version", Self.version)
@@ -138,14 +142,14 @@ extension PublisherSettings {
             fields.put("beaconsMax", present.beaconsMax)
             fields.put("lastWritten", present.lastWritten)
         }
-        // What is cut off has none.
+        // A truncated message does not have this field.
         fields.put("end", true)
         return fields.octets
     }
 
-    /// Reads them.
+    /// Decodes settings.
     ///
-    /// - Throws: ``Problem`` where they are none, or another version's.
+    /// - Throws: ``Problem`` if they are invalid or have another version.
     package init(_ octets: ArraySlice<UInt8>) throws(Problem) {
         guard let fields = ReadFields(octets), fields.flag("end") else { throw .damaged }
         guard fields.number("version") == Self.version else { throw .otherVersion }
@@ -188,11 +192,11 @@ extension PublisherSettings {
         self.present = present
     }
 
-    /// Why settings can't be used.
+    /// The reason why settings cannot be used.
     package enum Problem: Error, Hashable {
-        /// They are none.
+        /// The bytes are not valid settings.
         case damaged
-        /// Who sent them is of another version.
+        /// The sender has another version.
         case otherVersion
     }
 }

@@ -1,75 +1,76 @@
 package import BaseTypes
 
-/// How a publisher stands: what `status` shows.
+/// The status of a publisher, which `status` shows.
 package struct PublisherStatus: Sendable, Hashable {
-    /// What it is doing.
+    /// The activity of a publisher.
     package enum State: String, Sendable, Hashable {
-        /// It reaches for the broker.
+        /// It connects to the broker.
         case connecting
-        /// It is connected and ships what has waited.
+        /// It is connected and publishes the backlog.
         case draining
-        /// It is connected and has shipped all there is.
+        /// It is connected and has published all lines.
         case connected
-        /// It is connected, and the broker refuses a message; the lines after it wait.
+        /// It is connected, and the broker refuses a message. The lines after that message wait.
         case refused
-        /// It waits before it tries again.
+        /// It waits before the next attempt.
         case waiting
         /// It has ended.
         case ended
     }
 
-    /// What it is doing.
+    /// The present activity.
     package var state = State.connecting
-    /// Since when, on the timeline.
+    /// The start of this activity, on the timeline.
     package var since: Instant
-    /// Why the broker does not take what is published, or did not lately, and what to do; absent where it does.
+    /// Why the broker does not accept messages, or recently did not, with a remedy; `nil` if it accepts them.
     package var trouble: String?
-    /// What this broker can't do, and what that costs; absent where it does all.
+    /// The features that this broker does not support, and the effects; `nil` if it supports all.
     package var limitation: String?
-    /// What is wrong here, with files; absent where nothing is.
+    /// The problem on this machine, such as one with files; `nil` if there is none.
     package var localTrouble: String?
-    /// Why it ended by itself; absent where it was told to, or has shipped all that it was to ship.
+    /// Why the publisher ended by itself; `nil` if it was stopped, or has published everything that it had to publish.
     package var failure: String?
-    /// When it is tried again, where it waits.
+    /// The time of the next attempt, if the publisher waits.
     package var nextAttempt: Instant?
-    /// The version of MQTT that is spoken; absent while none is.
+    /// The version of MQTT of the present connection; `nil` without a connection.
     package var version: String?
-    /// The last line that the broker has, with all before it.
+    /// The number of the last line that the broker has acknowledged together with all lines before it.
     package var shipped = 0
-    /// The last line that will not be wanted again: what the journal may delete up to.
+    /// The number of the last line that the publisher will not need again. The journal may delete lines up to it.
     package var released = 0
-    /// Lines that were sent and not acknowledged.
+    /// The number of lines that were sent and not acknowledged.
     package var inFlight = 0
-    /// Lines that the broker acknowledged, and those of them that were sent before.
+    /// The number of acknowledged lines, including those that were sent again.
     package var acknowledged = 0
-    /// Lines that were sent again after a connection had ended, or a message was refused.
+    /// The number of lines that were sent again after a connection ended or the broker refused a message.
     package var repeated = 0
-    /// Messages that the broker refused.
+    /// The number of messages that the broker refused.
     package var refusals = 0
-    /// Numbers whose lines were not there any more.
+    /// The number of sequence numbers whose lines did not exist any more.
     package var missed = 0
-    /// Lines that could not be made sense of.
+    /// The number of lines that could not be parsed.
     package var damaged = 0
-    /// Lines and retained messages that MQTT can't carry, and that were passed over.
+    /// The number of lines and retained messages that were skipped because MQTT cannot carry them.
     package var setAside = 0
-    /// Lines without a number that were not sent, since there was no room for them or they were too old.
+    /// The number of lines without a sequence number that were not sent, because there was no room for them or they
+    /// were too old.
     package var dropped = 0
-    /// Retained messages that the broker acknowledged.
+    /// The number of retained messages that the broker acknowledged.
     package var retained = 0
-    /// Connections that came about.
+    /// The number of connections that were established.
     package var connections = 0
-    /// Attempts that failed, and connections that ended.
+    /// The number of failed attempts and ended connections.
     package var failures = 0
-    /// How many octets of lines were read.
+    /// The number of bytes of lines that were read.
     package var octets = 0
 
-    /// A publisher that begins.
+    /// Creates the status of a publisher that starts.
     package init(since: Instant) { self.since = since }
 }
 
-// As it goes through the pair.
+// The encoding for the pair of sockets.
 extension PublisherStatus {
-    /// The octets.
+    /// The encoded status.
     package var message: [UInt8] {
         var fields = Fields()
         fields.put("state", state.rawValue)
@@ -84,7 +85,7 @@ extension PublisherStatus {
         return fields.octets
     }
 
-    /// Reads one; `nil` where it is none. Who sent it is not trusted: texts are bounded and can be printed.
+    /// Decodes a status; `nil` if it is invalid. The sender is not trusted, so texts are truncated and made printable.
     package init?(_ octets: ArraySlice<UInt8>) {
         guard let fields = ReadFields(octets), let state = fields.text("state").flatMap({ State(rawValue: $0) }),
             let since = fields.number("since")
@@ -104,7 +105,7 @@ extension PublisherStatus {
         }
     }
 
-    // Key paths that only name stored properties are as good as constants.
+    // Key paths that refer only to stored properties cost as little as constants.
     private static var numbers: [(StaticString, WritableKeyPath<PublisherStatus, Int>)] {
         [
             ("shipped", \.shipped), ("released", \.released), ("inFlight", \.inFlight),
@@ -115,7 +116,8 @@ extension PublisherStatus {
         ]
     }
 
-    /// Whether what operators are told is another: such news goes up the pair at once, mere numbers now and then.
+    /// Returns whether a part other than ``since`` and the counters differs. The publisher sends such changes
+    /// immediately, and counters only from time to time.
     package func differs(from other: PublisherStatus) -> Bool {
         state != other.state || version != other.version || trouble != other.trouble
             || limitation != other.limitation || localTrouble != other.localTrouble || failure != other.failure

@@ -2,12 +2,12 @@ import EventLoops
 import Glibc
 package import SystemPackage
 
-/// Files that hold secrets.
+/// Reads files with secrets and checks their permissions.
 package enum SecretFile {
-    // MQTT's limit for a password (MQTT 5 §3.1.3.6), and a line end.
+    // The maximum length of an MQTT password (MQTT 5 §3.1.3.6), and a line end.
     private static let octetsMax = 65_537
 
-    /// The first line of a file, without its end.
+    /// Returns the first line of a file, without its line end.
     ///
     /// - Throws: `Errno` of open(2) and read(2).
     package static func password(_ path: String) throws(Errno) -> [UInt8] {
@@ -17,9 +17,11 @@ package enum SecretFile {
         return line
     }
 
-    /// What is wrong with a secret file's rights, with what to do; `nil` where nothing is, or it can't be looked at.
+    /// Returns the problem with the permissions of a secret file, and a remedy; `nil` if there is none, or if the file
+    /// cannot be examined.
     ///
-    /// Root's file may be read by the group that the gateway runs as; anybody else's by its owner alone.
+    /// The group may read a file that belongs to root, because the gateway runs in that group. Any other file must be
+    /// readable only by its owner.
     package static func exposure(_ path: String) -> String? {
         var status = stat()
         guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }

@@ -1,5 +1,5 @@
 import Glibc
 import MQTTPublisher
 
-// The publisher's process; `beacon-gateway run` and `beacon-gateway publish` start it. See docs/mqtt.md.
+// The publisher process. `beacon-gateway run` and `beacon-gateway publish` start it. See docs/mqtt.md.
 exit(PublisherService.main())

@@ -4,32 +4,35 @@ import Glibc
 import PublisherProtocol
 import SystemPackage
 
-/// Who wants a connection to a broker.
+/// The owner of a ``BrokerConnection``, which is notified of its results.
 protocol BrokerConnectionOwner: AnyObject {
-    /// What the broker acknowledged counts; after this nothing more comes of what was under way.
+    /// Called when the library has ended a connection, before it is dropped. The acknowledgements that arrived so far
+    /// are valid; no more will follow for the messages in flight.
     func takeAcknowledgements()
-    /// All that was under way is lost. Another address may be tried.
+    /// Called when a connection is dropped. All messages in flight are lost. Another address may be tried next.
     func connectionDropped()
-    /// The attempt, or the connection, is over: why, in which version of the protocol, and how far it came.
+    /// Called when an attempt has failed or a connection has ended, with the reason, the version of MQTT, and how far
+    /// the attempt got.
     func connectionFailed(
         _ trouble: BrokerTrouble, _ version: ConnectionPlan.Version, _ reach: ConnectionPlan.Reach)
 }
 
-/// One connection to the broker at a time, from its name to its answer, and on to its end.
+/// One connection to the broker at a time, from the resolution of its name to its end.
 ///
-/// It watches the library's socket in the owner's loop, and finds out what it was that failed.
+/// It watches the library's socket in the owner's event loop, and determines the cause of a failure.
 final class BrokerConnection {
-    // An attempt takes three round trips at most: longer than TCP takes to send a lost SYN thrice again (1, 2 and 4 s).
+    // An attempt needs at most three round trips. The timeout is longer than TCP needs to send a lost SYN three more
+    // times (after 1, 2 and 4 s).
     private static let connectTimeout: Duration = .seconds(15)
 
     private let options: PublisherOptions
     private let loop: EventLoop
-    /// Who wants it; set before the first attempt.
+    /// The owner. It must be set before the first attempt.
     weak var owner: (any BrokerConnectionOwner)?
 
-    /// The library's client; absent between attempts.
+    /// The client of libmosquitto; `nil` between attempts.
     private(set) var client: MosquittoClient?
-    /// Whether the broker has taken the connection.
+    /// Whether the broker has accepted the connection.
     private(set) var isTaken = false
 
     private var version = ConnectionPlan.Version.five
@@ -38,17 +41,18 @@ final class BrokerConnection {
     private var watch: EventLoop.Watch?
     private var interest: EventLoop.Interest = []
     private var isEstablished = false
-    /// Whether a broker was asked for a connection in this attempt, and closed it or kept silent.
+    /// Whether a broker was asked for a connection in this attempt, and closed the connection or did not answer.
     private var wasUnanswered = false
-    /// Whether what came first in this connection was looked at.
+    /// Whether the first received bytes of this connection were checked for another protocol. With TLS it is `true`
+    /// from the start, because the check is not needed.
     private var hasLooked = false
-    /// Whether something came in this turn.
+    /// Whether data arrived in this turn.
     private var hasHeard = false
     private var silence: ConnectionSilence
     private var timeoutTimer: EventLoop.Timer?
     private var silenceTimer: EventLoop.Timer?
 
-    /// None yet.
+    /// Creates a value without a connection.
     init(_ options: PublisherOptions, on loop: EventLoop) {
         self.options = options
         self.loop = loop
@@ -62,13 +66,13 @@ final class BrokerConnection {
         if let watch { loop.end(watch) }
     }
 
-    // MARK: How it comes about
+    // MARK: Connecting
 
-    /// Begins an attempt: names, secrets and certificates are read anew, for they may have been mended.
+    /// Starts an attempt. Names, secrets and certificates are read again, because an operator can have fixed them.
     ///
     /// - Parameters:
-    ///   - version: of the protocol.
-    ///   - will: the topic of the last will; absent where there is none.
+    ///   - version: the version of MQTT.
+    ///   - will: the topic of the last will; `nil` if there is none.
     func open(_ version: ConnectionPlan.Version, will: String?) {
         (self.version, self.will) = (version, will)
         wasUnanswered = false
@@ -90,7 +94,7 @@ final class BrokerConnection {
             } catch {
                 drop()
                 trouble = error
-                // What is wrong here is wrong for all of them.
+                // These errors are the same for all addresses.
                 if case .file = error { break }
                 if case .keyNeedsPassword = error { break }
             }
@@ -129,7 +133,8 @@ final class BrokerConnection {
         }
     }
 
-    /// Gives the broker's answer, once, where it took the connection; where it refused it, that was the attempt.
+    /// Returns the client and the broker's answer once, if the broker accepted the connection. If the broker refused
+    /// it, this ends the attempt and returns `nil`.
     func takeAnswer() -> (client: MosquittoClient, answer: MosquittoClient.Answer)? {
         guard let client, !isTaken, let answer = client.answer else { return nil }
         guard answer.reason == 0 else {
@@ -144,9 +149,9 @@ final class BrokerConnection {
         return (client, answer)
     }
 
-    // MARK: Its socket
+    // MARK: The socket
 
-    /// Watches the connection's socket for what it waits for now.
+    /// Watches the socket for reading, and also for writing if data waits to be sent or TCP is still connecting.
     func updateWatch() {
         guard let client, let descriptor = client.descriptor else { return dropWatch() }
         var wanted: EventLoop.Interest = .read
@@ -177,7 +182,7 @@ final class BrokerConnection {
         }
         do throws(MosquittoClient.Failure) {
             if client.isHandshaking {
-                // It goes on in the library's reading, whatever it waited for.
+                // The library continues the handshake when it reads, also if the handshake waited to write.
                 try client.read()
                 if client.isHandshaking, !readiness.isDisjoint(with: [.hangUp, .error]) {
                     return failAddress(client.trouble(0, Errno(rawValue: 0), isEstablished: true))
@@ -203,7 +208,7 @@ final class BrokerConnection {
         }
     }
 
-    /// The connection was over when it was looked at first.
+    /// Handles a connection that failed or ended before it was found to be established.
     private func notEstablished(_ error: Errno, _ descriptor: FileDescriptor) {
         guard MosquittoClient.wasEstablished(0, error) else {
             return failAddress(.unreachable(options.place, "\(error)"))
@@ -215,17 +220,17 @@ final class BrokerConnection {
         over(.ended(0, error))
     }
 
-    /// What is spoken at the other end of a connection where it is not MQTT, by the first octets that came from there.
+    /// Returns the protocol of the peer if its first bytes are not MQTT: `TLS` or `HTTP`; `nil` if they are neither.
     private static func otherProtocol(_ descriptor: FileDescriptor) -> String? {
         var octets: [UInt8] = [0, 0, 0, 0]
         let count = unsafe recv(descriptor.rawValue, &octets, octets.count, Int32(MSG_PEEK | MSG_DONTWAIT))
         guard count >= 2 else { return nil }
-        // A record of TLS: an alert or a handshake, and its version (RFC 8446 §5.1).
+        // A TLS record: an alert or a handshake, and its version (RFC 8446 §5.1).
         if octets[0] == 0x15 || octets[0] == 0x16, octets[1] == 0x03 { return "TLS" }
         return octets[..<count].elementsEqual("HTTP".utf8) ? "HTTP" : nil
     }
 
-    /// What the system says of a connection that was begun (SO_ERROR, socket(7)).
+    /// Returns the pending error of a connection that was started (SO_ERROR, socket(7)); `nil` if there is none.
     private static func error(of descriptor: FileDescriptor) -> Errno? {
         var error: Int32 = 0
         var size = socklen_t(MemoryLayout<Int32>.size)
@@ -233,44 +238,44 @@ final class BrokerConnection {
         return result == 0 && error != 0 ? Errno(rawValue: error) : nil
     }
 
-    /// Sends what this turn made, in as few segments as it fills.
+    /// Sends the data of this turn, in as few TCP segments as possible.
     ///
-    /// - Parameter isWaiting: whether acknowledgements are waited for.
+    /// - Parameter isWaiting: whether acknowledgements of the broker are expected.
     func sendGathered(isWaiting: Bool) {
-        // What is sent acknowledges what came.
+        // A segment that is sent also acknowledges the received data, so this is needed only if nothing is sent.
         if !(client?.sendGathered() ?? false), hasHeard, isWaiting { client?.acknowledgeAtOnce() }
         hasHeard = false
     }
 
-    /// Something was sent.
+    /// Notes that data was sent.
     func sent() { silence.sent(at: loop.now) }
 
-    /// Takes its leave of the broker.
+    /// Sends DISCONNECT, after which the broker does not publish the last will.
     func sayGoodbye() { client?.disconnect() }
 
-    // MARK: How it ends
+    // MARK: The end
 
-    /// An address did not lead to a connection: the next one, where there is one.
+    /// Handles an address that did not lead to a connection: tries the next one, if there is one.
     private func failAddress(_ trouble: BrokerTrouble) {
         drop()
         connectToNext(after: trouble)
     }
 
-    /// The broker has ended the connection in good order (MQTT 5 §3.14), where it has.
+    /// Ends the connection if the library has closed it, as it does after a DISCONNECT of the broker (MQTT 5 §3.14).
     func checkEnd() {
         if let client, client.descriptor == nil { over(.ended(0, Errno(rawValue: 0))) }
     }
 
-    /// The library ended the connection.
+    /// Handles a connection that the library has ended.
     func over(_ failure: MosquittoClient.Failure) {
         guard let client, case .ended(let code, let error) = failure else { return }
-        // What it acknowledged before counts.
+        // Messages that the broker acknowledged before the end must not be sent again.
         owner?.takeAcknowledgements()
         guard self.client === client else { return }
         fail(trouble(of: client, code, error))
     }
 
-    /// What the end of a connection comes to.
+    /// Returns the error for a connection that ended.
     private func trouble(of client: MosquittoClient, _ code: Int32, _ error: Errno) -> BrokerTrouble {
         let trouble = client.trouble(code, error, isEstablished: isEstablished)
         noteSilence()
@@ -278,7 +283,7 @@ final class BrokerConnection {
         return .unanswered(options.place, client.tls.map { .tls(hasCertificate: $0.hasCertificate) } ?? .none)
     }
 
-    /// Notes where a broker was asked for a connection and gave no answer.
+    /// Notes if a broker was asked for a connection and has not answered.
     private func noteSilence() {
         guard !isTaken, isEstablished, let client, client.answer == nil, client.tls?.isAgreed ?? true else { return }
         wasUnanswered = true
@@ -294,7 +299,7 @@ final class BrokerConnection {
         owner?.connectionFailed(trouble, version, reach)
     }
 
-    /// Forgets the connection and all that was under way in it.
+    /// Drops the connection and all messages in flight.
     func drop() {
         dropWatch()
         client = nil
@@ -305,7 +310,7 @@ final class BrokerConnection {
         owner?.connectionDropped()
     }
 
-    // MARK: Silence
+    // MARK: Timeouts
 
     private func timeOut() {
         guard client != nil, !isTaken else { return }
@@ -317,7 +322,8 @@ final class BrokerConnection {
         if let silenceTimer { loop.set(silenceTimer, at: silence.next) }
     }
 
-    /// Has the library ask whether the broker is there, or find that it is not.
+    /// Lets the library send a ping if one is due, or detect that the last one was not answered. It also ends a
+    /// connection on which the broker has acknowledged nothing for too long.
     private func checkSilence(at now: Instant) {
         guard isTaken, let client else { return }
         if let duration = silence.unacknowledged(at: now) {
@@ -334,15 +340,15 @@ final class BrokerConnection {
         setSilenceTimer()
     }
 
-    /// Notes whether something is under way that is to be acknowledged.
+    /// Notes whether a message is in flight that the broker must acknowledge.
     func note(isUnderWay: Bool) { silence.note(isUnderWay: isTaken && isUnderWay, at: loop.now) }
 
-    /// Something was acknowledged.
+    /// Notes that the broker has acknowledged a message.
     func acknowledged() { silence.acknowledged() }
 }
 
 extension PublisherOptions {
-    /// The broker, as remarks call it.
+    /// The broker's host and port, as used in messages for operators.
     var place: String {
         settings.host.contains(":") ? "[\(settings.host)]:\(settings.port)" : "\(settings.host):\(settings.port)"
     }

@@ -1,63 +1,64 @@
-/// Why a broker does not take what is published: a state, tried again, and what operators are told.
+/// The reason why a broker does not accept messages. The publisher tries again, and reports the reason to operators.
 package enum BrokerTrouble: Error, Sendable, Hashable {
-    /// Its name is not known: the name, and the resolver's words (getaddrinfo(3)).
+    /// The host name cannot be resolved: the name, and the text of the resolver (getaddrinfo(3)).
     case unresolved(String, String)
-    /// No TCP connection came about: where to, and why not.
+    /// No TCP connection could be established: the host and port, and the reason.
     case unreachable(String, String)
-    /// It did not answer in time: what was waited for.
+    /// The broker did not answer in time: the answer that is missing.
     case silent(String)
-    /// The connection ended: what is known of it.
+    /// The connection ended without a reason code: the known cause.
     case lost(String)
-    /// It ended the connection: the reason code (MQTT 5 §3.14.2.1), and its name.
+    /// The broker ended the connection: the reason code (MQTT 5 §3.14.2.1), and its name.
     case ended(UInt8, String)
-    /// It closed the connection that it was asked for, without an answer: where, and what TLS was like.
+    /// The broker closed a new connection without an answer: the host and port, and the protection of the connection.
     case unanswered(String, Security)
-    /// It closed so many connections in a row soon after it had taken them: the client identifier.
+    /// The broker closed this number of connections in a row soon after it had accepted them: the number, and the
+    /// client identifier.
     case closedSoon(Int, clientID: String)
-    /// Another client connected with the same client identifier, which is told.
+    /// Another client connected with the same client identifier, which is the value.
     case takenOver(clientID: String)
-    /// Not MQTT is spoken there: where, and what is.
+    /// The peer uses another protocol than MQTT: the host and port, and the protocol.
     case otherProtocol(String, String)
-    /// TLS came to nothing.
+    /// TLS failed.
     case tls(TLSTrouble)
-    /// A setting's file can't be used: the setting, the file, why.
+    /// A file of a setting cannot be used: the setting, the file, and the reason.
     case file(String, String, String)
-    /// The key needs a password: the file.
+    /// The key is encrypted with a password: the file.
     case keyNeedsPassword(String)
-    /// It refused the connection: the reason code (MQTT 5 §3.2.2.2), and its name.
+    /// The broker refused the connection: the reason code (MQTT 5 §3.2.2.2), and its name.
     case refused(UInt8, String)
-    /// It speaks another version of the protocol.
+    /// The broker does not support this version of MQTT.
     case versionRefused
-    /// It keeps no retained messages (MQTT 5 §3.2.2.3.5), and the last will is one.
+    /// The broker does not support retained messages (MQTT 5 §3.2.2.3.5), and the last will is retained.
     case retainRefused
-    /// It refuses a message: its topic, the reason code (MQTT 5 §3.4.2.1), and its name.
+    /// The broker refused a message: its topic, the reason code (MQTT 5 §3.4.2.1), and its name.
     case publishRefused(topic: String, UInt8, String)
-    /// A message that it can't take: its topic, and why.
+    /// This broker cannot accept a message: its topic, and the reason.
     case unacceptable(topic: String, String)
 
-    /// How a connection was protected.
+    /// The protection of a connection.
     package enum Security: Sendable, Hashable {
-        /// Not at all.
+        /// The connection has no TLS.
         case none
-        /// With TLS, and whether a client certificate was offered.
+        /// The connection uses TLS. The value is whether a client certificate was offered.
         case tls(hasCertificate: Bool)
     }
 }
 
 extension BrokerTrouble {
-    /// Whether it does not pass by itself: somebody has to change something, here or at the broker.
+    /// Whether an operator must make a change, here or at the broker, because the error does not disappear without it.
     package var needsSomebody: Bool {
         switch self {
         case .unresolved, .unreachable, .silent, .lost, .unanswered, .closedSoon, .versionRefused, .retainRefused: false
         case .tls, .file, .keyNeedsPassword, .publishRefused, .unacceptable, .takenOver, .otherProtocol: true
-        // Server unavailable, busy, shutting down, quota, moved, rate: they pass.
+        // Server unavailable, busy, shutting down, quota, moved, rate: temporary errors.
         case .refused(let code, _): ![0x03, 0x88, 0x89, 0x8B, 0x97, 0x9C, 0x9D, 0x9F].contains(code)
         // Not authorized, administrative action.
         case .ended(let code, _): [0x87, 0x98].contains(code)
         }
     }
 
-    /// What to do about it; absent where nothing is to be done here.
+    /// The remedy for the operator; `nil` if there is none.
     package var remedy: String? {
         switch self {
         case .unresolved: "check mqtt.host, and the name server of this machine"
@@ -107,7 +108,7 @@ extension BrokerTrouble {
 }
 
 extension BrokerTrouble: CustomStringConvertible {
-    /// What is the matter, in one line.
+    /// The error in one line, without the remedy.
     package var description: String {
         switch self {
         case .unresolved(let name, let why): "the broker's name \(name) can't be resolved: \(why)"

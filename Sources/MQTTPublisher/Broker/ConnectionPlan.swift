@@ -1,9 +1,9 @@
 package import BaseTypes
 import PublisherProtocol
 
-/// When a broker is tried again, and with which version of the protocol: failures in, moments out.
+/// Decides when to connect again, and with which version of MQTT. Failures are the input, times are the output.
 package struct ConnectionPlan: Sendable {
-    /// A version of the protocol.
+    /// A version of MQTT.
     package enum Version: String, Sendable, Hashable {
         /// MQTT 5.0.
         case five = "5"
@@ -11,21 +11,23 @@ package struct ConnectionPlan: Sendable {
         case three = "3.1.1"
     }
 
-    /// How far an attempt came.
+    /// How far an attempt got.
     package enum Reach: Sendable, Hashable {
-        /// No broker was asked for a connection: there was no way to it, or no TLS.
+        /// No broker was asked for a connection: it could not be reached, or TLS failed.
         case nobody
-        /// One was asked, and gave no answer.
+        /// A broker was asked and gave no answer.
         case unanswered
-        /// One answered.
+        /// A broker answered.
         case answered
     }
 
-    // A connection that held so long was a good one, even if nothing was to be sent.
+    // A connection that lasted this long counts as successful, even if no message was sent in it.
     static let steadyAfter: Duration = .seconds(60)
-    // What goes wrong once by chance goes right the second time.
+    // The number of MQTT 5 attempts without an answer after which 3.1.1 is tried. An attempt that fails by chance
+    // succeeds the second time.
     static let unansweredMax = 2
-    // One broker that restarts, and one that restarts again, are no sign of another client.
+    // After this number of connections in a row that ended soon, another client with the same identifier is suspected.
+    // A broker can restart twice in a row, so two are not enough.
     static let soonEndsMax = 3
 
     private let options: PublisherOptions.BackOff
@@ -36,26 +38,26 @@ package struct ConnectionPlan: Sendable {
     private var unanswered = 0
     private var connectedAt: Instant?
     private var triesThree = false
-    // Whether this broker takes 3.1.1 and did not answer 5.
+    // Whether this broker accepts 3.1.1 and did not answer to 5.
     private var answersThreeAlone = false
 
-    /// When the next attempt is due; absent while one is under way or stands.
+    /// The time of the next attempt; `nil` during an attempt and while a connection exists.
     package private(set) var nextAttempt: Instant?
-    /// Whether the broker was heard to speak MQTT 5, in this process or before.
+    /// Whether the broker is known to support MQTT 5, from this process or an earlier one.
     package private(set) var hasSeenFive: Bool
-    /// Whether the next attempt does without retained messages, which the broker refused.
+    /// Whether the next attempt uses no retained messages, because the broker refused them.
     package private(set) var isWithoutRetained = false
-    /// How many connections in a row the broker closed soon after it had taken them, and said no reason.
+    /// The number of connections in a row that the broker closed soon after it had accepted them, without a reason.
     package private(set) var soonEnds = 0
 
-    /// A plan that begins with an attempt at `now`.
+    /// Creates a plan whose first attempt is at `now`.
     ///
     /// - Parameters:
     ///   - options: the delays.
-    ///   - choice: which version is spoken.
-    ///   - hasSeenFive: whether this broker is known to speak MQTT 5.
-    ///   - seed: determines the delays.
-    ///   - now: the present.
+    ///   - choice: the versions of MQTT that may be used.
+    ///   - hasSeenFive: whether this broker is known to support MQTT 5.
+    ///   - seed: determines the random part of the delays.
+    ///   - now: the current time.
     package init(
         _ options: PublisherOptions.BackOff, _ choice: PublisherOptions.VersionChoice = .auto,
         hasSeenFive: Bool = false,
@@ -68,7 +70,7 @@ package struct ConnectionPlan: Sendable {
         nextAttempt = now
     }
 
-    /// The version that the next attempt speaks.
+    /// The version of MQTT for the next attempt.
     package var version: Version {
         switch choice {
         case .auto: triesThree ? .three : .five
@@ -77,10 +79,11 @@ package struct ConnectionPlan: Sendable {
         }
     }
 
-    /// An attempt begins.
+    /// Notes that an attempt starts.
     package mutating func begin() { nextAttempt = nil }
 
-    /// The broker took the connection; the next one begins with MQTT 5 and with retained messages again.
+    /// Notes that the broker accepted the connection. The next one starts with MQTT 5, if allowed, and with retained
+    /// messages again.
     package mutating func connected(_ version: Version, at now: Instant) {
         connectedAt = now
         unanswered = 0
@@ -90,18 +93,19 @@ package struct ConnectionPlan: Sendable {
         isWithoutRetained = false
     }
 
-    /// The broker acknowledged a message: what failed before is over.
+    /// Notes that the broker acknowledged a message. Earlier failures do not increase the delay any more.
     package mutating func progressed() { failures = 0 }
 
-    /// An attempt failed, or a connection ended.
+    /// Notes that an attempt failed, or that a connection ended.
     ///
     /// - Parameters:
-    ///   - trouble: why.
-    ///   - version: what the attempt spoke.
-    ///   - reach: how far it came.
-    ///   - wasWithoutRetained: whether it did without retained messages.
-    ///   - now: the present.
-    /// - Returns: whether it goes on at once, in another way: then this was no failure.
+    ///   - trouble: the reason.
+    ///   - version: the version of MQTT that was used.
+    ///   - reach: how far the attempt got.
+    ///   - wasWithoutRetained: whether no retained messages were used.
+    ///   - now: the current time.
+    /// - Returns: `true` if the next attempt is immediate, with another version or without retained messages. Then this
+    ///   one does not count as a failure.
     @discardableResult package mutating func failed(
         _ trouble: BrokerTrouble, _ version: Version, _ reach: Reach, wasWithoutRetained: Bool = false, at now: Instant
     ) -> Bool {
@@ -119,8 +123,8 @@ package struct ConnectionPlan: Sendable {
         }
         isWithoutRetained = false
         triesThree = false
-        // A broker that restarts behind a proxy is silent too. One that speaks 5 would be spoken to in a version in which it
-        // can't say no: lines would be lost.
+        // A broker that restarts behind a proxy does not answer either. If a broker supports 5, it must not be used
+        // with 3.1.1: there it cannot refuse a message, so lines would be lost.
         if reach == .unanswered, version == .five, !hasSeenFive {
             unanswered += 1
             triesThree = answersThreeAlone || unanswered >= Self.unansweredMax
@@ -139,15 +143,15 @@ package struct ConnectionPlan: Sendable {
         if !wasSteady, case .lost = trouble { soonEnds += 1 } else { soonEnds = 0 }
     }
 
-    /// The broker refused a message on a connection that goes on.
+    /// Notes that the broker refused a message on a connection that continues.
     ///
-    /// - Returns: for how long it is not tried again.
+    /// - Returns: the delay before the message should be tried again.
     package mutating func refused() -> Duration {
         defer { refusals += 1 }
         return refusalDelay(refusals)
     }
 
-    /// The broker has taken what it had refused.
+    /// Notes that the broker has accepted the message that it had refused.
     package mutating func refusalIsOver() { refusals = 0 }
 
     mutating func refusalDelay(_ refusals: Int) -> Duration {
@@ -160,15 +164,15 @@ package struct ConnectionPlan: Sendable {
             : jittered(options.first, options.last, failures)
     }
 
-    /// Doubled with each failure; then between a half and the whole of it, so that a site's gateways do not come all at
-    /// once when their broker comes back.
+    /// Returns a delay that doubles with each failure, up to `last`. A random value between half and all of it is used,
+    /// so that the gateways of a site do not all connect at once when their broker returns.
     private mutating func jittered(_ first: Duration, _ last: Duration, _ failures: Int) -> Duration {
         let whole = BackOff(first: first, most: last, failures: failures).pause
         return whole / 2 + whole / 2 * (Double(random.next() >> 11) / Double(1 << 53))
     }
 }
 
-/// A small generator of numbers that a seed determines (SplitMix64, Steele et al. 2014).
+/// A small random number generator with a seed (SplitMix64, Steele et al. 2014).
 struct SplitMix: Sendable {
     var state: UInt64
 

@@ -5,67 +5,69 @@ import Glibc
 import PublisherProtocol
 import SystemPackage
 
-/// One connection to a broker, over libmosquitto's loop for others' loops.
+/// One connection to a broker, through libmosquitto's functions for external event loops.
 ///
-/// It belongs to one thread and one connection: what the library would send again by itself after a reconnection would
-/// come in another order, so each connection has a client of its own that knows of no message before it. Its callbacks
-/// only note what was heard; whoever drives it looks afterwards.
+/// It belongs to one thread and one connection. After a reconnection, libmosquitto would send its unacknowledged
+/// messages again by itself, out of order. Therefore each connection has its own client, which has no earlier messages.
+/// The callbacks only store the results, which the owner must read afterwards.
 @safe final class MosquittoClient {
-    /// What the broker said to the request for a connection.
+    /// The broker's answer to the request for a connection.
     struct Answer {
-        /// MQTT 5 §3.2.2.2, or 3.1.1 §3.2.2.3.
+        /// The reason code (MQTT 5 §3.2.2.2), or the return code (3.1.1 §3.2.2.3).
         var reason: UInt8
-        /// How long the connection may be silent, in seconds, where the broker has it otherwise.
+        /// The broker's keep-alive in seconds, which replaces that of the request; `nil` if the broker has none.
         var keepAlive: Int?
-        /// How many messages it takes at a time, where it says so (MQTT 5 §3.2.2.3.3).
+        /// The number of messages that the broker accepts at a time (MQTT 5 §3.2.2.3.3); `nil` if it reports no limit.
         var receiveMaximum: Int?
-        /// How many octets a packet may have, where it says so (MQTT 5 §3.2.2.3.6).
+        /// The maximum size of a packet in bytes (MQTT 5 §3.2.2.3.6); `nil` if the broker reports no limit.
         var maximumPacketSize: Int?
-        /// Whether it keeps retained messages (MQTT 5 §3.2.2.3.5).
+        /// Whether the broker supports retained messages (MQTT 5 §3.2.2.3.5).
         var keepsRetained = true
     }
 
-    /// What becomes of a call.
+    /// The error of a call.
     enum Failure: Error {
-        /// The connection is over: the library's code, and the system's where that is MOSQ_ERR_ERRNO.
+        /// The connection has ended: the library's error code, and `errno`, which is valid if the code is
+        /// MOSQ_ERR_ERRNO.
         case ended(Int32, Errno)
-        /// The message can't be sent over this connection, for what it is.
+        /// The message cannot be sent over this connection: the reason.
         case unacceptable(String)
-        /// The message can't be sent over any connection: MQTT has no such thing.
+        /// The message cannot be sent over any connection, because MQTT does not allow it: the reason.
         case impossible(String)
     }
 
-    /// What the broker said to the request for a connection; absent until it did.
+    /// The broker's answer to the request for a connection; `nil` until it arrives.
     private(set) var answer: Answer?
-    // What was acknowledged since it was asked for: the library's number, and the reason code (MQTT 5 §3.4.2.1).
+    // The acknowledgements that were not taken yet: the library's message number, and the reason code (MQTT 5
+    // §3.4.2.1).
     private var acknowledged: [(message: Int32, reason: UInt8)] = []
-    /// With which reason the broker ended the connection, where it said one (MQTT 5 §3.14.2.1).
+    /// The reason code with which the broker ended the connection (MQTT 5 §3.14.2.1); `nil` if it sent none.
     private(set) var endReason: UInt8?
-    /// What the library last said of an error.
+    /// The library's last error message in its log; only with TLS.
     private(set) var lastError: String?
-    /// What the connection's TLS is like.
+    /// The TLS context of the connection; `nil` without TLS.
     let tls: TLSContext?
-    /// What is spoken.
+    /// The version of MQTT.
     let version: ConnectionPlan.Version
 
-    /// As whom it connects.
+    /// The client identifier.
     let clientID: String
 
-    /// How many messages were handed to the library.
+    /// The number of messages that were passed to the library.
     private(set) var published = 0
 
     private let handle: OpaquePointer
     private let messageExpiry: UInt32?
-    // What was acknowledged and has been taken: room for what comes next.
+    // A second array for the acknowledgements that are being taken. Its capacity is reused.
     private var taken: [(message: Int32, reason: UInt8)] = []
     private var isGathering = false
 
-    // Once in a process, before anything else of the library's.
+    // Must be called once in a process, before any other function of the library.
     private static let library: Int32 = mosquitto_lib_init()
 
-    /// A client that is not connected.
+    /// Creates a client that is not connected.
     ///
-    /// - Throws: ``BrokerTrouble/lost(_:)`` where no memory is left.
+    /// - Throws: ``BrokerTrouble/lost(_:)`` if no memory is left.
     init(
         _ options: PublisherOptions, _ version: ConnectionPlan.Version, _ tls: TLSContext?, password: [UInt8]?,
         will: String?
@@ -82,12 +84,12 @@ import SystemPackage
         unsafe mosquitto_user_data_set(handle, Unmanaged.passUnretained(self).toOpaque())
         let number = version == .five ? MQTT_PROTOCOL_V5 : MQTT_PROTOCOL_V311
         unsafe mosquitto_int_option(handle, MOSQ_OPT_PROTOCOL_VERSION, number)
-        // Where the broker names no limit the library would keep to 20.
+        // If the broker has no limit, the library would otherwise use 20.
         unsafe mosquitto_int_option(handle, MOSQ_OPT_SEND_MAXIMUM, Int32(clamping: min(options.window, 65_535)))
         unsafe mosquitto_int_option(handle, MOSQ_OPT_TCP_NODELAY, 1)
         if let tls {
             unsafe _ = mosquitto_void_option(handle, MOSQ_OPT_SSL_CTX, UnsafeMutableRawPointer(tls.context))
-            // Else the library would have it verified by its own callback.
+            // Otherwise the library would replace the verification by its own callback.
             unsafe _ = mosquitto_int_option(handle, MOSQ_OPT_SSL_CTX_WITH_DEFAULTS, 0)
         }
         if let username = options.username {
@@ -105,20 +107,20 @@ import SystemPackage
 
     // MARK: The connection
 
-    /// Begins to connect; the rest happens as the socket becomes ready.
+    /// Starts to connect. The rest happens when the socket becomes ready.
     ///
     /// - Throws: ``Failure/ended(_:_:)``.
     func connect(_ address: String, _ port: UInt16, keepAlive: Int) throws(Failure) {
         try check(unsafe mosquitto_connect_async(handle, address, Int32(port), Int32(keepAlive)))
     }
 
-    /// The connection's socket; absent where there is none any more.
+    /// The socket of the connection; `nil` if it has none any more.
     var descriptor: FileDescriptor? {
         let socket = unsafe mosquitto_socket(handle)
         return socket >= 0 ? FileDescriptor(rawValue: socket) : nil
     }
 
-    /// Whether TLS is being agreed upon.
+    /// Whether the TLS handshake is in progress.
     var isHandshaking: Bool {
         guard tls != nil, let connection = unsafe connection else { return false }
         return unsafe copenssl_is_handshaking(connection) != 0
@@ -126,23 +128,24 @@ import SystemPackage
 
     private var connection: OpaquePointer? { unsafe mosquitto_ssl_get(handle).map { OpaquePointer($0) } }
 
-    /// Whether something waits for room in the socket.
+    /// Whether data waits for room in the socket.
     var wantsWrite: Bool {
-        // While TLS is agreed upon the library says yes once it had to wait, and never again no.
+        // During the handshake, the library continues to return true after it had to wait once. OpenSSL has the actual
+        // state.
         if isHandshaking, let connection = unsafe connection { return unsafe copenssl_wants_write(connection) != 0 }
         return unsafe mosquitto_want_write(handle)
     }
 
-    /// Takes what the broker sent.
+    /// Reads data from the broker.
     func read() throws(Failure) { try check(unsafe mosquitto_loop_read(handle, 1)) }
 
-    /// Sends what waits.
+    /// Sends the data that waits.
     func write() throws(Failure) { try check(unsafe mosquitto_loop_write(handle, 1)) }
 
-    /// Asks the broker whether it is there, where the connection was silent for as long as it may be.
+    /// Sends a ping if the connection was silent for the keep-alive time, or ends it if the last ping was not answered.
     func keepAlive() throws(Failure) { try check(unsafe mosquitto_loop_misc(handle)) }
 
-    /// Says goodbye: the broker keeps the last will to itself.
+    /// Sends DISCONNECT, so that the broker does not publish the last will.
     func disconnect() {
         unsafe _ = mosquitto_disconnect(handle)
         sendGathered()
@@ -150,19 +153,19 @@ import SystemPackage
 
     // MARK: Fewer segments
 
-    /// Has TCP gather what is sent up to ``sendGathered()``, as far as a segment has room (TCP_CORK, tcp(7)).
+    /// Lets TCP collect the data up to the next ``sendGathered()``, and send only full segments (TCP_CORK, tcp(7)).
     ///
-    /// The library writes each message by itself. A segment for each of them was half of the work of shipping, here and, as
-    /// a segment that it is woken for, at the broker.
+    /// The library writes each message separately. One segment for each message was half of the work of publishing,
+    /// both here and at the broker, which is woken for each segment.
     private func gather() {
         guard !isGathering, let descriptor else { return }
         isGathering = true
         Self.set(TCP_CORK, 1, descriptor)
     }
 
-    /// Sends what was gathered.
+    /// Sends the collected data.
     ///
-    /// - Returns: whether there was something.
+    /// - Returns: whether data was collected.
     @discardableResult func sendGathered() -> Bool {
         guard isGathering else { return false }
         isGathering = false
@@ -170,15 +173,16 @@ import SystemPackage
         return true
     }
 
-    /// Has TCP acknowledge what came without waiting for more (TCP_QUICKACK, tcp(7)), which it forgets after a while.
+    /// Lets TCP acknowledge the received data immediately (TCP_QUICKACK, tcp(7)). The kernel resets this option after a
+    /// while.
     ///
-    /// A broker with Nagle's algorithm sends one PUBACK and holds back the others until TCP has acknowledged that one; where
-    /// nothing is sent meanwhile, that takes 40 ms.
+    /// A broker with Nagle's algorithm sends one PUBACK and holds back the others until TCP has acknowledged it. If
+    /// nothing is sent meanwhile, this takes 40 ms.
     func acknowledgeAtOnce() {
         if let descriptor { Self.set(TCP_QUICKACK, 1, descriptor) }
     }
 
-    // Where one is not to be had it is slower, and no worse.
+    // If an option cannot be set, publishing is slower but still correct.
     private static func set(_ option: Int32, _ value: Int32, _ descriptor: FileDescriptor) {
         var value = value
         unsafe _ = setsockopt(
@@ -187,26 +191,26 @@ import SystemPackage
 
     // MARK: Messages
 
-    /// Whether something was acknowledged that has not been taken.
+    /// Whether there are acknowledgements that were not taken yet.
     var hasAcknowledgements: Bool { !acknowledged.isEmpty }
 
-    /// Calls `body` with what was acknowledged since the last time, in order: the library's number, and the reason code
-    /// (MQTT 5 §3.4.2.1).
+    /// Calls `body` with each acknowledgement since the last call, in order: the library's message number, and the
+    /// reason code (MQTT 5 §3.4.2.1).
     func takeAcknowledgements(_ body: (Int32, UInt8) -> Void) {
         swap(&taken, &acknowledged)
         for (message, reason) in taken { body(message, reason) }
         taken.removeAll(keepingCapacity: true)
     }
 
-    /// Hands a message to the library, which sends it at once as far as the socket takes it.
+    /// Passes a message to the library, which sends it immediately if the socket has room.
     ///
     /// - Parameters:
-    ///   - topic: UTF-8 with a zero octet behind.
-    ///   - payload: the body.
-    ///   - quality: QoS.
-    ///   - isRetained: whether the broker keeps it.
-    ///   - sequence: a line's number, told as a user property in MQTT 5 (§3.3.2.3.7).
-    /// - Returns: the library's number, by which it is acknowledged.
+    ///   - topic: the topic in UTF-8, followed by a zero byte.
+    ///   - payload: the payload.
+    ///   - quality: the QoS.
+    ///   - isRetained: whether the broker retains the message.
+    ///   - sequence: the sequence number of a line, which is sent as a user property in MQTT 5 (§3.3.2.3.7).
+    /// - Returns: the library's message number, which the acknowledgement has too.
     /// - Throws: ``Failure``.
     func publish(
         _ topic: [UInt8], _ payload: ArraySlice<UInt8>, _ quality: Publication.QualityOfService, isRetained: Bool,
@@ -218,7 +222,7 @@ import SystemPackage
         defer { unsafe mosquitto_property_free_all(&properties) }
         if version == .five {
             if let sequence { unsafe add(sequence, &properties) }
-            // What is retained holds until it is replaced.
+            // A retained message is valid until it is replaced, so it must not expire.
             if let messageExpiry, !isRetained {
                 unsafe _ = mosquitto_property_add_int32(
                     &properties, Int32(MQTT_PROP_MESSAGE_EXPIRY_INTERVAL.rawValue), messageExpiry)
@@ -236,7 +240,7 @@ import SystemPackage
             throw .unacceptable(
                 "its payload has \(payload.count) bytes, and the broker accepts "
                     + (answer?.maximumPacketSize.map { "packets of at most \($0)" } ?? "fewer"))
-        // MQTT 5 §1.5.5, §1.5.4: no broker takes it.
+        // No broker accepts a packet or a topic that MQTT 5 does not allow (§1.5.5, §1.5.4).
         case Int32(MOSQ_ERR_PAYLOAD_SIZE.rawValue): throw .impossible("it is larger than MQTT allows")
         case Int32(MOSQ_ERR_MALFORMED_UTF8.rawValue): throw .impossible("its topic is invalid in MQTT")
         case Int32(MOSQ_ERR_INVAL.rawValue): throw .unacceptable("the topic is invalid in MQTT")
@@ -270,7 +274,7 @@ import SystemPackage
         throw .ended(result, Errno(rawValue: errno))
     }
 
-    // MARK: What is heard
+    // MARK: Callbacks
 
     private func listen() {
         unsafe mosquitto_connect_v5_callback_set(handle) { _, user, reason, _, properties in
@@ -300,12 +304,13 @@ import SystemPackage
                 (message, UInt8(truncatingIfNeeded: reason)))
         }
         unsafe mosquitto_disconnect_v5_callback_set(handle) { _, user, reason, _ in
-            // The library gives its own codes here too; the broker's begin at 0x80, but for "normal" and for the will.
+            // The library also passes its own codes. The broker's codes start at 0x80, except "normal" and the one for
+            // the will.
             guard let user = unsafe user, (0x80...0xFF).contains(reason) else { return }
             unsafe Unmanaged<MosquittoClient>.fromOpaque(user).takeUnretainedValue().endReason = UInt8(reason)
         }
-        // It tells why TLS failed, where nothing else does; and costs a line of text, made and thrown away, for each message
-        // and each acknowledgement.
+        // If TLS fails, sometimes only the log has the reason. The library formats a line of text for each message and
+        // each acknowledgement, which is then discarded, so this callback is set only with TLS.
         guard tls != nil else { return }
         unsafe mosquitto_log_callback_set(handle) { _, user, level, text in
             guard level == MOSQ_LOG_ERR, let user = unsafe user, let text = unsafe text else { return }
@@ -313,25 +318,29 @@ import SystemPackage
         }
     }
 
-    // MARK: Bounds
+    // MARK: Limits
 
-    // A handshake with long chains of certificates, and what comes with a connection.
+    // The bytes that a broker may send in any case: a TLS handshake with long chains of certificates, and the start of
+    // a connection.
     private static let octetsMax = 1 << 20
-    // A PUBACK has four octets, and where a broker is talkative a reason in words.
+    // The bytes that a broker may send for each message. A PUBACK has four bytes, and a broker can add a reason as
+    // text.
     private static let octetsForEach = 256
 
-    /// Whether more came through this connection than a broker has to say to who subscribes to nothing.
+    /// Whether more data arrived on this connection than a broker needs to send to a client without subscriptions.
     ///
-    /// The library makes room for a packet of 256 MiB where one is announced, and keeps messages of QoS 2 until they are
-    /// released.
+    /// The library would allocate memory for a packet of 256 MiB if its header has this size, and it stores messages of
+    /// QoS 2 until they are released.
     var hasHeardTooMuch: Bool {
         guard let descriptor, let count = Self.received(descriptor) else { return false }
         return count > Self.octetsMax + Self.octetsForEach * published
     }
 
-    /// How many octets came through a TCP connection (TCP_INFO, tcp(7): `tcpi_bytes_received`, Linux 4.1).
+    /// Returns the number of bytes that arrived on a TCP connection (TCP_INFO, tcp(7): `tcpi_bytes_received`, Linux
+    /// 4.1); `nil` if the kernel does not report it.
     private static func received(_ descriptor: FileDescriptor) -> Int? {
-        // linux/tcp.h can't be had beside netinet/tcp.h, whose struct is shorter: the field's place is the kernel's promise.
+        // linux/tcp.h cannot be included together with netinet/tcp.h, whose struct is shorter. The offset of the field
+        // is part of the kernel's stable interface.
         let place = 128
         return unsafe withUnsafeTemporaryAllocation(byteCount: place + 8, alignment: 8) { buffer in
             var size = socklen_t(buffer.count)
@@ -342,11 +351,11 @@ import SystemPackage
         }
     }
 
-    // MARK: Words
+    // MARK: Descriptions
 
-    /// The name of a reason code.
+    /// Returns the name of a reason code, without a full stop at its end.
     static func name(_ reason: UInt8, _ version: ConnectionPlan.Version) -> String {
-        // 3.1.1 has five codes of its own (§3.2.2.3), numbered as MQTT 5 numbers none that could be meant.
+        // MQTT 3.1.1 has five codes of its own (§3.2.2.3). No code of MQTT 5 that can occur here has the same number.
         let text =
             unsafe reason < 0x80 && version == .three
             ? mosquitto_connack_string(Int32(reason)) : mosquitto_reason_string(Int32(reason))
@@ -355,17 +364,18 @@ import SystemPackage
         return words.hasSuffix(".") ? String(words.dropLast()) : words
     }
 
-    /// Whether a connection that ended before anything was heard had been established: who can't be reached, or refuses,
-    /// resets nothing (connect(2)). Somebody took it and ended it, as who speaks TLS does with what is none.
+    /// Returns whether TCP had established a connection that ended before any data arrived. A host that is unreachable
+    /// or refuses the connection does not cause a reset (connect(2)). A peer that accepts and then ends the connection
+    /// does, for example a server that requires TLS and receives something else.
     static func wasEstablished(_ code: Int32, _ error: Errno) -> Bool {
         code == Int32(MOSQ_ERR_CONN_LOST.rawValue) || error == .connectionReset || error == .brokenPipe
     }
 
-    /// Why a connection ended, or did not come about where TCP's was not established.
+    /// Returns the reason why a connection ended or, if `isEstablished` is false, why it could not be established.
     func trouble(_ code: Int32, _ error: Errno, isEstablished: Bool) -> BrokerTrouble {
         if let trouble = tls?.trouble { return .tls(trouble) }
         if let answer, answer.reason != 0 {
-            // Versions that are not supported: 3.1.1's code, and MQTT 5's.
+            // The codes for an unsupported version of the protocol: 0x01 in MQTT 3.1.1, 0x84 in MQTT 5.
             if answer.reason == 0x84 || version == .three && answer.reason == 0x01 { return .versionRefused }
             if answer.reason == Self.retainNotSupported { return .retainRefused }
             return .refused(answer.reason, Self.name(answer.reason, version))

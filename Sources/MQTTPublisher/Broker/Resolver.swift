@@ -1,24 +1,25 @@
 import Glibc
 import SystemPackage
 
-/// Names to addresses.
+/// Resolves host names to addresses.
 enum Resolver {
-    // A name with more addresses than these is a balancer's, who gives others each time.
+    // The maximum number of addresses to try. A name with more belongs to a load balancer, which returns different ones
+    // each time.
     private static let addressesMax = 8
 
-    /// The addresses of `host`, as text, in the order in which they are to be tried (getaddrinfo(3)).
+    /// Returns the addresses of `host` as text, in the order in which they should be tried (getaddrinfo(3)).
     ///
-    /// It waits for the name server: for tens of seconds where none answers.
+    /// It blocks until the name server answers: for tens of seconds if none does.
     /// - Throws: ``BrokerTrouble/unresolved(_:_:)``.
     static func addresses(of host: String) throws(BrokerTrouble) -> [String] {
         var hints = unsafe addrinfo()
         unsafe hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-        // Addresses of a family that this machine has no address of its own in are of no use, but for its own.
+        // Addresses of a family in which this machine has no address are useless, except its own loopback addresses.
         unsafe hints.ai_flags = AI_ADDRCONFIG
         var list: UnsafeMutablePointer<addrinfo>?
         var result = unsafe getaddrinfo(host, nil, &hints, &list)
         if result != 0, result != EAI_AGAIN {
-            // A machine without a network has its loopback.
+            // A machine without a network still has its loopback interface.
             unsafe hints.ai_flags = 0
             result = unsafe getaddrinfo(host, nil, &hints, &list)
         }
@@ -44,7 +45,7 @@ enum Resolver {
         return addresses
     }
 
-    /// Whether `text` is an address, of either family (inet_pton(3)).
+    /// Returns whether `text` is an IPv4 or IPv6 address (inet_pton(3)).
     static func isAddress(_ text: String) -> Bool {
         var address = in6_addr()
         return unsafe withUnsafeMutablePointer(to: &address) { place in

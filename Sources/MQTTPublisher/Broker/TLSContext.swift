@@ -2,26 +2,28 @@ import COpenSSL
 import PublisherProtocol
 import SystemPackage
 
-/// What TLS is to be like, for one connection; and why it came to nothing, where it did.
+/// The TLS parameters of one connection, and the reason if TLS fails.
 ///
-/// It belongs to the publisher's thread. The library's own verification tells only a wrong name apart, so the context is
-/// made here, with a callback that keeps the first reason; nothing is verified less for it.
+/// It belongs to the publisher's thread. The verification of libmosquitto can only distinguish a wrong name from other
+/// errors. Therefore the context is created here, with a callback that stores the first error. No check is weaker
+/// because of this.
 @safe final class TLSContext {
-    /// OpenSSL's context.
+    /// The context of OpenSSL.
     let context: OpaquePointer
-    /// Why the connection came to nothing, as far as that is known.
+    /// The reason why the connection failed, as far as it is known.
     private(set) var trouble: TLSTrouble?
-    /// Whether the broker answered in TLS.
+    /// Whether the broker's ServerHello was received.
     private(set) var wasAnswered = false
-    /// Whether TLS was agreed upon.
+    /// Whether the TLS handshake has finished.
     private(set) var isAgreed = false
-    /// Whether a client certificate is offered where the broker asks for one.
+    /// Whether a client certificate is offered if the broker requests one.
     let hasCertificate: Bool
     private let serverName: String
 
-    /// Makes a context of settings; the files are read now.
+    /// Creates a context from settings. The files are read now.
     ///
-    /// - Throws: ``BrokerTrouble/file(_:_:_:)`` or ``BrokerTrouble/tls(_:)``. No setting is ever left out for it.
+    /// - Throws: ``BrokerTrouble/file(_:_:_:)``, ``BrokerTrouble/keyNeedsPassword(_:)`` or ``BrokerTrouble/tls(_:)``. A
+    ///   setting that cannot be applied is never ignored.
     init(_ options: PublisherOptions.TLS, host: String) throws(BrokerTrouble) {
         serverName = options.serverName ?? host
         hasCertificate = options.certificateFile != nil
@@ -30,7 +32,7 @@ import SystemPackage
             throw .tls(.failed(Self.lastError() ?? "no memory"))
         }
         unsafe context = made
-        // RFC 8996: what is older is broken.
+        // Earlier versions of TLS are not secure (RFC 8996).
         unsafe _ = copenssl_set_min_version(context, Int32(TLS1_2_VERSION))
         unsafe copenssl_refuse_passwords(context)
         try loadAuthorities(options)
@@ -89,7 +91,8 @@ import SystemPackage
         guard unsafe copenssl_use_key(context, key, &isEncrypted) == 1 else {
             let why = Self.lastError()
             if isEncrypted != 0 { throw .keyNeedsPassword(key) }
-            // What OpenSSL says here ("PEM lib", "unsupported") names its own parts.
+            // The other reasons of OpenSSL ("PEM lib", "unsupported") name parts of OpenSSL, so they do not help an
+            // operator.
             if why == "key values mismatch" {
                 throw .file("mqtt.tls.key_file", key, "it is not the key of \(certificate)")
             }
@@ -100,7 +103,7 @@ import SystemPackage
         }
     }
 
-    /// Whether a file is there and may be read: OpenSSL says of it that a "system lib" failed.
+    /// Checks that a file exists and can be read. OpenSSL would only report an error in "system lib".
     private static func look(_ path: String, _ setting: String) throws(BrokerTrouble) {
         do {
             try FileDescriptor.open(FilePath(path), .readOnly, options: [.closeOnExec, .nonBlocking]).close()
@@ -115,14 +118,14 @@ import SystemPackage
             unsafe Resolver.isAddress(serverName)
             ? X509_VERIFY_PARAM_set1_ip_asc(parameters, serverName)
             : X509_VERIFY_PARAM_set1_host(parameters, serverName, serverName.utf8.count)
-        // A certificate that is not held against a name is anybody's.
+        // Without a name to compare it with, the certificate of any other host would be accepted.
         guard result == 1, !serverName.isEmpty else {
             throw .tls(.failed("\(serverName) is not a name that a certificate can have"))
         }
         unsafe X509_VERIFY_PARAM_set_hostflags(parameters, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS))
     }
 
-    // MARK: What is heard of a connection
+    // MARK: Callbacks
 
     private func note(_ store: OpaquePointer) {
         guard trouble == nil else { return }
@@ -150,14 +153,15 @@ import SystemPackage
 
     private func note(_ connection: OpaquePointer, _ place: Int32, _ value: Int32) {
         if place & SSL_CB_HANDSHAKE_START != 0 {
-            // The library names the address that it connects to; what is asked for is the name (RFC 6066 §3: no address).
+            // The library sets the address to which it connects as the server name. The name must be sent instead (RFC
+            // 6066 §3: never an address).
             unsafe _ = copenssl_set_server_name(connection, Resolver.isAddress(serverName) ? nil : serverName)
         }
         if place & SSL_CB_LOOP != 0, unsafe SSL_get_state(connection) == TLS_ST_CR_SRVR_HELLO { wasAnswered = true }
         if place & SSL_CB_HANDSHAKE_DONE != 0 { isAgreed = true }
         if place & SSL_CB_ALERT != 0, place & SSL_CB_READ != 0, trouble == nil {
             let name = unsafe SSL_alert_desc_string_long(value).map { unsafe String(cString: $0) } ?? "unknown"
-            // The orderly end.
+            // A normal end of the connection.
             guard name != "close notify" else { return }
             let number = UInt8(truncatingIfNeeded: value)
             trouble = number == 70 ? .tooOld : .alert(number, name, hasCertificate: hasCertificate)
@@ -174,13 +178,13 @@ import SystemPackage
         }
     }
 
-    /// The latest of OpenSSL's errors in this thread, which is forgotten with those before it.
+    /// Returns the latest error of OpenSSL in this thread, and clears it and all earlier ones; `nil` if there is none.
     static func lastError() -> String? {
         let code = ERR_peek_last_error()
         ERR_clear_error()
         guard code != 0 else { return nil }
         if let reason = unsafe ERR_reason_error_string(code) { return unsafe String(cString: reason) }
-        // A system's error: the number below the flag (openssl/err.h).
+        // A system error: the number without the flag bit (openssl/err.h).
         return "error \(code & 0x7FFF_FFFF)"
     }
 }

@@ -1,32 +1,32 @@
-/// Why a TLS connection came to nothing.
+/// The reason why a TLS connection failed. The subject of a certificate is followed by the end of its validity.
 package enum TLSTrouble: Error, Sendable, Hashable {
-    /// Nobody that is trusted here vouches for the broker's certificate.
+    /// The broker's certificate is not signed by an authority that is trusted here: its subject.
     case authorityUnknown(String)
-    /// It is another's: the name that was expected, and the names that it has.
+    /// The broker's certificate is for another host: the expected name, and the names in the certificate.
     case nameMismatch(expected: String, found: String)
-    /// It is over: whose, and when it ended.
+    /// The broker's certificate has expired: its subject and the end of its validity.
     case expired(String)
-    /// It is not valid yet; or this machine's clock is behind.
+    /// The broker's certificate is not valid yet, or the clock of this machine is set too early: its subject.
     case notYetValid(String)
-    /// It does not hold for another reason: whose, and OpenSSL's words.
+    /// The broker's certificate is invalid for another reason: its subject, and the text of OpenSSL.
     case certificate(String, String)
     /// The broker sent an alert: its number and name (RFC 8446 §6), and whether a client certificate was offered.
     case alert(UInt8, String, hasCertificate: Bool)
-    /// The broker speaks nothing as new as TLS 1.2.
+    /// The broker does not support TLS 1.2 or later.
     case tooOld
-    /// What is spoken there is no TLS: OpenSSL's words.
+    /// The peer does not use TLS: the text of OpenSSL.
     case notTLS(String)
-    /// The broker closed the connection where its first message was expected.
+    /// The broker closed the connection when its first message was expected.
     case closedAtOnce
-    /// Something else: OpenSSL's words.
+    /// TLS failed for another reason: the text of OpenSSL.
     case failed(String)
 
-    /// What OpenSSL says of a handshake (`error:0A000102:SSL routines::unsupported protocol`), sorted.
+    /// Converts an error text of OpenSSL about a handshake (`error:0A000102:SSL routines::unsupported protocol`).
     ///
     /// - Parameters:
-    ///   - text: its words.
-    ///   - wasAnswered: whether the broker's ServerHello was read.
-    /// - Returns: what an operator can do something about.
+    ///   - text: the text.
+    ///   - wasAnswered: whether the broker's ServerHello was received.
+    /// - Returns: the error for which an operator can find a remedy.
     static func sorted(_ text: String, wasAnswered: Bool) -> TLSTrouble {
         if text.contains("unsupported protocol") { return .tooOld }
         if wasAnswered { return .failed(text) }
@@ -71,7 +71,7 @@ package enum TLSTrouble: Error, Sendable, Hashable {
 }
 
 extension TLSTrouble: CustomStringConvertible {
-    /// What is the matter, in one line.
+    /// The error in one line, without the remedy.
     package var description: String {
         switch self {
         case .authorityUnknown(let whose):

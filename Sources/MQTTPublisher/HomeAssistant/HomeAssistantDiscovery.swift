@@ -2,26 +2,27 @@ import BeaconMonitoring
 import BluetoothLE
 import JSON
 
-/// What Home Assistant is told of a gateway, its conditions and its beacons: topics and payloads of MQTT discovery.
+/// The topics and payloads of MQTT discovery, which describe a gateway, its conditions and its beacons to Home
+/// Assistant.
 ///
-/// One message an entity, the keys spelled out. `docs/home-assistant.schema.json` says what there may be, and whence that
-/// is known.
+/// There is one message for each entity, and its keys are not abbreviated. `docs/home-assistant.schema.json` describes
+/// the allowed content and its sources.
 struct HomeAssistantDiscovery: Sendable {
-    // A status comes every minute. Five missing ones say that it does not come any more.
+    // In seconds. The status is published every minute, so five missing ones mean that it is not published any more.
     private static let statusExpiresAfter = 300
 
     private let prefix: String
     private let options: PresentStateOptions
     private let node: String
-    /// The entities that tell the gateway's health.
+    /// The entities that show the health of the gateway.
     let health = HomeAssistantHealth.all
 
-    /// What is to be told; `nil` where Home Assistant is not.
+    /// Creates the discovery messages of a gateway; `nil` if Home Assistant is not configured.
     ///
     /// - Parameters:
-    ///   - options: what is published.
-    ///   - key: what it knows the gateway by. A gateway that is renamed keeps it, and with it all that was made of its
-    ///     entities.
+    ///   - options: the topics and their readers.
+    ///   - key: the identity of the gateway in Home Assistant. It must stay the same if the gateway is renamed, so that
+    ///     all customizations of its entities are preserved.
     init?(_ options: PresentStateOptions, key: String) {
         guard let homeAssistant = options.homeAssistant else { return nil }
         prefix = homeAssistant.prefix
@@ -29,12 +30,12 @@ struct HomeAssistantDiscovery: Sendable {
         node = HomeAssistantName.part(key)
     }
 
-    /// What tells a condition's entity from the gateway's others.
+    /// Returns the object ID of a condition's entity, which is unique within the gateway.
     private func object(of identifier: Identifier) -> String {
         ["condition", HomeAssistantName.part(identifier.text)].joined(separator: HomeAssistantName.separator)
     }
 
-    /// What tells a beacon's.
+    /// Returns the object ID of a beacon's entity, which is unique within the gateway.
     private func object(of beacon: BeaconIdentity, under identifier: Identifier) -> String {
         (["beacon", HomeAssistantName.part(identifier.text)] + beacon.texts).joined(
             separator: HomeAssistantName.separator)
@@ -44,20 +45,20 @@ struct HomeAssistantDiscovery: Sendable {
         "\(prefix)/\(component)/\(node)/\(object)/config"
     }
 
-    /// Where it is told of a condition.
+    /// Returns the discovery topic of a condition.
     func topic(of identifier: Identifier) -> String { topic("binary_sensor", object(of: identifier)) }
 
-    /// Where it is told of a beacon.
+    /// Returns the discovery topic of a beacon.
     func topic(of beacon: BeaconIdentity, under identifier: Identifier) -> String {
         topic("device_tracker", object(of: beacon, under: identifier))
     }
 
-    /// Where it is told of something that tells the gateway's health.
+    /// Returns the discovery topic of a health entity; empty if there is none with this index.
     func topic(ofHealth index: Int) -> String {
         health.indices.contains(index) ? topic(health[index].component, "health_-\(health[index].id)") : ""
     }
 
-    /// A condition: whether somebody is there.
+    /// Returns the discovery payload of a condition: whether a beacon is present.
     func entity(of identifier: Identifier) -> [UInt8] {
         let topic = options.stateTopic(identifier)
         return entity(identifier.text, object(of: identifier)) { buffer in
@@ -70,10 +71,11 @@ struct HomeAssistantDiscovery: Sendable {
         }
     }
 
-    /// A beacon: where it is.
+    /// Returns the discovery payload of a beacon: its location.
     ///
-    /// Home Assistant's released versions make it of a state topic. A proposed change reads zones out of the attributes
-    /// instead and warns of state topics: both are there, unless the zones alone are asked for.
+    /// Released versions of Home Assistant read the location from a state topic. A proposed change reads zones from the
+    /// attributes instead, and logs a warning for each state topic. The payload supports both, unless only zones are
+    /// configured.
     func entity(of beacon: BeaconIdentity, under identifier: Identifier, called: String?) -> [UInt8] {
         let topic = options.trackerTopic(identifier, beacon)
         let name = "\(identifier) \(called ?? beacon.numbers)"
@@ -89,7 +91,7 @@ struct HomeAssistantDiscovery: Sendable {
         }
     }
 
-    /// Something that tells the gateway's health.
+    /// Returns the discovery payload of a health entity; empty if there is none with this index.
     func entity(ofHealth index: Int) -> [UInt8] {
         guard health.indices.contains(index) else { return [] }
         let told = health[index]
@@ -106,7 +108,8 @@ struct HomeAssistantDiscovery: Sendable {
         }
     }
 
-    /// What all entities have around what `body` writes: their names, the device, and who tells of it.
+    /// Returns a discovery payload: the keys that `body` writes, with the names, the device and the origin that all
+    /// entities have.
     private func entity(_ name: String, _ object: String, _ body: (inout LineBuffer) -> Void) -> [UInt8] {
         let separator = HomeAssistantName.separator
         let version = options.version.isEmpty ? nil : options.version
@@ -131,7 +134,7 @@ struct HomeAssistantDiscovery: Sendable {
         return buffer.bytes
     }
 
-    /// Both the gateway has to be there and what is so has to be known.
+    /// Writes the availability. The entity is available only if the gateway is online and the state is known.
     private func writeAvailability(of topic: String, into buffer: inout LineBuffer) {
         let sources: [(topic: String, template: String?)] = [
             (options.availabilityTopic, nil), (topic, HomeAssistantTemplates.availability),

@@ -1,34 +1,36 @@
-/// An entity that tells how the gateway is: what Home Assistant reads out of the `status` topic (`docs/status.schema.json`).
+/// An entity for the health of the gateway, which Home Assistant reads from the topic `status`
+/// (`docs/status.schema.json`).
 struct HomeAssistantHealth: Sendable {
     /// The kind of entity: `binary_sensor` or `sensor`.
     let component: String
-    /// What tells it from the others, for good.
+    /// The ID, which must be unique among these entities and must never change.
     let id: String
-    /// The name of the entity that people see.
+    /// The name of the entity for users.
     let name: String
-    /// Keys of its own, each with a value in JSON.
+    /// The additional keys of this entity, each with its value in JSON.
     let extra: [(key: StaticString, json: StaticString)]
-    /// What it is, from `value_json`.
+    /// The Jinja expression of the value, which reads `value_json`.
     let expression: String
 
-    /// What it makes of the status; without one it is *unknown*.
+    /// The template of the value. If the payload is empty, the value is *unknown*.
     var template: String { "{% if value_json is defined %}{{ \(expression) }}{% else %}None{% endif %}" }
 
-    /// A problem that is there where a flag is.
+    /// Returns an entity that shows a problem if the status has a flag.
     private static func problem(_ id: String, _ name: String, flag: String) -> HomeAssistantHealth {
         HomeAssistantHealth(
             component: "binary_sensor", id: id, name: name, extra: [("device_class", "\"problem\"")],
             expression: "'ON' if '\(flag)' in value_json.diagnostics else 'OFF'")
     }
 
-    /// A number of what the status says of the broker.
+    /// Returns an entity for a counter in the `mqtt` section of the status.
     private static func broker(_ id: String, _ name: String, _ key: String) -> HomeAssistantHealth {
         HomeAssistantHealth(
             component: "sensor", id: id, name: name, extra: [("state_class", "\"total_increasing\"")],
             expression: "(value_json.mqtt | default({})).\(key) | default('None')")
     }
 
-    /// All of them; by their places it is kept which of them the broker lacks, so new ones come last.
+    /// All entities. The stored state identifies those that the broker does not have yet by their index, so new ones
+    /// must be added at the end.
     static let all: [HomeAssistantHealth] = [
         HomeAssistantHealth(
             component: "binary_sensor", id: "listening", name: "Scanning", extra: [("device_class", "\"running\"")],
@@ -55,7 +57,8 @@ struct HomeAssistantHealth: Sendable {
         HomeAssistantHealth(
             component: "sensor", id: "started", name: "Last restart", extra: [("device_class", "\"timestamp\"")],
             expression: "value_json.started | default('None')"),
-        // It changes with every status, and whoever keeps history keeps it all: shown to those who ask for it.
+        // It changes with each status, and a history would store every value. Therefore it is disabled until a user
+        // enables it.
         HomeAssistantHealth(
             component: "sensor", id: "uptime", name: "Uptime",
             extra: [
@@ -63,7 +66,7 @@ struct HomeAssistantHealth: Sendable {
                 ("suggested_display_precision", "0"), ("enabled_by_default", "false"),
             ],
             expression: "value_json.uptime"),
-        // What it says reaches nobody while the connection is not there: then it is unavailable, as all is.
+        // While there is no connection, no new status arrives. Then this entity is unavailable, like all others.
         HomeAssistantHealth(
             component: "binary_sensor", id: "broker", name: "Broker connection",
             extra: [("device_class", "\"connectivity\"")],

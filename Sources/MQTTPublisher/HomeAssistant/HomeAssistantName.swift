@@ -1,12 +1,14 @@
-/// Names for where Home Assistant allows nothing but letters, digits, `_` and `-`: in the topics of discovery.
+/// Names for the topics of discovery, in which Home Assistant allows only letters, digits, `_` and `-`.
 ///
 /// Source: Home Assistant, `homeassistant/components/mqtt/discovery.py`, `TOPIC_MATCHER`.
 enum HomeAssistantName {
-    /// What stands between the parts of a name. In a part `_` is followed by another or by a digit, so it ends there.
+    /// The separator between the parts of a name. Within a part, `_` is followed by another `_` or by a hexadecimal
+    /// digit, so this separator ends the part.
     static let separator = "_-"
 
-    /// `text` in the octets that are allowed: letters, digits and `-` as they are, `_` doubled, and every other octet of
-    /// UTF-8 as `_` and two digits (upper-case hexadecimal). No two texts give the same.
+    /// Returns `text` with only the allowed characters. Letters, digits and `-` stay the same, and `_` is doubled.
+    /// Every other byte of UTF-8 becomes `_` and two digits (upper-case hexadecimal). Two different texts never have
+    /// the same result.
     static func part(_ text: String) -> String {
         var octets: [UInt8] = []
         octets.reserveCapacity(text.utf8.count)

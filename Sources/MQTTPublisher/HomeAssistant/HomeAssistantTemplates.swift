@@ -1,21 +1,22 @@
-/// What Home Assistant makes of our payloads: Jinja templates, with `value_json` where a payload is JSON.
+/// The Jinja templates with which Home Assistant reads the payloads. `value_json` is the payload if it is JSON.
 ///
-/// Each of them has to make something of an empty payload too, which is a topic that was cleared: there `value_json` is
-/// not defined. A result that is empty is ignored by Home Assistant, `None` is *unknown* to its sensors.
+/// Each template must also accept an empty payload, which is a topic that was cleared. Then `value_json` is not
+/// defined. Home Assistant ignores an empty result, and its sensors treat `None` as *unknown*.
 enum HomeAssistantTemplates {
-    /// A subject's availability: only where it is known whether somebody is there.
+    /// The availability of a condition or beacon: `online` only if its state is known.
     static let availability = """
         {{ 'online' if value_json is defined and value_json.state in ['satisfied', 'unsatisfied'] else 'offline' }}
         """
 
-    /// A condition's presence.
+    /// The presence of a condition.
     static let presence = """
         {% if value_json is defined %}\
         {{ {'satisfied': 'ON', 'unsatisfied': 'OFF'}.get(value_json.state, 'None') }}\
         {% endif %}
         """
 
-    /// What is shown beside it; what the beacon is called too, where it may be said.
+    /// Returns the template for a condition's attributes, with the name and group of the beacon if they may be
+    /// published.
     static func attributes(withNames: Bool) -> String {
         """
         {% if value_json is defined %}\
@@ -29,15 +30,18 @@ enum HomeAssistantTemplates {
     private static let names =
         "'called': value_json.name | default(none), 'group': value_json.group | default(none), "
 
-    /// A tracker's state: the words that Home Assistant makes it of, and `None` where nobody knows. It must never be
-    /// anything else, nor empty: what is no such word is taken for the name of a place, or the payload itself is.
+    /// The state of a tracker: a word that Home Assistant defines, or `None` if the state is unknown.
+    ///
+    /// No other result is allowed. Home Assistant would use another word as the name of a place, and for an empty
+    /// result it would use the payload itself.
     static let tracker = """
         {% if value_json is defined %}\
         {{ {'satisfied': 'home', 'unsatisfied': 'not_home'}.get(value_json.state, 'None') }}\
         {% else %}None{% endif %}
         """
 
-    /// A tracker's zones, and what is shown beside them. Where it is not known where the beacon is, it says nothing.
+    /// Returns the template for a tracker's zones and its other attributes. If the state of the beacon is unknown, the
+    /// result has no attributes.
     static func zones(withNames: Bool) -> String {
         """
         {% if value_json is defined and value_json.state in ['satisfied', 'unsatisfied'] %}\

@@ -1,50 +1,51 @@
 import BeaconMonitoring
 import BluetoothLE
 
-/// The present states of a gateway's conditions and beacons, within bounds.
+/// The present states of a gateway's conditions and beacons, within limits.
 ///
-/// A value: states of lines or of the engine go in. Each change of a retained topic is noted with whether the topic still
-/// has a message; ``takeChanges()`` returns them in order.
+/// A value: states from lines or from the engine are the input. Each change of a retained topic is stored with whether
+/// the topic still has a message. ``takeChanges()`` returns the changes in order.
 struct PresenceTable: Sendable {
     /// A topic whose message has changed.
     struct Change: Sendable {
         let topic: PresentTopic
-        /// Whether the topic has a message; if not, it has to be cleared.
+        /// Whether the topic has a message. If not, it must be cleared.
         let exists: Bool
     }
 
-    /// A beacon that has left, for the order in which trackers are deleted.
+    /// A beacon that has exited. The queue of these values has the order in which trackers are deleted.
     private struct AwayTracker: Sendable {
         var identifier: Identifier
         var beacon: BeaconIdentity
-        /// The date at which it left. A beacon that left again has another date.
+        /// The date at which it exited. A beacon that exited again has another date.
         var date: WallDate?
     }
 
-    // Trackers of beacons that returned stay in the queue until this many more than twice the trackers are in it.
+    // Trackers of beacons that returned stay in the queue. If it has more entries than twice the number of trackers
+    // plus this number, they are removed.
     private static let slack = 1024
 
     private let conditionsMax: Int
     private let beaconsMax: Int
     private let trackersMax: Int
-    /// Whether beacons that have left keep a tracker.
+    /// Whether beacons that have exited keep a tracker.
     private var keepsTrackers: Bool
     /// The conditions with their beacons.
     private(set) var conditions: [Identifier: ConditionPresence] = [:]
-    /// The number of beacons in view under all conditions.
+    /// The number of beacons that are present or unknown, under all conditions.
     private(set) var beaconCount = 0
-    /// The number of beacons that have left and have a tracker.
+    /// The number of beacons that have exited and have a tracker.
     private(set) var awayCount = 0
     private var awayQueue: [AwayTracker] = []
     private var changes: [Change] = []
-    /// The changes of conditions that did not fit.
+    /// The number of changes of conditions that did not fit.
     private(set) var conditionsLeftOut = 0
-    /// The changes of beacons that did not fit.
+    /// The number of changes of beacons that did not fit.
     private(set) var beaconsLeftOut = 0
-    /// The trackers that were deleted because later ones needed the place.
+    /// The number of trackers that were deleted because later ones needed the space.
     private(set) var trackersGivenUp = 0
 
-    /// An empty table with the bounds of `options`.
+    /// Creates an empty table with the limits of `options`.
     init(_ options: PresentStateOptions) {
         conditionsMax = options.conditionsMax
         beaconsMax = options.beaconsMax
@@ -52,7 +53,7 @@ struct PresenceTable: Sendable {
         keepsTrackers = options.homeAssistant != nil
     }
 
-    /// The length of the queue of trackers, with those of beacons that returned.
+    /// The length of the queue of trackers, including those of beacons that returned.
     var awayQueueLength: Int { awayQueue.count }
 
     /// Returns the changes since the last call, in order.
@@ -62,7 +63,7 @@ struct PresenceTable: Sendable {
         return taken
     }
 
-    /// Whether a topic of a condition or beacon has a message.
+    /// Returns whether a topic of a condition or beacon has a message.
     func exists(_ topic: PresentTopic) -> Bool {
         switch topic {
         case .condition(let identifier): conditions[identifier] != nil
@@ -74,14 +75,14 @@ struct PresenceTable: Sendable {
         }
     }
 
-    /// Returns the state that a beacon's tracker shows.
+    /// Returns the state that a beacon's tracker shows; `nil` if the beacon has no tracker.
     func tracked(_ beacon: BeaconIdentity, under identifier: Identifier) -> SubjectPresence? {
         guard let presence = conditions[identifier] else { return nil }
         return presence.beacons[beacon] ?? presence.away[beacon]
     }
 
-    /// Returns all topics that have a message: the states, and the entities of Home Assistant; each in the order of the
-    /// identifiers and beacons.
+    /// Returns all topics that have a message: the states, and the entities of Home Assistant. Both are in the order of
+    /// the identifiers and beacons.
     func liveTopics() -> (states: [PresentTopic], entities: [PresentTopic]) {
         var (states, entities): ([PresentTopic], [PresentTopic]) = ([], [])
         for identifier in conditions.keys.sorted() {
@@ -120,7 +121,7 @@ extension PresenceTable {
             return
         }
         conditions[identifier] = ConditionPresence(monitor: monitor, condition: condition, own: own)
-        // The state comes before the entity, so that an entity always has a state.
+        // The state is published before the entity, so that an entity always has a state.
         touch(.condition(identifier))
         touch(.conditionEntity(identifier))
     }
@@ -142,7 +143,7 @@ extension PresenceTable {
         } else {
             guard wasInView || beaconCount < beaconsMax else {
                 beaconsLeftOut += 1
-                // The tracker would show a beacon as away that is not.
+                // Otherwise the tracker would continue to show this beacon as absent, although it is not.
                 if wasAway { giveUp(AwayTracker(identifier: identifier, beacon: beacon)) }
                 return
             }
@@ -165,7 +166,7 @@ extension PresenceTable {
         guard conditions[identifier] != nil else { return }
         forgetBeacons(of: identifier)
         conditions[identifier] = nil
-        // The entity goes before the state, so that an entity always has a state.
+        // The entity is cleared before the state, so that an entity always has a state.
         touch(.conditionEntity(identifier))
         touch(.condition(identifier))
     }
@@ -205,7 +206,7 @@ extension PresenceTable {
         if wasInView { touch(.beacon(identifier, beacon)) }
     }
 
-    /// Makes every state `unknown`: lines are missing.
+    /// Changes every state to `unknown`, because lines are missing.
     mutating func doubtAll(since date: WallDate, sequence: Int) {
         for (identifier, var presence) in conditions {
             presence.own = presence.own.doubted(since: date, sequence: sequence, isBeacon: false)
@@ -219,7 +220,7 @@ extension PresenceTable {
         for topic in liveTopics().states { touch(topic) }
     }
 
-    /// Marks the messages of the beacons whose names differ as changed.
+    /// Marks the messages of beacons as changed if their names are different now.
     ///
     /// - Parameter isRenamed: returns whether a beacon has another name now.
     mutating func touchRenamed(_ isRenamed: (BeaconIdentity) -> Bool) {
@@ -233,7 +234,7 @@ extension PresenceTable {
         }
     }
 
-    /// Starts or stops keeping trackers of beacons that have left. It notes no change.
+    /// Starts or stops keeping trackers of beacons that have exited. It stores no change.
     mutating func setKeepsTrackers(_ keepsTrackers: Bool) {
         self.keepsTrackers = keepsTrackers
         guard !keepsTrackers else { return }
@@ -241,7 +242,8 @@ extension PresenceTable {
         (awayCount, awayQueue) = (0, [])
     }
 
-    /// Adds a condition as it was stored. It notes no change. Call ``sortAwayQueue()`` after the last one.
+    /// Adds a condition as it was stored. It stores no change. After the last one, the caller must call
+    /// ``sortAwayQueue()``.
     ///
     /// - Returns: `false` if the condition is in the table already.
     mutating func restore(_ identifier: Identifier, _ presence: ConditionPresence) -> Bool {
@@ -252,7 +254,7 @@ extension PresenceTable {
         return true
     }
 
-    /// Orders the trackers by the dates at which their beacons left.
+    /// Sorts the trackers by the dates at which their beacons exited.
     mutating func sortAwayQueue() {
         var trackers: [AwayTracker] = []
         for (identifier, presence) in conditions {
@@ -279,7 +281,7 @@ extension PresenceTable {
         conditions[tracker.identifier]?.away[tracker.beacon].map { $0.date == tracker.date } ?? false
     }
 
-    // The beacon that left first loses its tracker first.
+    // The beacon that exited first loses its tracker first.
     private mutating func deleteSurplusTrackers() {
         guard awayCount > trackersMax else { return }
         var taken = 0
@@ -303,12 +305,12 @@ extension PresenceTable {
 // MARK: - The engine's state
 
 extension PresenceTable {
-    /// Changes the table to the engine's state: conditions and beacons that the engine does not have are removed.
+    /// Changes the table to the engine's state. Conditions and beacons that the engine does not have are removed.
     ///
     /// - Parameters:
     ///   - snapshot: the engine's state.
-    ///   - offset: the difference between the wall clock and the snapshot's timeline.
-    /// - Returns: the number of conditions that were ignored because their names can't be part of a topic.
+    ///   - offset: how far the wall clock is ahead of the snapshot's timeline.
+    /// - Returns: the number of conditions that were ignored because their names cannot be part of a topic.
     mutating func adopt(_ snapshot: MonitorSnapshot, offset: ClockOffset) -> Int {
         var ignored = 0
         var present: Set<Identifier> = []
@@ -342,7 +344,7 @@ extension PresenceTable {
                 put(beacon, under: identifier, presence)
             }
         }
-        // The engine has every beacon that is present or unknown. All others have left at an unknown time.
+        // The engine has every beacon that is present or unknown. All others have exited at an unknown time.
         let now = conditions[identifier]
         let gone = (now?.beacons.keys.sorted() ?? []).filter { !inView.contains($0) }
         let doubted = (now?.away.filter { $0.value.state != .unsatisfied }.keys.sorted() ?? [])
@@ -356,10 +358,10 @@ extension PresenceTable {
 }
 
 extension SubjectPresence {
-    /// The presence of a subject of the engine.
+    /// Creates the presence of a subject of the engine.
     fileprivate init(_ subject: MonitorSnapshot.Subject, _ offset: ClockOffset) {
         self.init(state: subject.state)
-        // The date of the last event counts if that event led to this state.
+        // The date of the last event is valid only if that event led to this state.
         if let previous = subject.previous, previous.state == subject.state { date = previous.date }
         let isKnown = subject.state == .satisfied || subject.state == .unsatisfied
         isAssumed = subject.beacon == nil && subject.previous == nil && isKnown
@@ -373,7 +375,7 @@ extension SubjectPresence {
         if let beacon = subject.beacon { refinement = beacon }
     }
 
-    /// Whether both have the same state, and the same date if both have one.
+    /// Returns whether `held` has the same state, and also the same date unless this value has no date.
     fileprivate func agrees(with held: SubjectPresence?) -> Bool {
         guard let held, held.state == state else { return false }
         guard let left = held.date, let right = date else { return date == nil }

@@ -4,22 +4,24 @@ import EventLog
 import JSON
 package import PublisherProtocol
 
-/// The retained topics of a gateway: the present state of each condition and beacon, and the entities of Home Assistant.
+/// The retained topics of a gateway: the present state of each condition and beacon, and the entities of Home
+/// Assistant.
 ///
-/// A value: lines go in, messages come out, and ``encoded`` stores it. It never publishes a guess: if lines are missing,
-/// all states become `unknown`.
+/// A value: lines are the input, messages are the output, and ``encoded`` is its stored form. It never publishes a
+/// guess: if lines are missing, all states become `unknown`.
 ///
-/// The owner of the connection uses it like this:
-/// 1. Make it from the stored bytes, or a new one. ``take(_:sequence:)`` every line of the event files once, in order. If
-///    the engine's state is known, ``adopt(_:at:offset:)`` it after a gap, and if the oldest lines are deleted.
-/// 2. While ``hasChanges``, publish the messages of ``nextChanges(_:into:)``, and ``acknowledge(_:)`` each topic at its
-///    PUBACK.
-/// 3. After a new connection call ``reconnected()``; if the broker has no session, ``repeatAll()``.
-/// 4. Publish `online` under `availability` only when all messages that waited at the connection are acknowledged. Before
-///    that, the broker may hold the states of an earlier time.
-/// 5. Store ``encoded`` now and then, and keep the lines after ``sequence`` until the next time.
+/// The owner of the connection must use it like this:
+/// 1. Create it from the stored bytes, or create a new one. Call ``take(_:sequence:)`` with every line of the event
+///    files once, in order. If the engine's state is known, call ``adopt(_:at:offset:)`` after a gap, and if the oldest
+///    lines are deleted.
+/// 2. While ``hasChanges``, publish the messages of ``nextChanges(_:into:)``, and call ``acknowledge(_:)`` with each
+///    topic at its PUBACK.
+/// 3. After a new connection, call ``reconnected()``. If the broker has no session, call ``repeatAll()``.
+/// 4. Publish `online` under `availability` only when all messages that waited at the connection are acknowledged.
+///    Before that, the broker can have the states of an earlier time.
+/// 5. Store ``encoded`` from time to time, and keep the lines after ``sequence`` until the next time.
 package struct PresentState: Sendable {
-    /// The version of the format of ``encoded``. A reader refuses later versions.
+    /// The version of the format of ``encoded``. A reader must refuse later versions.
     private static let formatVersion = 1
 
     /// The topics and their readers. A restored state uses its former options until its first message.
@@ -28,30 +30,30 @@ package struct PresentState: Sendable {
     package private(set) var sequence = 0
     /// The conditions and beacons.
     private(set) var table: PresenceTable
-    /// The topics to publish.
+    /// The topics that must be published.
     private(set) var delivery: RetainedDelivery
     /// The names of beacons that may be published.
     private var names: [BeaconIdentity: PublishedName] = [:]
-    /// The identity of the gateway in Home Assistant: the base of its first topics, also after a change of its name.
+    /// The identity of the gateway in Home Assistant: the base of its first topics, even if its name changes later.
     private let key: String
     private var homeAssistant: HomeAssistantDiscovery?
-    /// The last line that a process without a stored state may have published.
+    /// The last line that may have been published by a process whose state is not stored.
     private let lastWritten: Int
     /// The number of topics of former options that wait to be cleared.
     private var leftBehindCount = 0
-    /// The options from the first message on, if they differ from the former ones.
+    /// The options that apply from the first message on, if they differ from the former ones.
     private var optionsToCome: PresentStateOptions?
     private var parser = LineParser()
     private var linesIgnored = 0
     private var gaps = 0
 
-    /// A state without lines.
+    /// Creates a state without lines.
     ///
     /// - Parameters:
     ///   - options: the topics and their readers.
-    ///   - lastWritten: the sequence number of the last line at the start. Topics of lines up to it may have been
-    ///     published by a process whose state is not stored, so they are cleared if they have no message. The default
-    ///     is correct too, but costs a message for each beacon that enters and exits while the broker is unreachable.
+    ///   - lastWritten: the sequence number of the last line at the start. A process whose state is not stored may have
+    ///     published topics of lines up to it, so these topics are cleared if they have no message now. The default is
+    ///     correct too, but costs a message for each beacon that enters and exits while the broker is unreachable.
     package init(_ options: PresentStateOptions, lastWritten: Int = .max) {
         self.init(options, key: options.base, lastWritten: lastWritten)
         touchHealth()
@@ -66,7 +68,7 @@ package struct PresentState: Sendable {
         delivery = RetainedDelivery(guessesMax: options.clearsMax)
     }
 
-    /// The number of ignored lines and of the states that were left out.
+    /// The number of ignored lines, of gaps, and of states and topics that were left out.
     package var counters: PresentStateCounters {
         var counters = PresentStateCounters()
         counters.linesIgnored = linesIgnored
@@ -114,7 +116,7 @@ extension PresentState {
     package mutating func take(_ line: [UInt8], sequence number: Int) {
         guard number > sequence else { return }
         parser.text.bytes = line
-        // Otherwise the caller would copy the array before it fills it again.
+        // Otherwise the array would be copied when the caller fills it again.
         defer { parser.text.bytes = [] }
         guard parser.parse(), parser.head.sequence == number else {
             linesIgnored += 1
@@ -132,7 +134,7 @@ extension PresentState {
         case .condition: isUnderstood = takeChange()
         case .visit: isUnderstood = takeVisit()
         case .adapter, .clock, .gateway, .ranging, .evidence, .erased: isUnderstood = true
-        // A type of a later version.
+        // A type of a later version of the program.
         case nil: isUnderstood = true
         }
         if !isUnderstood { linesIgnored += 1 }
@@ -156,7 +158,8 @@ extension PresentState {
             table.forgetBeacons(of: identifier)
             table.put(identifier, monitor, condition, own)
         } else if parser.text.isText("changed", at: change) {
-            // Its settings have changed, not its state. A condition without an earlier line has no known state.
+            // The settings of the condition have changed, not its state. A condition without an earlier line has no
+            // known state.
             if table.conditions[identifier] == nil { table.put(identifier, monitor, condition, unknownPresence) }
         } else {
             return false
@@ -222,15 +225,16 @@ extension PresentState {
         return (identifier, monitor, condition)
     }
 
-    /// Changes the states to those of the engine: other conditions and beacons are removed.
+    /// Changes the states to those of the engine. Conditions and beacons that the engine does not have are removed.
     ///
-    /// Use it if lines are missing, or the oldest were deleted before retained topics were configured. States that agree
-    /// are not published again. Take the present lines first: only they name the beacons that entered and exited.
+    /// Use it if lines are missing, or if the oldest were deleted before retained topics were configured. States that
+    /// agree are not published again. The present lines must be taken first, because only they name the beacons that
+    /// entered and exited.
     ///
     /// - Parameters:
     ///   - snapshot: the engine's state.
     ///   - number: the sequence number of the last line that led to it.
-    ///   - offset: the difference between the wall clock and the snapshot's timeline.
+    ///   - offset: how far the wall clock is ahead of the snapshot's timeline.
     /// - Returns: `false` if a later line was taken already, so that nothing changed.
     @discardableResult
     package mutating func adopt(_ snapshot: MonitorSnapshot, at number: Int, offset: ClockOffset) -> Bool {
@@ -241,9 +245,9 @@ extension PresentState {
         return true
     }
 
-    /// Sets the names of beacons. The messages with other names are published again.
+    /// Sets the names of beacons. The messages of beacons whose names have changed are published again.
     ///
-    /// Names are not part of ``encoded``: the configuration sets them at each start.
+    /// Names are not part of ``encoded``, because the configuration sets them at each start.
     package mutating func name(_ names: [BeaconIdentity: PublishedName]) {
         let former = self.names
         self.names = names
@@ -264,10 +268,10 @@ extension PresentState {
     /// Appends the next messages: retained, QoS 1, each topic at most once with its present payload. An empty payload
     /// clears a topic.
     ///
-    /// A topic does not return before it is acknowledged or ``reconnected()`` is called.
+    /// A topic is not returned again before it is acknowledged or ``reconnected()`` is called.
     ///
     /// - Parameters:
-    ///   - limit: the highest number of messages.
+    ///   - limit: the maximum number of messages.
     ///   - publications: the array to append to.
     package mutating func nextChanges(_ limit: Int, into publications: inout [Publication]) {
         guard limit > 0, hasChanges else { return }
@@ -293,7 +297,7 @@ extension PresentState {
     /// Notes a new connection: earlier messages will not be acknowledged, so they are published again.
     package mutating func reconnected() { delivery.loseWhatIsOnItsWay() }
 
-    /// Publishes all topics again, since the broker may have forgotten them.
+    /// Publishes all topics again, because the broker may have lost them.
     package mutating func repeatAll() {
         reconnected()
         if let optionsToCome { change(to: optionsToCome) }
@@ -322,7 +326,7 @@ extension PresentState {
         for topic in healthTopics { touch(topic) }
     }
 
-    /// Changes the options: topics that have no message any more are cleared, all others are published again.
+    /// Changes the options. Topics that have no message any more are cleared, and all others are published again.
     private mutating func change(to options: PresentStateOptions) {
         optionsToCome = nil
         let former = liveTopics().map { (topic: $0, name: name(of: $0)) }
@@ -390,17 +394,17 @@ extension PresentState {
 // MARK: - Storing
 
 extension PresentState {
-    /// A state that continues from ``encoded``.
+    /// Creates a state that continues from ``encoded``.
     ///
-    /// If the options have changed, the first message applies them: topics that are not used any more are cleared, and all
-    /// others are published again. The process before may have published the lines that are taken before that. Messages
-    /// that were not acknowledged are published again.
+    /// If the options have changed, the first message applies them: topics that are not used any more are cleared, and
+    /// all others are published again. Lines that are taken before that may have been published by the previous
+    /// process. Messages that were not acknowledged are published again.
     ///
     /// - Parameters:
     ///   - options: the topics and their readers.
     ///   - bytes: the value of ``encoded``.
     ///   - lastWritten: as for a new state.
-    /// - Throws: ``PresentStateError`` if the bytes are damaged, or a later version wrote them.
+    /// - Throws: ``PresentStateError`` if the bytes are damaged, or if a later version wrote them.
     package init(
         _ options: PresentStateOptions, decoding bytes: [UInt8], lastWritten: Int = .max
     ) throws(PresentStateError) {
@@ -490,7 +494,7 @@ extension PresentState {
 
     /// The bytes to store: JSON, the same bytes for the same state.
     ///
-    /// They name every topic that the broker may hold, so that none of them is forgotten.
+    /// They contain every topic that the broker may have, so that each of them can be cleared later.
     package var encoded: [UInt8] {
         var buffer = LineBuffer(capacity: 65_536)
         buffer.object { buffer in
@@ -504,7 +508,7 @@ extension PresentState {
                 buffer.write("homeAssistant", homeAssistant.prefix)
                 buffer.write("trackers", homeAssistant.trackers.rawValue)
             }
-            // One condition a line, for people.
+            // One condition per line, so that people can read it.
             buffer.objects("conditions", table.conditions.keys.sorted(), onLines: true) { write($1, into: &$0) }
             let owedHealth = (0..<healthTopics.count).filter { delivery.isOwed(.healthEntity($0)) }
             buffer.array("health", owedHealth) { $0.append($1) }

@@ -1,24 +1,24 @@
 import BeaconMonitoring
 import BluetoothLE
 
-/// A retained topic, by what it is about.
+/// A retained topic, identified by its subject.
 enum PresentTopic: Sendable, Hashable {
-    /// A condition's present state.
+    /// The present state of a condition.
     case condition(Identifier)
-    /// A beacon's present state.
+    /// The present state of a beacon.
     case beacon(Identifier, BeaconIdentity)
-    /// The same for Home Assistant: it stays when the beacon is forgotten.
+    /// The same state for Home Assistant. Its message stays when the beacon exits.
     case tracker(Identifier, BeaconIdentity)
-    /// How Home Assistant is told of a condition.
+    /// The discovery message of a condition.
     case conditionEntity(Identifier)
-    /// How it is told of a beacon.
+    /// The discovery message of a beacon.
     case trackerEntity(Identifier, BeaconIdentity)
-    /// How it is told of something that tells the gateway's health, by its place in the list.
+    /// The discovery message of a health entity, by its index in the list.
     case healthEntity(Int)
-    /// One that earlier options left behind, and that is to be cleared: its octets.
+    /// A topic of earlier options that must be cleared, as bytes.
     case leftBehind([UInt8])
 
-    /// Whether nobody but Home Assistant wants it.
+    /// Whether only Home Assistant uses the topic.
     var isForHomeAssistant: Bool {
         switch self {
         case .tracker, .conditionEntity, .trackerEntity, .healthEntity: true
@@ -27,57 +27,61 @@ enum PresentTopic: Sendable, Hashable {
     }
 }
 
-/// Which topics wait to be told to the broker, which are on their way, and what the broker may hold.
+/// The state of each topic: whether it waits to be published, whether its message is in flight, and whether the broker
+/// may have a message.
 ///
-/// What waits does so once, in the order in which it began to; what is on its way is not handed out again before it is
-/// acknowledged, or everything on its way was lost. So the messages of one topic never overtake each other.
+/// A topic waits only once, in the order in which it started to wait. While its message is in flight, it is not
+/// published again before it is acknowledged or all messages in flight are lost. Therefore the messages of one topic
+/// never overtake each other.
 struct RetainedDelivery: Sendable {
     private struct Entry: Sendable {
-        /// Its place in the queue; 0: it does not wait.
+        /// The number of its entry in the queue; 0 if it does not wait.
         var ticket: UInt64 = 0
         var isOnItsWay = false
-        /// Whether it has changed since it was handed out.
+        /// Whether the topic has changed since its message was published.
         var isStale = false
-        /// Whether the broker may hold something under it, and whether that is because it was told so.
+        /// Whether the broker may have a message in the topic, and whether this is because one was published.
         var mayBeHeld = false
         var wasTold = false
-        /// Whether it is only to be cleared.
+        /// Whether the topic has no message any more and must only be cleared.
         var isGone = false
 
-        /// Whether it is to be cleared though nobody knows that there is anything.
+        /// Whether the topic must be cleared although it is unknown whether it has a message.
         var isGuess: Bool { isGone && !wasTold }
     }
 
     private let guessesMax: Int
-    // What was waiting once stands in the queue until it is come to. So many such may stand in it beside as many as wait.
+    // Entries that do not wait any more stay in the queue until they are reached. At most as many of them may be in the
+    // queue as there are waiting topics, plus this number.
     private static let slack = 1024
 
     private var entries: [PresentTopic: Entry] = [:]
     private var queue: [(topic: PresentTopic, ticket: UInt64)] = []
     private var head = 0
     private var tickets: UInt64 = 0
-    // By the octets of the topic: two spellings of one character are two topics.
+    // The keys are the bytes of the topics, because two spellings of one character are two topics.
     private var onTheirWay: [[UInt8]: PresentTopic] = [:]
 
-    /// How many topics wait.
+    /// The number of topics that wait.
     private(set) var waiting = 0
 
-    /// No topics.
+    /// Creates a value without topics.
     ///
-    /// - Parameter guessesMax: the highest number of topics that wait to be cleared although it is unknown whether they have
-    ///   a message.
+    /// - Parameter guessesMax: the maximum number of topics that wait to be cleared although it is unknown whether they
+    ///   have a message.
     init(guessesMax: Int) { self.guessesMax = guessesMax }
 
-    /// Topics of which nobody knows whether there is anything, and that are not cleared since too many of them waited.
+    /// The number of topics that were not cleared because too many others waited. It is unknown whether they have a
+    /// message.
     private(set) var guessesGivenUp = 0
     private var guesses = 0
 
-    /// Something is to be said under `topic`, or what is said has changed, or nothing is to be said any more.
+    /// Notes that the message of `topic` must be published, has changed, or must be cleared.
     ///
     /// - Parameters:
-    ///   - topic: what it is about.
-    ///   - exists: whether there is something to say.
-    ///   - mayBeHeld: whether the broker may hold something that nobody here remembers.
+    ///   - topic: the topic.
+    ///   - exists: whether the topic has a message; if not, it must be cleared.
+    ///   - mayBeHeld: whether the broker may have a message of an earlier process whose state was not stored.
     mutating func touch(_ topic: PresentTopic, exists: Bool, mayBeHeld: Bool) {
         var entry = entries[topic] ?? Entry()
         let wasGuess = entry.isGuess
@@ -88,7 +92,7 @@ struct RetainedDelivery: Sendable {
         } else if exists || entry.wasTold || (entry.mayBeHeld && (wasGuess || guesses < guessesMax)) {
             if entry.ticket == 0 { enqueue(topic, &entry) }
         } else {
-            // The broker never heard of it: there is nothing to clear.
+            // The broker never received a message, so there is nothing to clear, or too many such topics wait already.
             if entry.mayBeHeld { guessesGivenUp += 1 }
             if entry.ticket != 0 { waiting -= 1 }
             if wasGuess { guesses -= 1 }
@@ -99,20 +103,21 @@ struct RetainedDelivery: Sendable {
         entries[topic] = entry
     }
 
-    /// The broker holds what is said under `topic`: so it was acknowledged in an earlier life.
+    /// Notes that the broker has the present message of `topic`, because an earlier process received its
+    /// acknowledgement.
     mutating func deliver(_ topic: PresentTopic) {
         drop(topic)
         entries[topic] = Entry(mayBeHeld: true, wasTold: true)
     }
 
-    /// Nothing is to be done about `topic` any more, whatever the broker holds.
+    /// Removes `topic`. Nothing is published or cleared any more, even if the broker has a message.
     mutating func drop(_ topic: PresentTopic) {
         guard let entry = entries.removeValue(forKey: topic) else { return }
         if entry.ticket != 0 { waiting -= 1 }
         if entry.isGuess { guesses -= 1 }
     }
 
-    /// The topic that waits longest, which waits no longer.
+    /// Returns the topic that has waited longest, which stops waiting; `nil` if no topic waits.
     mutating func next() -> PresentTopic? {
         while head < queue.count {
             let (topic, ticket) = queue[head]
@@ -129,7 +134,7 @@ struct RetainedDelivery: Sendable {
         return nil
     }
 
-    /// What ``next()`` gave was handed out.
+    /// Notes that the message of a topic from ``next()`` is published under `name`.
     mutating func handOut(_ topic: PresentTopic, as name: String) {
         if entries[topic]?.isGuess ?? false { guesses -= 1 }
         entries[topic]?.isOnItsWay = true
@@ -139,9 +144,9 @@ struct RetainedDelivery: Sendable {
         onTheirWay[Array(name.utf8)] = topic
     }
 
-    /// The broker has what was handed out under `name`.
+    /// Notes that the broker has acknowledged the message under `name`.
     ///
-    /// - Returns: the topic, where it has not changed since.
+    /// - Returns: the topic, or `nil` if it has changed since or is unknown. A topic that has changed waits again.
     mutating func acknowledge(_ name: String) -> PresentTopic? {
         guard let topic = onTheirWay.removeValue(forKey: Array(name.utf8)), var entry = entries[topic] else {
             return nil
@@ -154,9 +159,10 @@ struct RetainedDelivery: Sendable {
         return isStale ? nil : topic
     }
 
-    /// Nothing that was handed out will be acknowledged any more: it waits again, before all that waits already.
+    /// Notes that no message in flight will be acknowledged any more. Their topics wait again, before all that wait
+    /// already.
     mutating func loseWhatIsOnItsWay() {
-        // In the order of their octets, since a dictionary has none.
+        // A dictionary has no order, so they are sorted by their bytes.
         let lost = onTheirWay.sorted { $0.key.lexicographicallyPrecedes($1.key) }
         onTheirWay.removeAll()
         var again: [(topic: PresentTopic, ticket: UInt64)] = []
@@ -174,16 +180,16 @@ struct RetainedDelivery: Sendable {
         }
     }
 
-    /// How many stand in the queue, those among them that wait no longer.
+    /// The length of the queue, including the entries that do not wait any more.
     var queueLength: Int { queue.count - head }
 
-    /// Whether `topic` waits or is on its way: what would have to be said again after a crash.
+    /// Returns whether `topic` waits or its message is in flight, so that it must be published again after a crash.
     func isOwed(_ topic: PresentTopic) -> Bool {
         guard let entry = entries[topic] else { return false }
         return entry.ticket != 0 || entry.isOnItsWay
     }
 
-    /// The topics that wait or are on their way, in no order.
+    /// The topics that wait or have a message in flight, in no particular order.
     var owed: [PresentTopic] { entries.filter { $0.value.ticket != 0 || $0.value.isOnItsWay }.map(\.key) }
 
     private mutating func enqueue(_ topic: PresentTopic, _ entry: inout Entry) {
@@ -195,7 +201,7 @@ struct RetainedDelivery: Sendable {
     }
 
     private mutating func compact() {
-        // The newest one's ticket does not stand in its entry yet.
+        // The ticket of the newest entry is not stored in `entries` yet.
         let newest = tickets
         queue = queue[head...].filter { $0.ticket == newest || entries[$0.topic]?.ticket == $0.ticket }
         head = 0

@@ -1,42 +1,45 @@
 package import BeaconMonitoring
 import BluetoothLE
 
-/// Under which topics a ``PresentState`` stands, for whom, and how much of it there may be.
+/// The topics of a ``PresentState``, their readers, and the limits.
 package struct PresentStateOptions: Sendable, Hashable {
-    /// The first level, or levels, of every topic.
+    /// The first level or levels of every topic, except the topics of discovery.
     package var prefix: String
-    /// The gateway's name: the level below.
+    /// The name of the gateway, which is the level after the prefix.
     package var gateway: Identifier
-    /// What Home Assistant is told; absent: nothing.
+    /// The options of discovery for Home Assistant; `nil` if nothing is published for it.
     package var homeAssistant: HomeAssistantOptions?
-    /// Whether it is said what beacons are called.
+    /// Whether the names of beacons are published.
     package var names = false
-    /// The program's version, as Home Assistant shows it.
+    /// The version of the program, which Home Assistant shows.
     package var version: String
-    /// The conditions that are held at most. One more is counted in ``PresentStateCounters/conditionsLeftOut``.
+    /// The maximum number of conditions. Each change of a condition that does not fit is counted in
+    /// ``PresentStateCounters/conditionsLeftOut``.
     package var conditionsMax = 100_000
-    /// The beacons in view, counted as (condition, beacon), that are held at most: what `max_beacons` is (rule P2). One
-    /// more is counted in ``PresentStateCounters/beaconsLeftOut``.
+    /// The maximum number of beacons that are present or unknown, counted as pairs (condition, beacon), like
+    /// `max_beacons` (rule P2). Each change of a beacon that does not fit is counted in
+    /// ``PresentStateCounters/beaconsLeftOut``.
     package var beaconsMax = 10_000
-    /// The beacons that have left and still have a tracker, at most. The one that left first gives way, and is counted in
-    /// ``PresentStateCounters/trackersGivenUp``.
+    /// The maximum number of beacons that have exited and still have a tracker. If there is one more, the tracker of
+    /// the beacon that exited first is deleted, and counted in ``PresentStateCounters/trackersGivenUp``.
     package var trackersMax = 10_000
 
-    /// The topics that wait to be cleared although it is unknown whether they have a message, at most: a flood of forged
-    /// beacons while the broker is unreachable. One more is counted in ``PresentStateCounters/clearsGivenUp``.
+    /// The maximum number of topics that wait to be cleared although it is unknown whether they have a message. Forged
+    /// beacons can cause many of them while the broker is unreachable. Each one that does not fit is counted in
+    /// ``PresentStateCounters/clearsGivenUp``.
     var clearsMax = 100_000
 
-    /// The defaults, for a gateway; Home Assistant is not told.
+    /// Creates options with the default limits, without Home Assistant.
     package init(prefix: String = "beacons", gateway: Identifier, version: String = "") {
         self.prefix = prefix
         self.gateway = gateway
         self.version = version
     }
 
-    /// What every topic of the gateway's begins with.
+    /// The levels that all topics of the gateway start with, except the topics of discovery.
     var base: String { "\(prefix)/\(gateway)" }
 
-    /// Whether other topics or other payloads come of `other`.
+    /// Returns whether `other` leads to other topics or other payloads. Names of beacons are not compared.
     func differs(from other: PresentStateOptions) -> Bool {
         !base.utf8.elementsEqual(other.base.utf8) || homeAssistant != other.homeAssistant || version != other.version
     }
@@ -63,54 +66,56 @@ extension PresentStateOptions {
     var statusTopic: String { "\(base)/status" }
 }
 
-/// What Home Assistant is told (MQTT discovery).
+/// The options of MQTT discovery for Home Assistant.
 package struct HomeAssistantOptions: Sendable, Hashable {
-    /// The first level, or levels, of the topics under which Home Assistant looks for entities.
+    /// The first level or levels of the topics in which Home Assistant searches for entities.
     package var prefix: String
-    /// How trackers are told where a beacon is.
+    /// How trackers receive the location of a beacon.
     package var trackers: Trackers
 
-    /// What trackers go by.
+    /// The source of a tracker's location.
     package enum Trackers: String, Sendable, Hashable {
-        /// A state topic, which every version reads, and zones beside it.
+        /// A state topic, which every version of Home Assistant reads, and zones in the attributes.
         case state
-        /// Zones alone: for a version that warns of state topics.
+        /// Only zones, for a version that logs a warning for state topics.
         case zones
     }
 
-    /// Home Assistant's own default: `homeassistant`.
+    /// Creates options. The default prefix, `homeassistant`, is that of Home Assistant.
     package init(prefix: String = "homeassistant", trackers: Trackers = .state) {
         self.prefix = prefix
         self.trackers = trackers
     }
 }
 
-/// What a ``PresentState`` did not do, or gave up.
+/// Counters of lines that a ``PresentState`` ignored, and of states and topics that it left out.
 package struct PresentStateCounters: Sendable, Hashable {
-    /// Lines that were no lines of ours, or not whole, or named what can't stand in a topic.
+    /// The number of lines that another program wrote, that are damaged, or that have a name that cannot be part of a
+    /// topic. Conditions of the engine with such a name are also counted.
     package var linesIgnored = 0
-    /// How often lines were missing; each time all that was held became `unknown`.
+    /// The number of times that lines were missing. Each time, all states became `unknown`.
     package var gaps = 0
-    /// Changes of conditions that did not fit.
+    /// The number of changes of conditions that did not fit.
     package var conditionsLeftOut = 0
-    /// Changes of beacons that did not fit.
+    /// The number of changes of beacons that did not fit.
     package var beaconsLeftOut = 0
-    /// Trackers of beacons that had left, which gave way to others.
+    /// The number of trackers of beacons that had exited, which were deleted because later ones needed the space.
     package var trackersGivenUp = 0
-    /// Topics that were not cleared: nobody knew whether there was anything, and 100,000 such waited already.
+    /// The number of topics that were not cleared, because it was unknown whether they have a message, and 100,000
+    /// others of this kind waited already.
     package var clearsGivenUp = 0
 }
 
-/// Why what was kept of a ``PresentState`` can't be used.
+/// The reason why a stored ``PresentState`` cannot be used.
 package enum PresentStateError: Error, Hashable {
-    /// It is none, or not whole.
+    /// The bytes are not a stored state, or are incomplete.
     case damaged
-    /// A later version of the program wrote it; the number is its format's.
+    /// A later version of the program wrote it. The number is the version of the format.
     case newerVersion(Int)
 }
 
 extension PresentStateError: CustomStringConvertible {
-    /// What is the matter, and what to do.
+    /// The error, and the remedy.
     package var description: String {
         switch self {
         case .damaged:

@@ -1,24 +1,24 @@
 import BeaconMonitoring
 import BluetoothLE
 
-/// What is known of one subject at present: what its retained topic says.
+/// The known state of one subject, as published in its retained topic.
 struct SubjectPresence: Sendable, Hashable {
-    /// Its state.
+    /// The state.
     var state: BeaconMonitor.Event.State
-    /// Since when; absent where no line told.
+    /// The date at which the state started; `nil` if no line has it.
     var date: WallDate?
-    /// The line that made it so; absent where no line did.
+    /// The sequence number of the line that led to the state; `nil` if there is no such line.
     var sequence: Int?
-    /// Whether nothing was heard that made it so: the configuration says to assume it (rule C1).
+    /// Whether no sighting led to the state, because it is the assumption of the configuration (rule C1).
     var isAssumed = false
-    /// The beacon that a condition was satisfied by; in a beacon's own the beacon.
+    /// The beacon that satisfied a condition; for a beacon, the beacon itself.
     var refinement: BeaconIdentity?
-    /// The last refresh; absent where there was none.
+    /// The date of the last refresh; `nil` if there was none.
     var lastSeen: WallDate?
-    /// The flags that held then.
+    /// The diagnostics of the event that led to the state.
     var diagnostics: Diagnostics = []
 
-    /// The same subject, of which it is not known any more what it is.
+    /// Returns the same subject with the state `unknown` since `date`. For a condition, the refinement is removed.
     func doubted(since date: WallDate, sequence: Int, isBeacon: Bool) -> SubjectPresence {
         SubjectPresence(
             state: .unknown, date: date, sequence: sequence, refinement: isBeacon ? refinement : nil,
@@ -28,14 +28,14 @@ struct SubjectPresence: Sendable, Hashable {
 
 /// A condition with the beacons under it.
 struct ConditionPresence: Sendable, Hashable {
-    /// The monitor that it belongs to.
+    /// The monitor of the condition.
     var monitor: String
-    /// What is monitored.
+    /// The condition.
     var condition: Condition
-    /// Its own presence.
+    /// The state of the condition itself.
     var own: SubjectPresence
-    /// The beacons that have events of their own and are not `unsatisfied` (rule P1).
+    /// The beacons that have their own events and are not `unsatisfied` (rule P1).
     var beacons: [BeaconIdentity: SubjectPresence] = [:]
-    /// Those that have left and have a tracker still; none where nobody asked for trackers.
+    /// The beacons that have exited and still have a tracker; empty if there are no trackers.
     var away: [BeaconIdentity: SubjectPresence] = [:]
 }

@@ -37,7 +37,7 @@ struct PresentStateWriter: ~Copyable {
 }
 
 extension BeaconMonitor.Event.State {
-    /// 1 if present, 0 if absent, `nil` if unknown.
+    /// 1 if the state is `satisfied`, 0 if it is `unsatisfied`, otherwise `nil`.
     fileprivate var present: Int? {
         switch self {
         case .satisfied: 1
@@ -48,7 +48,7 @@ extension BeaconMonitor.Event.State {
 }
 
 extension LineBuffer {
-    /// Writes the beacon, its name, the last sighting and the diagnostics.
+    /// Writes the beacon, its name and group, the last refresh, whether the state is assumed, and the diagnostics.
     mutating func write(rest presence: SubjectPresence, _ called: PublishedName? = nil) {
         if let refinement = presence.refinement { write(refinement: refinement) }
         if let called {

@@ -3,18 +3,20 @@ import EventLoops
 import Glibc
 import SystemPackage
 
-/// What the publisher's process takes from itself before it says a word to anybody: what a broker makes of it costs the
-/// publisher, and nobody else.
+/// Restricts the publisher's process before it sends or receives any message. If a hostile broker takes control of it,
+/// the damage must be limited to the publisher.
 enum Confinement {
-    // The states of 100,000 conditions and of 10,000 beacons take a part of it; a broker that sends 256 MiB gets none.
+    // The states of 100,000 conditions and of 10,000 beacons need only a part of this. A packet of 256 MiB from a
+    // broker does not fit.
     private static let dataBytes: UInt = 128 << 20
-    // Half way to "first": before whatever hears and writes.
+    // Half of the maximum: if memory runs out, the kernel should kill the publisher before the processes that scan and
+    // write.
     private static let oomScore = 500
 
-    /// Gives up every capability and all ways to new ones, core files, and memory past a bound; lets itself be ended first
-    /// where the machine has none left.
+    /// Drops all capabilities and all means to get new ones, disables core files, and limits the memory. It also makes
+    /// the kernel kill this process first if the machine has no memory left.
     ///
-    /// - Returns: what could not be done, for operators; it runs on all the same.
+    /// - Returns: descriptions of the steps that failed, for operators. The process continues all the same.
     static func apply() -> [String] {
         var problems: [String] = []
         if clinux_give_up_privileges() < 0 {
@@ -24,7 +26,7 @@ enum Confinement {
         if unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &core) < 0 {
             problems.append("core files can't be turned off: \(Errno(rawValue: errno))")
         }
-        // Beyond what it began with: sanitizers map much.
+        // Added to the size at the start, because sanitizers map much memory.
         let size = rlim_t(dataSize() + dataBytes)
         var data = rlimit(rlim_cur: size, rlim_max: size)
         if unsafe setrlimit(__rlimit_resource_t(RLIMIT_DATA.rawValue), &data) < 0 {
@@ -34,7 +36,8 @@ enum Confinement {
         return problems
     }
 
-    /// Signals go to the gateway, which tells it; a connection that ends is no reason to end (SIGPIPE).
+    /// Ignores the signals that the gateway handles, which then notifies this process. It also ignores SIGPIPE, because
+    /// the process must not end if a connection ends.
     static func ignoreSignals() {
         for signal in [SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGPIPE] { _ = Glibc.signal(signal, SIG_IGN) }
         var none = sigset_t()
@@ -42,7 +45,7 @@ enum Confinement {
         unsafe pthread_sigmask(SIG_SETMASK, &none, nil)
     }
 
-    /// VmData of /proc/self/status (proc(5)), in octets: what RLIMIT_DATA bounds.
+    /// Returns VmData of /proc/self/status (proc(5)) in bytes, which RLIMIT_DATA limits; 0 if it cannot be read.
     private static func dataSize() -> UInt {
         let text = SmallFile.text(of: "/proc/self/status") ?? ""
         let line = text.split(separator: "\n").first { $0.hasPrefix("VmData:") }
@@ -52,7 +55,7 @@ enum Confinement {
 
     private static func raiseOOMScore() -> Errno? {
         let path = "/proc/self/oom_score_adj"
-        // Its own, where whoever started it gave it more.
+        // If the starting process has set this value or a higher one, it stays.
         if let now = SmallFile.value(of: FilePath(path)).flatMap({ Int($0) }), now >= oomScore { return nil }
         do {
             let file = try FileDescriptor.open(FilePath(path), .writeOnly, options: .closeOnExec)
@@ -65,7 +68,7 @@ enum Confinement {
     }
 }
 
-/// A moment in which nothing is done.
+/// Waits without doing anything.
 enum Pause {
     static func milliseconds(_ count: Int32) -> Int32 { poll(nil, 0, count) }
 }

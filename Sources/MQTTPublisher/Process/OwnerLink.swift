@@ -3,19 +3,20 @@ import EventLoops
 import PublisherProtocol
 import SystemPackage
 
-/// The owner at the other end of the pair.
+/// The connection to the owner through the pair of sockets.
 final class OwnerLink: PublisherOwner {
-    // Mere numbers go up so often at most: whoever hears beacons is not woken for each line that is shipped.
+    // If only numbers of the status change, it is sent at most once per interval, so that the process that scans is not
+    // woken for each published line.
     private static let interval: Duration = .milliseconds(200)
     private static let remarksMax = 100
 
-    /// Takes the settings, once they have come.
+    /// Called with the settings when they arrive.
     var settings: ((ArraySlice<UInt8>) -> Void)?
-    /// Is told when all names have come.
+    /// Called when all names have arrived.
     var named: (() -> Void)?
-    /// Is told when the owner is gone.
+    /// Called when the pair has ended, because the owner closed it or sent an invalid message.
     var gone: (() -> Void)?
-    /// Is told that it is to end, where no publisher takes that for an order yet.
+    /// Whether the owner has requested a stop. It is needed as long as no publisher reads the orders.
     private(set) var stops = false
 
     private let loop: EventLoop
@@ -53,13 +54,13 @@ final class OwnerLink: PublisherOwner {
                 orders.names = names
                 named?()
             }
-        // A later version's.
+        // A message of a later version.
         case nil: break
         }
         return true
     }
 
-    // What comes wakes the loop, which the pair is watched by already.
+    // Messages already wake the loop, because it watches the pair.
     func attach(to loop: EventLoop) throws(Errno) {}
 
     func takeOrders() -> PublisherOrders {
@@ -94,7 +95,7 @@ final class OwnerLink: PublisherOwner {
 
     func breathe() { pair.receive() }
 
-    /// What is still to be said is said, as far as anybody reads it within a second.
+    /// Sends the waiting messages, as far as the owner reads them within one second.
     func flush() {
         if let held { send(held) }
         let end = loop.now + .seconds(1)

@@ -3,33 +3,34 @@ package import EventLoops
 package import PublisherProtocol
 package import SystemPackage
 
-/// What a publisher is told by who owns it.
+/// The orders of an owner to its publisher.
 package struct PublisherOrders: Sendable, Hashable {
-    /// Lines up to this number are durable.
+    /// The sequence number of the last durable line. All lines up to it may be published.
     package var durable = 0
-    /// What `status` is to say, where that is news.
+    /// The payload of the topic `status`; `nil` if there is no new one.
     package var status: [UInt8]?
-    /// What beacons are called, where that is news.
+    /// The names of all beacons; `nil` if they have not changed.
     package var names: [BeaconIdentity: PublishedName]?
-    /// Names, secrets and certificates may have been mended: what waits is tried at once.
+    /// Whether the publisher must connect immediately if it waits, because names, secrets or certificates may be fixed.
+    /// It also checks which beacons were erased.
     package var reloads = false
-    /// It is to take its leave.
+    /// Whether the publisher must stop.
     package var stops = false
 
-    /// None.
+    /// Creates empty orders.
     package init() {}
 }
 
-/// Who owns a publisher: tells it what to do, and hears how it stands.
+/// The owner of a publisher, which sends it orders and receives its status.
 package protocol PublisherOwner: AnyObject {
-    /// Has the publisher's loop wake when there are orders.
+    /// Makes the publisher's loop wake if there are new orders.
     func attach(to loop: EventLoop) throws(Errno)
-    /// Gives the orders since this was asked last.
+    /// Returns the orders since the last call.
     func takeOrders() -> PublisherOrders
-    /// Takes how the publisher stands, at the end of each turn.
+    /// Called with the publisher's status at the end of each turn.
     func report(_ status: PublisherStatus)
-    /// Takes a line for the operator's log.
+    /// Called with a line for the operator's log.
     func say(_ remark: PublisherRemark)
-    /// Is called in the middle of long work, so that the owner sees that somebody is there.
+    /// Called during long work, so that the owner can see that the publisher still responds.
     func breathe()
 }

@@ -5,10 +5,10 @@ import Glibc
 import PublisherProtocol
 import SystemPackage
 
-/// The publisher's process: what `beacon-gateway-publisher` does, from its settings to its end.
+/// The process `beacon-gateway-publisher`, from its settings to its end.
 ///
-/// One thread, one loop; the owner is at the other end of descriptor 0. When that one is gone it ends without a word to
-/// the broker, which publishes the last will then.
+/// It has one thread and one loop. The owner is at the other end of descriptor 0. If the owner ends, the process exits
+/// without a DISCONNECT, so that the broker publishes the last will.
 package final class PublisherService {
     private static let lockInterval: Duration = .milliseconds(250)
 
@@ -19,11 +19,12 @@ package final class PublisherService {
     private var lockTimer: EventLoop.Timer?
     private var options: PublisherOptions?
     private var saidHolder = false
-    // Else the broker would be told once without names, and again with them.
+    // Whether the names must arrive before the start. Otherwise the states would be published without names first, and
+    // then again with them.
     private var awaitsNames = false
     private var isDone = false
 
-    /// Runs until all is over.
+    /// Runs until the publisher has ended.
     ///
     /// - Returns: the exit code.
     package static func main() -> Int32 {
@@ -49,7 +50,7 @@ package final class PublisherService {
     }
 
     private static func say(_ text: String) {
-        // There is nowhere else to say that this failed.
+        // If this fails, there is no other place to report it.
         _ = try? FileDescriptor.standardError.writeAll((text + "\n").utf8)
     }
 
@@ -73,7 +74,7 @@ package final class PublisherService {
             let settings = try PublisherSettings(octets)
             options = try PublisherOptions(settings)
             awaitsNames = settings.present?.names ?? false
-            // In a turn of its own: what came with the settings is heard first.
+            // Continues in a separate turn, so that messages that arrived together with the settings are handled first.
             if let lockTimer { loop.set(lockTimer, at: loop.now) }
         } catch PublisherSettings.Problem.otherVersion {
             fail(
@@ -84,15 +85,16 @@ package final class PublisherService {
         }
     }
 
-    /// Has the lock, and ships; or waits for it, and says so.
+    /// Locks the checkpoint and starts publishing. If another process has the lock, this waits for it and reports that
+    /// process.
     private func begin() {
         guard let options, publisher == nil, !isDone, !awaitsNames else { return }
-        // A gateway that was killed can leave a publisher for a minute, and `publish` can have the same checkpoint.
-        // The lock is on a file of its own because each write replaces the checkpoint: a lock on a replaced file would
-        // not exclude another process.
+        // A gateway that was killed can leave a publisher for a minute, and `publish` can have the same checkpoint. The
+        // lock is a separate file because each write replaces the checkpoint: a lock on a replaced file would not
+        // exclude another process.
         let path = FilePath(options.checkpoint.string + ".lock")
         do throws(FileLock.Failure) {
-            // A file that can only be read can be locked too.
+            // A file that can only be read can also be locked.
             lock = try FileLock(
                 path, program: "beacon-gateway-publisher",
                 readingAfter: FileLock.diskErrors.union([.permissionDenied, .notPermitted]))
@@ -130,7 +132,7 @@ package final class PublisherService {
 
     private func note(_ text: String) { link.say(PublisherRemark(isTrouble: true, text: text)) }
 
-    /// It can't go on.
+    /// Ends with an error, which is logged and reported in the status.
     private func fail(_ text: String) {
         var status = PublisherStatus(since: loop.now)
         status.state = .ended
@@ -141,7 +143,7 @@ package final class PublisherService {
         loop.stop()
     }
 
-    /// Told to end before there was anything to end.
+    /// Ends if the owner has requested a stop before a publisher exists.
     private func finish() {
         guard publisher == nil, !isDone else { return }
         isDone = true
@@ -151,7 +153,7 @@ package final class PublisherService {
         loop.stop()
     }
 
-    /// The owner is gone: what is known is kept, and nobody is told goodbye.
+    /// Exits because the owner has ended. The publisher stores its state, but sends no DISCONNECT.
     private func leave() -> Never {
         publisher?.end()
         exit(0)

@@ -1,12 +1,15 @@
 import BluetoothLE
 
-/// The topics that the broker took in this connection: up to a bound, and without ever taking one for another.
+/// The topics that the broker has accepted in this connection: at most `capacity`, compared by all their bytes, so that
+/// no topic can be confused with another.
 ///
-/// A condition's beacons have topics of their own below its own (`event/staff/<uuid>/<major>/<minor>`); they count as one,
-/// since rights are given for the condition (`event/staff/#`), and since a round trip for each badge would stall a site.
-/// Where there are more than there is room for, one of them, by chance, makes place: a topic that is forgotten is tried
-/// alone again, which costs a round trip, and lets nothing overtake. By chance, since what goes round a circle that is
-/// larger than the room would find none of them were the oldest to go.
+/// The beacons of a condition have their own topics below the topic of the condition
+/// (`event/staff/<uuid>/<major>/<minor>`). They count as one topic, because permissions are given for the condition
+/// (`event/staff/#`), and because a round trip for each badge would delay a site.
+///
+/// If there are more topics, a random one is removed. The next line of a removed topic is sent alone again, which costs
+/// a round trip, but no line overtakes another. The choice is random for this reason: if more topics than `capacity`
+/// repeat in a cycle, the oldest would always be removed just before it is needed.
 struct AcceptedTopics {
     let capacity: Int
     private var topics: [[UInt8]] = []
@@ -17,13 +20,13 @@ struct AcceptedTopics {
 
     var count: Int { topics.count }
 
-    /// Whether the broker took this topic, or another of the same condition.
+    /// Returns whether the broker has accepted this topic, or another of the same condition.
     ///
-    /// - Parameter topic: UTF-8 with a zero octet behind.
-    /// - Returns: `false` where it has not taken one yet.
+    /// - Parameter topic: the topic in UTF-8, followed by a zero byte.
+    /// - Returns: `false` if it has not accepted one yet, or if the topic was removed.
     func contains(_ topic: [UInt8]) -> Bool { places[Self.subtree(of: topic)] != nil }
 
-    /// The broker took this topic.
+    /// Notes that the broker has accepted this topic.
     mutating func insert(_ topic: [UInt8]) {
         let subtree = Self.subtree(of: topic)
         guard places[subtree] == nil else { return }
@@ -44,7 +47,8 @@ struct AcceptedTopics {
         places = [:]
     }
 
-    /// `topic` as it is, or without the three levels of a beacon: a UUID with hyphens, and two numbers.
+    /// Returns `topic` without the three levels of a beacon (a UUID with hyphens, and two numbers), or unchanged if it
+    /// has none.
     static func subtree(of topic: [UInt8]) -> [UInt8] {
         var end = topic.count - 1
         for _ in 0..<2 {

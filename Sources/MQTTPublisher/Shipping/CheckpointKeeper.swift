@@ -1,25 +1,26 @@
 import EventLog
 import SystemPackage
 
-/// Keeps on the disk how far lines were shipped, and which broker speaks MQTT 5.
+/// Stores which lines were published, and which broker supports MQTT 5.
 struct CheckpointKeeper {
     private let path: FilePath
     private let files: any FileSystemCalls
-    /// The broker whose MQTT 5 the checkpoint tells of.
+    /// The broker that supports MQTT 5, as in the checkpoint; `nil` if there is none.
     private var five: String?
     private var isFiveStale = false
     private var error: Errno?
 
-    /// For the checkpoint at `path`, which tells of that broker so far.
+    /// Creates a value for the checkpoint at `path`, in which `five` is stored.
     init(_ path: FilePath, five: String?, _ files: any FileSystemCalls) {
         self.path = path
         self.files = files
         self.five = five
     }
 
-    /// Notes that this broker speaks MQTT 5, to be kept: silence will not be taken for another version then.
+    /// Notes that this broker supports MQTT 5, so that it is stored. After that, a missing answer is not a reason to
+    /// use another version.
     ///
-    /// - Returns: whether that is news.
+    /// - Returns: whether this is new.
     mutating func note(five broker: String) -> Bool {
         guard five != broker else { return false }
         five = broker
@@ -27,12 +28,12 @@ struct CheckpointKeeper {
         return true
     }
 
-    /// Whether there is something to be kept.
+    /// Returns whether there is something to store.
     func isStale(_ window: ShippingWindow) -> Bool { window.unkept > 0 || isFiveStale }
 
-    /// Puts on the disk up to where the broker has all lines, and notes that in the window.
+    /// Stores the position up to which the broker has all lines, and notes in the window that it is stored.
     ///
-    /// - Throws: `Errno` of what writes files.
+    /// - Throws: `Errno` if the file cannot be written.
     mutating func keep(_ window: inout ShippingWindow) throws(Errno) {
         do throws(Errno) {
             try ShippingCheckpoint(position: window.shipped, five: five).write(path, files: files)
@@ -44,7 +45,8 @@ struct CheckpointKeeper {
         (isFiveStale, error) = (false, nil)
     }
 
-    /// What is the matter where it could not be kept last: that shipping will stop, or has.
+    /// Returns the error of the last attempt to store the checkpoint, with its effect: publishing will stop or has
+    /// stopped; `nil` if it did not fail.
     func trouble(_ window: ShippingWindow) -> String? {
         guard let error else { return nil }
         let consequence =

@@ -1,45 +1,46 @@
 import BaseTypes
 
-/// For how long a connection has been silent: when the broker is to be asked whether it is there, and when it has not
-/// answered for too long.
+/// Measures how long a connection has been silent. It decides when a ping must be sent, and when the broker has not
+/// acknowledged messages for too long.
 struct ConnectionSilence {
-    // The library counts in whole seconds.
+    // The library counts whole seconds.
     private static let second: Duration = .seconds(1)
 
-    /// For how long it may be silent.
+    /// The keep-alive time: how long the connection may be silent.
     private var longest: Duration
     private var lastSent: Instant
     private var lastHeard: Instant
     private var lastPing: Instant
-    /// Since when something is under way and nothing was acknowledged.
+    /// The start of the time in which messages are in flight and none was acknowledged; `nil` if there is no such time.
     private var unacknowledgedSince: Instant?
 
-    /// One of a connection that begins.
+    /// Creates a value for a new connection.
     init(upTo longest: Duration, at now: Instant) {
         self.longest = longest
         (lastSent, lastHeard, lastPing) = (now, now, now)
     }
 
-    /// The broker took the connection, and may have said for how long it is to be silent at most (MQTT 5 §3.2.2.3.14).
+    /// Notes that the broker accepted the connection. It may have set another keep-alive time (MQTT 5 §3.2.2.3.14).
     mutating func begin(upTo longest: Duration?, at now: Instant) {
         if let longest { self.longest = longest }
         (lastSent, lastHeard, lastPing) = (now, now, now)
     }
 
-    /// Something was sent.
+    /// Notes that data was sent.
     mutating func sent(at now: Instant) { lastSent = now }
-    /// Something came.
+    /// Notes that data was received.
     mutating func heard(at now: Instant) { lastHeard = now }
-    /// The broker was asked whether it is there.
+    /// Notes that a ping was sent.
     mutating func asked(at now: Instant) { lastPing = now }
 
-    /// Whether the broker is to be asked.
+    /// Returns whether a ping must be sent.
     func isDue(at now: Instant) -> Bool { now >= begin + longest }
-    /// When that is to be looked at.
+    /// The time of the next check.
     var next: Instant { begin + longest + Self.second }
     private var begin: Instant { max(lastPing, min(lastSent, lastHeard)) }
 
-    /// Notes whether something is under way. Answers to pings alone would keep such a connection for ever.
+    /// Notes whether a message is in flight. Without this check, a broker that only answers pings would keep such a
+    /// connection forever.
     mutating func note(isUnderWay: Bool, at now: Instant) {
         if !isUnderWay {
             unacknowledgedSince = nil
@@ -48,10 +49,11 @@ struct ConnectionSilence {
         }
     }
 
-    /// Something was acknowledged.
+    /// Notes that a message was acknowledged.
     mutating func acknowledged() { unacknowledgedSince = nil }
 
-    /// For how long nothing was acknowledged of what is under way, where that is too long.
+    /// Returns how long no message was acknowledged, if messages are in flight and the time is at least twice the
+    /// keep-alive time; otherwise `nil`.
     func unacknowledged(at now: Instant) -> Duration? {
         guard let since = unacknowledgedSince, now - since >= longest * 2 else { return nil }
         return now - since

@@ -1,15 +1,17 @@
 import BaseTypes
 
-/// How old a line is, by the timeline that it carries.
+/// The age of a line, by the `monotonic` time in its payload.
 enum LineAge {
-    /// Who was in view so long ago is of no use to anybody who asks who is.
+    /// The maximum age. Older lists of beacons in view are useless to a subscriber that needs the current one.
     static let max: Duration = .seconds(10)
 
-    // The key as our lines have it; it stands before anything that others could have named.
+    // The key as the gateway writes it. It precedes all texts that other parties can choose, so the first match is the
+    // right one.
     private static let key = Array("\"monotonic\":".utf8)
 
-    /// Whether a payload's `monotonic` lies further back than ``max``, or ahead, as that of an earlier start of the machine
-    /// may; one that has none is not told to be.
+    /// Returns whether the `monotonic` time of a payload is more than ``max`` in the past, or more than a second in the
+    /// future. The latter is possible for a line from an earlier start of the machine. A payload without this time is
+    /// not stale.
     static func isStale(_ payload: ArraySlice<UInt8>, at now: Instant) -> Bool {
         guard let microseconds = monotonic(of: payload) else { return false }
         let age = now - Instant(nanoseconds: min(microseconds, .max / 1000) * 1000)
@@ -30,7 +32,7 @@ enum LineAge {
             digits += 1
             place += 1
         }
-        // Sixteen digits of microseconds are three hundred years.
+        // Sixteen digits of microseconds are about 300 years, so a valid time has no more.
         return (1...16).contains(digits) ? number : nil
     }
 }

@@ -4,24 +4,27 @@ import EventLoops
 import PublisherProtocol
 import SystemPackage
 
-/// Lines to messages, and acknowledgements to the checkpoint: in order, none lost, and few twice.
+/// Converts lines to messages, and acknowledgements to the checkpoint: in order, without losses, and with few
+/// duplicates.
 final class LineShipper {
-    /// What came of a turn.
+    /// The result of a turn.
     enum Turn {
-        /// All that may be read is on its way, or shipped.
+        /// All lines that may be read are in flight or acknowledged.
         case caughtUp
-        /// There is more, for which there is no room yet.
+        /// There are more lines, but no room for them yet.
         case full
-        /// Nothing else is to be done in this turn.
+        /// The turn ends here. Retained messages are not published in it.
         case interrupted
     }
 
-    // A turn handles so many lines; then what is ready is looked at again.
+    // The maximum number of lines in a turn. After it, other descriptors and timers are handled.
     private static let linesPerTurn = 256
-    // Where the broker names no limit. The library walks over all of them with each message and each acknowledgement, and
-    // more are of no use: these fill a path of 10 MB/s with a round trip of 10 ms.
+    // The maximum number of lines in flight, also if the broker accepts more or has no limit. The library iterates over
+    // all of them for each message and each acknowledgement. More would have no benefit: these fill a path of 10 MB/s
+    // with a round trip of 10 ms.
     private static let atATimeMax = 256
-    // What is acknowledged and not kept comes twice after a kill; what is kept at once wears out SD cards.
+    // Acknowledged lines that are not stored are repeated after a kill. Storing each one immediately would wear out SD
+    // cards.
     private static let keepInterval: Duration = .seconds(2)
     private static let retryFiles: Duration = .seconds(5)
 
@@ -35,38 +38,38 @@ final class LineShipper {
     private var follower: LineFollower
     private var message: LineMessage
     private var line: [UInt8] = []
-    /// Up to where lines may be read; all, where the files say.
+    /// The last line that may be read; the maximum integer if all lines in the files may be read.
     private var durable: Int
-    /// Puts lines on the disk; absent where somebody else says which are.
+    /// Makes lines durable; `nil` if the owner reports which lines are durable.
     private var synchronizer: LineSynchronizer?
     private var checkpoint: CheckpointKeeper
     private var trial = TopicTrial()
-    /// Whether a line was read that waits until nothing is under way.
+    /// Whether a line was read that waits until no line is in flight, or that could not be sent yet.
     private var isHeld = false
-    /// Where that line was read from.
+    /// The position before that line.
     private var readAfter = LinePosition(sequence: 0)
-    /// Whether nothing is left that may be read.
+    /// Whether no line is left that may be read.
     private(set) var hasCaughtUp = false
 
-    /// A message that the broker refused: it is tried alone until it gets through.
+    /// The sequence number of a line that the broker refused. It is sent alone until the broker accepts it.
     private var refused: Int?
     private(set) var isPausing = false
-    /// The last line that was set aside: read again, it is not counted again.
+    /// The last line that was set aside. If it is read again, it is not counted again.
     private var setAsideUpTo = 0
 
     private var keepTimer: EventLoop.Timer?
     private var pauseTimer: EventLoop.Timer?
-    // It only brings about a turn.
+    // It only starts a turn.
     private var turnTimer: EventLoop.Timer?
 
-    /// Says for how long a refusal pauses; set before the first connection, as the next two are.
+    /// Returns the delay after a refusal. This and the next two must be set before the first connection.
     var refusalDelay: () -> Duration = { .zero }
-    /// What was refused is taken.
+    /// Called when the broker has accepted the line that it had refused.
     var refusalIsOver: () -> Void = {}
-    /// The broker has lines that it had not.
+    /// Called when the broker has acknowledged more lines.
     var progressed: () -> Void = {}
 
-    /// Ships what comes after a checkpoint.
+    /// Creates a value that publishes the lines after a checkpoint.
     init(
         _ options: PublisherOptions, after kept: ShippingCheckpoint?, on loop: EventLoop, _ report: PublisherReport,
         _ connection: BrokerConnection, _ retained: RetainedMessages, _ files: any FileSystemCalls
@@ -92,22 +95,22 @@ final class LineShipper {
 
     deinit { for timer in [keepTimer, pauseTimer, turnTimer] { if let timer { loop.end(timer) } } }
 
-    /// How many lines are under way.
+    /// The number of lines in flight.
     var inFlight: Int { window.inFlight }
-    /// Up to where the broker has all lines.
+    /// The sequence number up to which the broker has all lines.
     var shipped: Int { window.shipped.sequence }
     /// Whether the broker refuses a line.
     var isRefused: Bool { refused != nil }
 
-    /// Lines up to this number are durable.
+    /// Notes the last durable line, unless all lines in the files may be read.
     func tell(durable number: Int) { if options.isTold { durable = max(durable, number) } }
 
-    /// Has the fold of states take the lines that are there.
+    /// Updates the retained states with the lines that exist.
     func restoreRetained(breathe: () -> Void) {
         retained.restore(from: options.directory, upTo: durable, prefix: options.prefix, breathe: breathe)
     }
 
-    /// Has the loop turn at a moment, or before.
+    /// Makes the loop start a turn at `time`, or earlier for another reason. A later call replaces `time`.
     func wake(at time: Instant) {
         guard let turnTimer else { return }
         loop.set(turnTimer, at: time)
@@ -115,13 +118,14 @@ final class LineShipper {
 
     // MARK: The connection
 
-    /// A broker took the connection, and may have said how many messages it takes at a time (MQTT 5 §3.2.2.3.3).
+    /// Notes that a broker accepted the connection. It may have set the number of messages that it accepts at a time
+    /// (MQTT 5 §3.2.2.3.3).
     func connected(receiveMaximum: Int?) { window.atATime = min(receiveMaximum ?? .max, Self.atATimeMax) }
 
-    /// Keeps that this broker speaks MQTT 5, where that is news.
+    /// Stores that this broker supports MQTT 5, if that is new.
     func note(five broker: String) { if checkpoint.note(five: broker) { keep() } }
 
-    /// What was under way comes again.
+    /// Notes that the connection has ended. The lines in flight will be sent again.
     func connectionDropped() {
         restart()
         trial.forget()
@@ -130,7 +134,7 @@ final class LineShipper {
         if let pauseTimer { loop.set(pauseTimer, at: nil) }
     }
 
-    /// Reads on from the first line that the broker does not have.
+    /// Continues with the first line that the broker does not have.
     private func restart() {
         report.status.repeated += window.restart()
         follower.move(to: window.shipped)
@@ -148,13 +152,14 @@ final class LineShipper {
         }
     }
 
-    /// Sends what there is and what there is room for.
+    /// Sends lines, as many as exist and as there is room for.
     func ship() -> Turn {
         guard let client = connection.client else { return .interrupted }
         hasCaughtUp = false
         var count = 0
         do {
-            // What has been erased since the last turn is not shipped out of what was read ahead.
+            // A line that was read ahead may have been erased since the last turn. It must be read again, so that it is
+            // not published.
             if try follower.refresh(), isHeld {
                 follower.move(to: readAfter)
                 isHeld = false
@@ -166,7 +171,7 @@ final class LineShipper {
                 }
                 count += 1
                 var room = window.room
-                // What was refused is tried alone: all that follows it would come again and again.
+                // A refused line is sent alone. Otherwise all lines after it would be sent again and again.
                 if refused != nil || trial.isUnderWay { room = min(room, 1 - window.inFlight) }
                 guard room > 0 else { break }
                 if !isHeld {
@@ -178,7 +183,7 @@ final class LineShipper {
                 }
                 isHeld = mustWait(client.version)
                 guard !isHeld else { break }
-                // Where that fails it is tried again with this line.
+                // If this fails, the next attempt starts with this line.
                 isHeld = true
                 try synchronizer?.synchronize(follower.position)
                 isHeld = false
@@ -202,19 +207,21 @@ final class LineShipper {
         return hasCaughtUp ? .caughtUp : .full
     }
 
-    /// Whether the line that was read is the first of its topic, and others are under way. MQTT 3.1.1 has no refusal.
+    /// Returns whether the line must wait, because it is the first of its topic and other lines are in flight. In MQTT
+    /// 3.1.1 a broker cannot refuse a line, so none waits.
     private func mustWait(_ version: ConnectionPlan.Version) -> Bool {
         guard version == .five, message.isPublished, message.sequence != nil else { return false }
         return trial.holds(message.topic, inFlight: window.inFlight)
     }
 
     private func send(with client: MosquittoClient) throws {
-        // Whom it told of is nobody's to know any more, and that somebody was told of is nothing to be told.
+        // The content of an erased line must not be published, nor the fact that something was erased.
         if message.isErased { return passOver() }
         guard message.isPublished else { return setAside("its topic is invalid in MQTT") }
         let payload = line[message.payload]
         guard let sequence = message.sequence else {
-            // After an outage nobody wants to know who was in view an hour ago; who ships files wants all that is in them.
+            // After an outage, a list of the beacons in view an hour ago is useless, so a running gateway drops it.
+            // `publish` sends all lines of the files.
             let isStale = options.isTold && LineAge.isStale(payload, at: loop.now)
             guard !client.wantsWrite, !isStale else {
                 report.status.dropped += 1
@@ -223,7 +230,7 @@ final class LineShipper {
             do throws(MosquittoClient.Failure) {
                 _ = try client.publish(message.topic, payload, .atMostOnce, isRetained: false)
             } catch {
-                // It is not assured, and nothing waits for it.
+                // QoS 0 is not reliable, so no line waits for this one.
                 if case .ended = error { throw error }
                 report.status.dropped += 1
             }
@@ -241,13 +248,13 @@ final class LineShipper {
         }
     }
 
-    /// A line that is not shipped: it is done with when what came before it is.
+    /// Skips a line. It is finished when all lines before it are.
     private func passOver() {
         if let sequence = message.sequence, !message.isPublished { retained.take(line, sequence: sequence) }
         window.setAside(follower.position)
     }
 
-    /// A line that has a number and can't be shipped, to no broker and never.
+    /// Sets aside a line with a sequence number that no broker can accept, now or later.
     private func setAside(_ why: String) {
         let position = follower.position
         passOver()
@@ -265,7 +272,7 @@ final class LineShipper {
 
     // MARK: Acknowledgements
 
-    /// Moves the checkpoint over what the broker has.
+    /// Handles acknowledgements and refusals, and moves the checkpoint past the lines that the broker has.
     func takeAcknowledgements() {
         guard let client = connection.client, client.hasAcknowledgements else { return }
         let before = window.shipped.sequence
@@ -274,7 +281,7 @@ final class LineShipper {
             if retained.acknowledged(message, reason, client.version) { return }
             if reason >= 0x80 {
                 report.status.refusals += 1
-                // Those behind it are refused for the same reason, mostly.
+                // The lines after it are usually refused for the same reason, so only the first refusal is reported.
                 guard !isPausing else { return }
                 let name = MosquittoClient.name(reason, client.version)
                 refuse(window.shipped.sequence + 1, .publishRefused(topic: refusedTopic(), reason, name))
@@ -292,7 +299,7 @@ final class LineShipper {
         }
     }
 
-    /// The topic of the first line that the broker does not have.
+    /// Returns the topic of the first line that the broker does not have; `?` if the line cannot be read.
     private func refusedTopic() -> String {
         var reader = LineFollower(options.directory, from: window.shipped)
         var (line, message): ([UInt8], LineMessage) = ([], LineMessage(prefix: options.prefix))
@@ -300,18 +307,18 @@ final class LineShipper {
         return String(decoding: message.topic.dropLast(), as: UTF8.self)
     }
 
-    /// A line was refused: it and all after it wait, and it is tried again after a while.
+    /// Notes that a line was refused. It and all lines after it wait, and it is tried again after a delay.
     private func refuse(_ sequence: Int, _ trouble: BrokerTrouble) {
         refused = sequence
         isPausing = true
-        // Rights are others now, perhaps for other topics too.
+        // Permissions may have changed, also for other topics, so each topic is tried again.
         trial.forget()
         report.say(trouble, at: loop.now)
         let delay = refusalDelay()
         if let pauseTimer { loop.set(pauseTimer, at: loop.now + delay) }
     }
 
-    /// Tries again what was refused.
+    /// Tries the refused line again.
     private func tryAgain() {
         isPausing = false
         restart()
@@ -319,7 +326,7 @@ final class LineShipper {
 
     // MARK: The checkpoint
 
-    /// Keeps the checkpoint where many lines would come twice, or some for long.
+    /// Stores the checkpoint if many lines would be repeated after a kill, or if some have not been stored for a while.
     func keepWhereDue() {
         guard window.unkept > 0, let keepTimer else { return }
         if let trouble = checkpoint.trouble(window) { report.note(.checkpoint, trouble) }
@@ -330,14 +337,14 @@ final class LineShipper {
         }
     }
 
-    /// Puts the checkpoint on the disk.
+    /// Stores the checkpoint.
     func keep() {
         guard checkpoint.isStale(window) else { return }
         if let keepTimer { loop.set(keepTimer, at: nil) }
         do throws(Errno) {
             try checkpoint.keep(&window)
             report.note(.checkpoint, nil)
-            // There is room again. Where nothing is under way, nothing else would have it used.
+            // There is room again. If no line is in flight, no other event would start a turn to use it.
             if connection.isTaken { wake(at: loop.now) }
         } catch {
             report.note(.checkpoint, checkpoint.trouble(window))
@@ -345,9 +352,9 @@ final class LineShipper {
         }
     }
 
-    // MARK: How it stands
+    // MARK: Status
 
-    /// Says how far it has come.
+    /// Updates the status with the progress.
     func reportStatus() {
         report.status.shipped = window.shipped.sequence
         report.status.released = retained.released.map { min(window.kept.sequence, $0) } ?? window.kept.sequence

@@ -4,34 +4,34 @@ package import EventLoops
 import PublisherProtocol
 package import SystemPackage
 
-/// Ships the lines of event files to a broker: in order, with QoS 1, none lost, and few twice.
+/// Publishes the lines of event files to a broker: in order, with QoS 1, without losses, and with few duplicates.
 ///
-/// It follows the files from a checkpoint that is on the disk, keeps at most a window of lines past it, and moves it when
-/// the broker has acknowledged a line and all before it (``LineShipper``). Behind the lines go states, availability and the
-/// status (``RetainedMessages``). Its owner tells it what it may do, and hears how it stands. It subscribes to nothing: what
-/// a broker sends changes nothing.
+/// It follows the files from a stored checkpoint, and sends at most a window of lines after it. When the broker has
+/// acknowledged a line and all lines before it, the checkpoint moves (``LineShipper``). After the lines it publishes
+/// states, availability and the status (``RetainedMessages``). Its owner sends it orders and receives its status. It
+/// subscribes to nothing, so messages from a broker change nothing.
 ///
-/// This one decides when there is a connection (``BrokerConnection``), what is done in each turn, and how it all ends.
+/// This class decides when to connect (``BrokerConnection``), the work of each turn, and how publishing ends.
 package final class Publisher {
-    /// What is done about the connection.
+    /// The phase of the connection.
     private enum Phase {
-        /// Nothing until the plan says so.
+        /// Waiting for the next attempt of the plan.
         case waiting
-        /// An address is tried; until when it may take.
+        /// An attempt is in progress.
         case connecting
-        /// The broker takes messages.
+        /// The broker accepts messages.
         case connected
-        /// It is over.
+        /// Publishing has ended.
         case ended
     }
 
-    /// What comes before the end, in order.
+    /// The steps before the end, in order.
     private enum Leave {
-        /// It stays.
+        /// Publishing continues.
         case none
-        /// What can be shipped is shipped.
+        /// The remaining lines are published.
         case shipping
-        /// `offline` is on its way.
+        /// `offline` is in flight.
         case offline
     }
 
@@ -54,15 +54,15 @@ package final class Publisher {
     private var leaveTimer: EventLoop.Timer?
     private var changeWatch: DirectoryWatch?
 
-    /// Reads the checkpoint, and is ready to ``start()``.
+    /// Reads the checkpoint. After that, ``start()`` can be called.
     ///
     /// - Parameters:
-    ///   - options: where lines are published, and how.
-    ///   - loop: in whose turns.
-    ///   - owner: who tells it what to do.
-    ///   - files: the file system, as far as something is kept there.
-    /// - Throws: ``ShippingCheckpoint/Problem`` where the checkpoint is there and can't be read: to begin anew would
-    ///   ship everything again.
+    ///   - options: the settings and the topics.
+    ///   - loop: the event loop that runs the publisher.
+    ///   - owner: the owner, which sends orders.
+    ///   - files: the file system for stored files.
+    /// - Throws: ``ShippingCheckpoint/Problem`` if the checkpoint exists and cannot be read. Starting without it would
+    ///   publish all lines again.
     package init(
         _ options: PublisherOptions, on loop: EventLoop, owner: any PublisherOwner,
         files: any FileSystemCalls = SystemFiles()
@@ -83,10 +83,11 @@ package final class Publisher {
 
     deinit { for timer in [planTimer, leaveTimer] { if let timer { loop.end(timer) } } }
 
-    /// Ships in the turns of its loop until it is told to stop, or (where it does not follow) all is shipped; then it
-    /// stops the loop.
+    /// Starts to publish in the turns of the loop. It continues until the owner requests a stop. If it does not follow
+    /// the files, it also ends when all lines are published. At the end it stops the loop.
     ///
-    /// - Throws: `Errno` of what waits, which means a mistake of ours or that the process has no descriptor left.
+    /// - Throws: `Errno` of the event loop or the directory watch: a programming error, or the process has no file
+    ///   descriptor left.
     package func start() throws(Errno) {
         planTimer = loop.makeTimer { [unowned self] _ in connect() }
         leaveTimer = loop.makeTimer { [unowned self] _ in leaveAtOnce() }
@@ -127,7 +128,7 @@ package final class Publisher {
         if let status = orders.status { retained.tell(status: status) }
         if let names = orders.names { retained.tell(names: names) }
         if orders.reloads { retained.forgetWhereAsked() }
-        // What somebody mended is not waited for.
+        // The operator may have fixed the cause, so the next attempt must not wait.
         if orders.reloads, phase == .waiting, leave == .none, let planTimer { loop.set(planTimer, at: loop.now) }
         guard orders.stops, leave == .none, phase != .ended else { return }
         guard phase == .connected else { return end() }
@@ -165,7 +166,7 @@ package final class Publisher {
     private func connect() {
         guard phase == .waiting, leave == .none else { return }
         plan.begin()
-        // Waiting for a name server may take long; the state should say what is waited for.
+        // A name server can take long to answer, so the state must be reported before.
         report.set(.connecting, at: loop.now)
         owner.report(report.status)
         phase = .connecting
@@ -173,7 +174,7 @@ package final class Publisher {
         connection.open(plan.version, will: retained.will)
     }
 
-    /// Looks at what the library noted.
+    /// Handles the results that the library has stored.
     private func takeAnswers() {
         guard let client = connection.client else { return }
         if let (client, answer) = connection.takeAnswer() { connected(client, answer) }
@@ -197,13 +198,13 @@ package final class Publisher {
         }
     }
 
-    /// Says what this broker can't do, and what that costs.
+    /// Reports the limitations of this broker and their effects.
     private func noteLimitations(_ client: MosquittoClient) {
         var limitations: [String] = []
         if let limitation = retained.noteLimitation() { limitations.append(limitation) }
         if client.version == .three {
             limitations.append(Self.withThree)
-            // Who has set it knows.
+            // If the operator has set this version, a warning is not necessary.
             if options.version == .auto { report.say(Self.withThree, of: .versionRefused, at: loop.now) }
         }
         report.status.limitation = limitations.isEmpty ? nil : limitations.joined(separator: "; ")
@@ -211,7 +212,7 @@ package final class Publisher {
 
     // MARK: The end
 
-    /// Takes one step after the other towards the end, as far as the broker has answered.
+    /// Continues with the next steps towards the end, as far as the broker has answered.
     private func takeLeave() {
         guard leave != .none || !options.follows, phase == .connected else { return }
         if !options.follows, leave == .none {
@@ -237,10 +238,11 @@ package final class Publisher {
         end()
     }
 
-    /// Without a goodbye the broker publishes the last will: right, for nothing else has said that this ends.
+    /// Ends without a DISCONNECT when the time for the last steps is over. Then the broker publishes the last will,
+    /// which is right, because the broker has not acknowledged `offline`.
     private func leaveAtOnce() { if phase == .connected, leave != .none { end() } }
 
-    /// Keeps what is known and stops.
+    /// Stores the checkpoint and the states, and stops.
     package func end() {
         connection.drop()
         lines.keep()

@@ -9,21 +9,21 @@ package struct PublisherOptions: Sendable {
     package typealias TLS = PublisherSettings.TLS
     package typealias VersionChoice = PublisherSettings.VersionChoice
 
-    /// What is retained at the broker beside the lines: the gateway's `availability` with its last will, its `status`, and
-    /// the present states.
+    /// The options of retained messages: the gateway's `availability` with its last will, its `status`, and the present
+    /// states.
     package struct Retained: Sendable {
-        /// The levels that the topics have in common, such as `beacons/lobby`.
+        /// The levels that all topics start with, such as `beacons/lobby`.
         package var stem: String
-        /// Where it is kept over restarts what was said.
+        /// The file that stores over restarts which states were published.
         package var file: FilePath
-        /// Under which topics states stand, and for whom.
+        /// The topics of the states and their readers.
         package var state: PresentStateOptions
-        /// The number of the last line that was there at the start.
+        /// The sequence number of the last line at the start.
         package var lastWritten: Int
-        /// What the gateway knew when it last kept that; the lines behind it say more. Absent where it can't be read.
+        /// The last stored state of the gateway; the lines after it contain later changes. `nil` if it cannot be read.
         package var kept: KeptSnapshot?
 
-        /// What is retained under these topics.
+        /// Creates options with these topics and files.
         package init(
             stem: String, file: FilePath, state: PresentStateOptions, lastWritten: Int, kept: KeptSnapshot? = nil
         ) {
@@ -37,31 +37,33 @@ package struct PublisherOptions: Sendable {
 
     /// The settings of the process. Each is also a member of the options.
     package var settings: PublisherSettings
-    /// How many lines may be past the durable checkpoint: sent and not acknowledged, or acknowledged and not yet kept.
+    /// The maximum number of lines after the durable checkpoint: sent and not acknowledged, or acknowledged and not yet
+    /// stored. The range is 2…32,768.
     ///
-    /// So many, at most, come twice after a cut or a kill. 2 … 32,768.
+    /// At most this many lines are repeated after a connection was cut or the process was killed.
     package var window = 1000
-    /// What is retained at the broker; absent: nothing, there are lines alone.
+    /// The options of retained messages; `nil` if only lines are published.
     package var retained: Retained?
-    /// Whether what is durable is told (``PublisherOrders/durable``); else what stands in the files is.
+    /// Whether the owner reports which lines are durable (``PublisherOrders/durable``). Otherwise all lines in the
+    /// files may be published, and the publisher makes them durable itself.
     package var isTold = false
-    /// Where delays begin; the same seed gives the same delays.
+    /// The seed of the delays, which are the same for the same seed; `nil` for a random one.
     package var seed: UInt64?
-    /// How long it waits after what failed.
+    /// The delays after failures.
     package var backOff = BackOff()
 
-    /// Delays, each doubled with the next failure, and then cut by chance to between a half and the whole.
+    /// Delays that double with each failure in a row. A random value between half and all of each delay is used.
     package struct BackOff: Sendable, Hashable {
-        /// After the first failure that may pass by itself.
+        /// The delay after the first failure that can disappear without a change.
         package var first: Duration = .seconds(1)
-        /// At most, after those.
+        /// The maximum delay after such failures.
         package var last: Duration = .seconds(60)
-        /// After the first failure that somebody has to do something about.
+        /// The delay after the first failure that an operator must fix.
         package var firstForSomebody: Duration = .seconds(15)
-        /// At most, after those.
+        /// The maximum delay after such failures.
         package var lastForSomebody: Duration = .seconds(300)
 
-        /// A second to a minute; a quarter of one to five.
+        /// Creates the default delays: 1 s to 60 s, and 15 s to 300 s if an operator must fix the cause.
         package init() {}
     }
 
@@ -72,7 +74,7 @@ package struct PublisherOptions: Sendable {
 }
 
 extension PublisherOptions {
-    /// The options for settings that a process was given.
+    /// Creates the options from the settings that the process received.
     ///
     /// - Throws: `MonitorError` if the gateway's name is not valid.
     init(_ settings: PublisherSettings) throws(MonitorError) {
@@ -96,7 +98,7 @@ extension PublisherOptions {
         retained = Retained(
             stem: "\(settings.prefix)/\(gateway)", file: directory.appending("mqtt-state.json"), state: state,
             lastWritten: present.lastWritten,
-            // What can't be read is as good as none: the lines tell too.
+            // A state that cannot be read counts as missing, because the lines contain the changes too.
             kept: try? KeptSnapshot.read(from: directory))
     }
 }

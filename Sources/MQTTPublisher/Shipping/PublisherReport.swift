@@ -1,48 +1,51 @@
 import BaseTypes
 import PublisherProtocol
 
-/// How a publisher stands, and what it says to the operator: a trouble with the broker once an hour at most, what is wrong
-/// with files here once until it is over, and what is set aside some times an hour.
+/// The status of a publisher, and its lines for the log.
+///
+/// An error of the broker is logged at most once an hour. An error of local files is logged once until it is fixed.
+/// Lines that are set aside are logged at most ten times an hour.
 final class PublisherReport {
-    /// What is read and written here.
+    /// The local files that a publisher reads or writes.
     enum Place: Int, CaseIterable {
         case events, checkpoint, state
     }
 
-    // What goes on for days should be found in each log that is looked at, and not fill it.
+    // An error that lasts for days should be in each log that an operator reads, without filling it.
     private static let saysAgainAfter: Duration = .seconds(3600)
     private static let saidMax = 16
-    // A condition whose name no topic can have would have each of its lines said.
+    // The maximum per hour. If a condition has a name that no topic can have, each of its lines would be logged.
     private static let setAsideSaidMax = 10
 
-    /// What the publisher tells of its broker and its lines, up to date after each turn.
+    /// The status of the broker and the lines, which is up to date after each turn.
     var status: PublisherStatus
 
-    /// What was said of the broker lately, and when: what comes and goes is not said each time.
+    /// The errors of the broker that were logged recently, and when. An error that appears repeatedly is not logged
+    /// each time.
     private var said: [BrokerTrouble: Instant] = [:]
-    /// Whether it was said that something is in the way, and not yet that it is over. It is, before the first connection.
+    /// Whether an error was logged, and its end was not. It starts as `true`, so that the first connection is logged.
     private var isInTrouble = true
     private var localTroubles: [Place: String] = [:]
     private var saidSetAside: [Instant] = []
-    /// What is to be said once the status tells it too.
+    /// Lines for the log. They are sent after the status that contains the same problem.
     private var remarks: [PublisherRemark] = []
 
-    /// One of a publisher that begins.
+    /// Creates the report of a publisher that starts.
     init(at now: Instant) { status = PublisherStatus(since: now) }
 
-    /// Notes what the publisher does about the broker, and since when.
+    /// Sets the state of the publisher, and the time of the change.
     func set(_ state: PublisherStatus.State, at now: Instant) {
         guard status.state != state else { return }
         status.state = state
         status.since = now
     }
 
-    /// Has something said at the end of the turn.
+    /// Adds a line for the log, which is sent at the end of the turn.
     func note(_ isTrouble: Bool, _ text: String) {
         remarks.append(PublisherRemark(isTrouble: isTrouble, text: text))
     }
 
-    /// What is to be said since this was asked last.
+    /// Returns the lines for the log since the last call.
     func takeRemarks() -> [PublisherRemark] {
         defer { remarks.removeAll() }
         return remarks
@@ -50,7 +53,7 @@ final class PublisherReport {
 
     // MARK: The broker
 
-    /// Says what the matter is, once an hour at most.
+    /// Sets the error of the broker in the status, and logs it at most once an hour.
     func say(_ trouble: BrokerTrouble, at now: Instant) {
         let text = trouble.remedy.map { "\(trouble); \($0)" } ?? trouble.description
         status.trouble = text
@@ -59,12 +62,12 @@ final class PublisherReport {
         note(true, "\(text); nothing is lost, lines wait in the files")
     }
 
-    /// Says what a trouble costs in words of its own, once an hour at most.
+    /// Logs a text about the effect of an error, at most once an hour.
     func say(_ text: String, of trouble: BrokerTrouble, at now: Instant) {
         if isDue(trouble, at: now) { note(true, text) }
     }
 
-    /// Says that nothing is in the way any more, where it was said that something is.
+    /// Removes the error from the status, and logs its end if it was logged.
     func recovered(_ text: String) {
         status.trouble = nil
         guard isInTrouble else { return }
@@ -72,7 +75,7 @@ final class PublisherReport {
         note(false, text)
     }
 
-    /// Says that what the broker had refused it takes: whatever comes now is said again.
+    /// Logs that the broker accepts a message that it had refused. After that, each new error is logged immediately.
     func refusalIsOver(_ text: String) {
         status.trouble = nil
         said = [:]
@@ -87,9 +90,9 @@ final class PublisherReport {
         return true
     }
 
-    // MARK: Files here
+    // MARK: Local files
 
-    /// Notes what is wrong with files here, or that nothing is any more, and says it once.
+    /// Sets or removes the error of a local file, and logs each change once.
     func note(_ place: Place, _ trouble: String?) {
         guard localTroubles[place] != trouble else { return }
         if let trouble {
@@ -100,13 +103,13 @@ final class PublisherReport {
         localTroubles[place] = trouble
     }
 
-    /// What is wrong with files here, the lines first.
+    /// The current error of local files; that of the event files first.
     var localTrouble: String? { Place.allCases.lazy.compactMap { self.localTroubles[$0] }.first }
 
-    /// Whether something is wrong there.
+    /// Returns whether a local file has an error.
     func hasTrouble(with place: Place) -> Bool { localTroubles[place] != nil }
 
-    /// Counts what can't be published to any broker, and says it, some times an hour.
+    /// Counts a line or message that cannot be published to any broker, and logs it at most ten times an hour.
     func noteSetAside(_ text: String, at now: Instant) {
         status.setAside += 1
         saidSetAside.removeAll { now - $0 >= Self.saysAgainAfter }

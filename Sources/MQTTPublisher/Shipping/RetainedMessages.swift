@@ -5,25 +5,27 @@ import EventLoops
 import PublisherProtocol
 import SystemPackage
 
-/// What is retained at the broker: present states, whether the gateway is there, how it stands.
+/// The retained messages: the present states, the availability, and the status of the gateway.
 ///
-/// States follow the lines, and go out only where there is no line left to ship: a broker that was away for a day is told
-/// who is there now, and not who was there yesterday. Until then the gateway is `offline` to those who listen.
+/// States are updated from the lines, and are published only if no line is left to publish. If a broker was unreachable
+/// for a day, it receives the beacons that are present now, not those of yesterday. Until then, the gateway is
+/// `offline` for subscribers.
 final class RetainedMessages {
-    /// A message on its way.
+    /// A message in flight.
     private enum Message: Equatable {
         case state(String)
         case availability(isOnline: Bool)
         case status
     }
 
-    // States are few and go behind the lines; more of them at a time gain nothing.
+    // There are few states, and they are published after the lines, so more messages in flight have no benefit.
     private static let messagesMax = 64
-    // A start folds at most so many lines again, and an hour's.
+    // The states are stored after this many lines, and at least once an hour if they changed, to limit the lines that a
+    // start reads again.
     private static let keptLines = 5000
     private static let keepInterval: Duration = .seconds(3600)
     private static let retryFiles: Duration = .seconds(5)
-    // A second's work, where the processor is slow.
+    // On a slow processor, this many lines take one second.
     private static let linesPerBreath = 2000
     private static let withoutRetained =
         "the broker does not support retained messages: lines are published; states, availability and the status are not"
@@ -34,7 +36,7 @@ final class RetainedMessages {
     private let connection: BrokerConnection
     private let files: any FileSystemCalls
 
-    /// Whether this attempt, or connection, does without retained messages.
+    /// Whether this attempt or connection uses no retained messages.
     private(set) var isDoneWithout = false
     private var state: PresentState?
     private var messages: [Int32: Message] = [:]
@@ -47,19 +49,20 @@ final class RetainedMessages {
     private var pauseUntil: Instant?
     private var keepTimer: EventLoop.Timer?
 
-    /// Beacons that were erased, of which lines that are still to be taken may tell.
+    /// Erased beacons that can be in lines which were not taken yet.
     private var forgotten: [ForgottenBeacon] = []
-    /// Whether a file names beacons whose messages are taken back.
+    /// Whether a file contains beacons whose messages must be cleared.
     private var hasForgetting = false
-    // Its file names the topics to be cleared; once they are, it shall not.
+    // Whether the stored states contain topics that must be cleared. When these are cleared, the states must be stored
+    // again without them.
     private var keepsWhenIdle = false
 
-    /// Says for how long a refusal pauses; set before the first connection.
+    /// Returns the delay after a refusal. It must be set before the first connection.
     var refusalDelay: () -> Duration = { .zero }
-    /// Has the loop turn at a moment.
+    /// Makes the loop start a turn at a time.
     var wake: (Instant) -> Void = { _ in }
 
-    /// Nothing that was published yet; with `nil` nothing ever is.
+    /// Creates a value without states. If `options` is `nil`, no retained message is ever published.
     init(
         _ options: PublisherOptions.Retained?, on loop: EventLoop, _ report: PublisherReport,
         _ connection: BrokerConnection, _ files: any FileSystemCalls
@@ -74,21 +77,22 @@ final class RetainedMessages {
 
     deinit { if let keepTimer { loop.end(keepTimer) } }
 
-    /// Whether anything is to be retained in this connection.
+    /// Whether retained messages are used in this connection.
     var isWanted: Bool { options != nil && !isDoneWithout }
-    /// The topic of the last will of an attempt.
+    /// The topic of the last will for an attempt; `nil` if there is none.
     var will: String? { isWanted ? availabilityTopic : nil }
-    /// Whether nothing is on its way.
+    /// Whether no message is in flight.
     var isIdle: Bool { messages.isEmpty }
-    /// Up to which line its own file stands, and so lines may go; absent where there is none.
+    /// The last line in the stored states, up to which lines may be deleted: 0 if no states are stored yet, and `nil`
+    /// if there are no states.
     var released: Int? { state == nil ? nil : keptSequence ?? 0 }
 
     private var availabilityTopic: String { "\(options?.stem ?? "")/availability" }
     private var statusTopic: String { "\(options?.stem ?? "")/status" }
 
-    // MARK: The fold
+    // MARK: The states
 
-    /// Makes the fold, and brings it up to the last line there is.
+    /// Reads the stored states, and updates them up to the last line.
     func restore(from directory: FilePath, upTo durable: Int, prefix: String, breathe: () -> Void) {
         guard let options else { return }
         var encoded: [UInt8]?
@@ -100,7 +104,7 @@ final class RetainedMessages {
         var state = Self.state(options, encoded)
         state.name(names)
         if encoded != nil { keptSequence = state.sequence }
-        // What waits to be shipped too: nothing is said of it before all of it is.
+        // This includes lines that are not published yet. No state is published before all of them are.
         var reader = LineFollower(directory, from: LinePosition(sequence: state.sequence))
         var (line, message): ([UInt8], LineMessage) = ([], LineMessage(prefix: prefix))
         var (taken, hasAdopted) = (0, false)
@@ -126,7 +130,7 @@ final class RetainedMessages {
         forgetWhereAsked()
     }
 
-    /// Takes back what was said of beacons that were erased meanwhile.
+    /// Clears the messages of erased beacons, which a file in the state directory lists.
     func forgetWhereAsked() {
         guard let options, state != nil else { return }
         do throws(EventLogError) {
@@ -142,7 +146,7 @@ final class RetainedMessages {
         keep()
     }
 
-    /// What was told up to a beacon's erasure has been taken.
+    /// Removes erased beacons again if all lines that can contain them have been taken.
     private func forgetDone() {
         guard let sequence = state?.sequence else { return }
         for one in forgotten where one.upTo <= sequence {
@@ -153,7 +157,7 @@ final class RetainedMessages {
     }
 
     private static func state(_ options: PublisherOptions.Retained, _ encoded: [UInt8]?) -> PresentState {
-        // What can't be used is as good as none: all is said anew.
+        // Stored states that cannot be used count as missing, so that all states are published again.
         if let encoded,
             let state = try? PresentState(options.state, decoding: encoded, lastWritten: options.lastWritten)
         {
@@ -162,7 +166,7 @@ final class RetainedMessages {
         return PresentState(options.state, lastWritten: options.lastWritten)
     }
 
-    /// Takes a line that is shipped, or set aside.
+    /// Takes a line that is published or set aside.
     func take(_ line: [UInt8], sequence: Int) {
         state?.take(line, sequence: sequence)
         guard !forgotten.isEmpty else { return }
@@ -170,10 +174,10 @@ final class RetainedMessages {
         if forgotten.isEmpty { keep() }
     }
 
-    /// What the gateway's status is to say; in place of what was not sent yet.
+    /// Sets the payload of `status`. It replaces one that was not published yet.
     func tell(status: [UInt8]) { statusMessage = status }
 
-    /// What beacons are called from now on.
+    /// Sets the names of beacons.
     func tell(names: [BeaconIdentity: PublishedName]) {
         self.names = names
         state?.name(names)
@@ -181,38 +185,39 @@ final class RetainedMessages {
 
     // MARK: The connection
 
-    /// An attempt begins, perhaps at a broker that keeps nothing.
+    /// Notes that an attempt starts, possibly without retained messages.
     func begin(isWithout: Bool) { isDoneWithout = isWithout }
 
-    /// A broker took the connection.
+    /// Notes that a broker accepted the connection.
     func connected(keepsRetained: Bool) {
-        // What it kept for others may have gone with it.
+        // The broker may have lost the retained messages, so all are published again.
         state?.reconnected()
         state?.repeatAll()
         pauseUntil = nil
-        // It says that there is no connection.
+        // The status that waits reports that there is no connection.
         statusMessage = nil
         if !keepsRetained { isDoneWithout = true }
     }
 
-    /// What is not published since the broker keeps nothing, said once an hour at most; `nil` where all is.
+    /// Returns a description of the messages that are not published because the broker does not support retained
+    /// messages; `nil` if it supports them, or if none are configured. The description is logged at most once an hour.
     func noteLimitation() -> String? {
         guard options != nil, isDoneWithout else { return nil }
         report.say(Self.withoutRetained, of: .retainRefused, at: loop.now)
         return Self.withoutRetained
     }
 
-    /// All that was on its way is lost.
+    /// Notes that the connection has ended. All messages in flight are lost.
     func connectionDropped() {
         messages = [:]
         isOnline = false
     }
 
-    // MARK: What is published
+    // MARK: Publishing
 
-    /// Publishes what is behind the lines, as far as there is room.
+    /// Publishes the messages that follow the lines, as many as there is room for.
     ///
-    /// - Parameter isRefused: whether the broker refuses lines, which is what there is to be said then.
+    /// - Parameter isRefused: whether the broker refuses lines. If so, that error stays in the status.
     func publish(isRefused: Bool) {
         guard let client = connection.client else { return }
         if isDoneWithout { return keepWhereDue() }
@@ -238,7 +243,7 @@ final class RetainedMessages {
         keepWhereDue()
     }
 
-    /// Publishes how the gateway stands, where there is news of it.
+    /// Publishes the status of the gateway, if there is a new one.
     func publishStatus() {
         guard isWanted, let text = statusMessage, !messages.values.contains(.status),
             messages.count < Self.messagesMax, connection.client?.wantsWrite == false
@@ -247,7 +252,7 @@ final class RetainedMessages {
         publish(statusTopic, text, isRetained: true, .status)
     }
 
-    /// Publishes whether the gateway is there.
+    /// Publishes whether the gateway is online.
     func publishAvailability(isOnline: Bool) {
         guard options != nil else { return }
         publish(
@@ -274,14 +279,14 @@ final class RetainedMessages {
         }
     }
 
-    /// The broker acknowledged, or refused, a message.
+    /// Notes that the broker acknowledged or refused a message.
     ///
-    /// - Returns: whether it is one of these, and no line.
+    /// - Returns: whether it is a retained message, not a line.
     func acknowledged(_ number: Int32, _ reason: UInt8, _ version: ConnectionPlan.Version) -> Bool {
         guard !messages.isEmpty, let message = messages.removeValue(forKey: number) else { return false }
         guard reason < 0x80 else {
             if reason == MosquittoClient.retainNotSupported {
-                // It says so late: states are of no use where nobody keeps them.
+                // The broker reports this late. States have no use if the broker does not store them.
                 isDoneWithout = true
                 let limitation = noteLimitation()
                 report.status.limitation = report.status.limitation ?? limitation
@@ -301,7 +306,8 @@ final class RetainedMessages {
         return true
     }
 
-    /// Lines are shipped all the same; what is retained is tried again, all of it, after a while.
+    /// Notes that a message was refused. The states and the availability are all published again after a delay. Lines
+    /// are published meanwhile.
     private func refused(_ trouble: BrokerTrouble) {
         report.status.refusals += 1
         report.say(trouble, at: loop.now)
@@ -313,7 +319,7 @@ final class RetainedMessages {
         wake(until)
     }
 
-    // MARK: Its file
+    // MARK: The file
 
     private func keepWhereDue() {
         if keptSequence == nil { keep() }
@@ -329,7 +335,8 @@ final class RetainedMessages {
 
     private var isBehind: Bool { (state?.sequence ?? 0) > (keptSequence ?? 0) }
 
-    /// The fold on the disk says what the order asked for: whom it named stands there as topics to be cleared, at most.
+    /// Deletes the file with erased beacons after the states were stored. The stored states contain these beacons only
+    /// in topics that must be cleared.
     private func forgetTheOrder(in directory: FilePath) {
         guard hasForgetting, forgotten.isEmpty else { return }
         hasForgetting = false
@@ -338,7 +345,7 @@ final class RetainedMessages {
         }
     }
 
-    /// Puts the fold on the disk.
+    /// Stores the states.
     func keep() {
         guard let options, let state, keptSequence == nil || isStale || isBehind else { return }
         if let keepTimer { loop.set(keepTimer, at: nil) }

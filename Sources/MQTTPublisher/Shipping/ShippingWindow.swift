@@ -1,9 +1,10 @@
 package import EventLog
 
-/// The lines that were sent and are not done with: which of them the broker has, up to where it has all, and how many
-/// would come twice.
+/// The lines that were sent and are not finished: which of them the broker has, up to which line it has all, and how
+/// many would be repeated.
 ///
-/// Done is a line when it and all before it are acknowledged (the checkpoint moves), and that is on the disk.
+/// A line is finished when two conditions are met: it and all lines before it are acknowledged, so that the checkpoint
+/// moves, and the checkpoint is stored.
 package struct ShippingWindow: Sendable {
     private struct Entry {
         var message: Int32
@@ -11,47 +12,47 @@ package struct ShippingWindow: Sendable {
         var isAcknowledged = false
     }
 
-    /// How many lines may be past the checkpoint that is kept.
+    /// The maximum number of lines after the stored checkpoint.
     package let capacity: Int
-    /// How many lines may be under way at a time: what the broker takes, and no more than is of use.
+    /// The maximum number of lines in flight: as many as the broker accepts, and not more than are useful.
     ///
-    /// More than the broker takes (MQTT 5 §3.3.4) would wait in the library and could not be called back where the broker
-    /// refuses one before them.
+    /// If there were more than the broker accepts (MQTT 5 §3.3.4), they would wait in the library. They could not be
+    /// withdrawn if the broker refuses a line before them.
     package var atATime = Int.max
-    /// Up to where the broker has all lines.
+    /// The position up to which the broker has all lines.
     package private(set) var shipped: LinePosition
-    /// Up to where that is on the disk.
+    /// The position of the stored checkpoint.
     package private(set) var kept: LinePosition
-    /// How many lines lie between the two.
+    /// The number of lines between the two positions.
     package private(set) var unkept = 0
 
-    // A ring: the first that is not done with, and those after it.
+    // A queue with the first line that is not acknowledged, at `head`, and the lines after it.
     private var entries: [Entry] = []
     private var head = 0
 
-    /// An empty window, after a checkpoint.
+    /// Creates an empty window after a checkpoint.
     package init(after kept: LinePosition, capacity: Int) {
         self.capacity = max(capacity, 1)
         self.kept = kept
         shipped = kept
     }
 
-    /// How many lines were sent and are not done with.
+    /// The number of lines after ``shipped`` that were sent or set aside.
     package var inFlight: Int { entries.count - head }
 
-    /// How many more lines may be sent now.
+    /// The number of lines that may be sent now.
     package var room: Int { max(0, min(capacity - unkept, atATime) - inFlight) }
 
-    /// A line was sent, by the library's number for the message.
+    /// Notes that a line was sent, with the library's number for the message.
     package mutating func sent(_ message: Int32, _ position: LinePosition) {
         entries.append(Entry(message: message, position: position))
     }
 
-    /// The broker acknowledged a message.
+    /// Notes that the broker acknowledged a message.
     ///
-    /// - Returns: whether it was a line's that was under way.
+    /// - Returns: whether the message was a line in flight.
     package mutating func acknowledged(_ message: Int32) -> Bool {
-        // They come in the order in which they were sent (MQTT 5 §4.6): the first one that is under way.
+        // Acknowledgements have the order of the messages (MQTT 5 §4.6), so this is usually the first line in flight.
         var index = head
         while index < entries.count, entries[index].message != message || entries[index].isAcknowledged { index += 1 }
         guard index < entries.count else { return false }
@@ -60,7 +61,7 @@ package struct ShippingWindow: Sendable {
         return true
     }
 
-    /// A line that can't be sent is passed over in its order: it is done with when all before it are.
+    /// Skips a line that cannot be sent. It keeps its place in the order, and is finished when all lines before it are.
     package mutating func setAside(_ position: LinePosition) {
         entries.append(Entry(message: 0, position: position, isAcknowledged: true))
         advance()
@@ -78,15 +79,16 @@ package struct ShippingWindow: Sendable {
         }
     }
 
-    /// The checkpoint at ``shipped`` is on the disk.
+    /// Notes that the checkpoint at ``shipped`` is stored.
     package mutating func keep() {
         kept = shipped
         unkept = 0
     }
 
-    /// The connection ended: what was under way is sent again, from ``shipped`` on.
+    /// Notes that the connection has ended, or that a refused line is tried again. The lines in flight must be sent
+    /// again, starting after ``shipped``.
     ///
-    /// - Returns: how many lines that are.
+    /// - Returns: the number of lines in flight.
     package mutating func restart() -> Int {
         defer {
             entries.removeAll(keepingCapacity: true)

@@ -1,20 +1,21 @@
-/// The first line of each topic goes alone, in a connection that can say no.
+/// Sends the first line of each topic alone, in a connection in which the broker can refuse messages.
 ///
-/// Rights are a topic's. What followed a line that is refused would be at the broker before it: so nothing does, until the
-/// broker has taken one of its topic (a condition's beacons count as one, ``AcceptedTopics``).
+/// Permissions belong to topics. Lines that were sent after a refused line would reach the broker before it. Therefore
+/// no line follows until the broker has accepted a line of this topic. The beacons of a condition count as one topic
+/// (``AcceptedTopics``).
 struct TopicTrial {
-    // A hundred octets each, mostly: 3 MB at most.
+    // Most topics have about a hundred bytes, so this is at most 3 MB.
     private static let topicsMax = 16_384
 
     private var accepted = AcceptedTopics(capacity: Self.topicsMax)
-    /// The topic of the line that is under way alone.
+    /// The topic of the line that is in flight alone.
     private var topic: [UInt8]?
 
-    /// Whether a line is under way alone.
+    /// Whether a line is in flight alone.
     var isUnderWay: Bool { topic != nil }
 
-    /// Whether a line has to wait, being the first of its topic while others are under way; where there are none it goes
-    /// alone.
+    /// Returns whether a line must wait, because it is the first of its topic and others are in flight. If no line is
+    /// in flight, this line is sent alone.
     mutating func holds(_ topic: [UInt8], inFlight: Int) -> Bool {
         if accepted.contains(topic) { return false }
         guard inFlight == 0 else { return true }
@@ -22,16 +23,16 @@ struct TopicTrial {
         return false
     }
 
-    /// The broker has taken what was under way.
+    /// Notes that the broker has accepted the line that was in flight alone.
     mutating func passed() {
         guard let topic else { return }
         accepted.insert(topic)
         self.topic = nil
     }
 
-    /// What was under way alone is not any more, and was not taken.
+    /// Notes that the line is not in flight alone any more, and was not accepted.
     mutating func abandon() { topic = nil }
 
-    /// Rights may be others now: each topic is tried again.
+    /// Notes that permissions may have changed, so that each topic is tried again.
     mutating func forget() { accepted.removeAll() }
 }
