@@ -1,11 +1,11 @@
 /// Finds the values of a JSON text (RFC 8259). It is strict, except that strings can have invalid UTF-8.
 ///
-/// The text is a span and the position a number. The open containers are a chain through their `next`, so that there is no
-/// recursion: readers spend most of their time here.
+/// The text is a span and the position a number. Open containers are linked through their `next`, so the scan needs no
+/// recursion. Readers spend most of their time here.
 package enum JSONScanner {
     package typealias Value = JSONText.Value
 
-    /// The maximum depth of containers in each other.
+    /// The maximum nesting depth of containers.
     package static let depthMax = 64
 
     /// The result of a scan.
@@ -232,8 +232,8 @@ package enum JSONScanner {
 
     private static func isHexadecimal(_ octet: UInt8) -> Bool { octet &- 0x30 < 10 || (octet | 0x20) &- 0x61 < 6 }
 
-    /// The high bits of the bytes in a word that are a quotation mark, a backslash or below 0x20. After the first such byte,
-    /// the bits of other bytes can be set too.
+    /// Returns the high bits of the bytes in a word that are a quotation mark, a backslash or below 0x20. After the
+    /// first such byte, the bits of other bytes can be set too.
     @inline(__always)
     private static func special(_ word: UInt64) -> UInt64 {
         let (ones, highs): (UInt64, UInt64) = (0x0101_0101_0101_0101, 0x8080_8080_8080_8080)
@@ -276,7 +276,7 @@ package enum JSONScanner {
         return .none
     }
 
-    /// Skips digits; at least one is expected.
+    /// Skips digits. There must be at least one.
     @inline(__always)
     private static func skipDigits(_ bytes: Span<UInt8>, _ position: inout Int) -> Fault {
         let start = position

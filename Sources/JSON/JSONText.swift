@@ -2,8 +2,8 @@ import Glibc
 
 /// A JSON text (RFC 8259) and the places of its values, in the order of the text.
 ///
-/// If it is used again for each line, it allocates only for a line that has more values than all lines before it. A text that
-/// is not JSON in every part is refused, so an incomplete line is never taken for a complete one.
+/// If the same `JSONText` is used for all lines, it allocates only for a line that has more values than all earlier
+/// ones. A text with any invalid part is refused, so an incomplete line is never treated as complete.
 package struct JSONText: Sendable {
     package enum Kind: UInt8, Sendable { case object, array, string, number, yes, no, null }
 
@@ -14,7 +14,7 @@ package struct JSONText: Sendable {
         package var hasEscapes = false
         package var start: Int32
         package var end: Int32
-        /// The place of the value that follows it and all that is in it.
+        /// The place of the next value after this one and all values in it.
         package var next: Int32
 
         package static let none = Value(.null, 0, 0, next: 0)
@@ -28,31 +28,32 @@ package struct JSONText: Sendable {
         }
     }
 
-    /// The longest text: places are 32 bits wide.
+    /// The maximum length of a text in bytes, because places have 32 bits.
     package static let sizeMax = 1 << 30
-    // A line of ours has some fifty.
+    // A line of this project has about fifty values.
     private static let valuesFirst = 256
 
-    /// The text. Whoever changes it parses it anew.
+    /// The text. After a change, ``parse()`` must be called again.
     package var bytes: [UInt8] = []
-    /// The values, the outermost first; an object's are its keys and what they stand for, in turn.
+    /// The values, the outermost first. In an object, each key is followed by its value. Only the first ``used`` are
+    /// valid.
     package private(set) var values: ContiguousArray<Value> = []
-    /// How many of them are this text's.
+    /// The number of valid elements of ``values``.
     package private(set) var used = 0
-    /// This text's.
+    /// The valid elements of ``values``.
     package var all: ContiguousArray<Value>.SubSequence { values[..<used] }
 
     package init() {}
 
     package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Puts another text in place of this one.
+    /// Replaces the text.
     package mutating func replace(with octets: Span<UInt8>) {
         bytes.removeAll(keepingCapacity: true)
         bytes.append(octets)
     }
 
-    /// Where the last place is at which the octets of `beginning` stand.
+    /// Returns the byte offset of the last occurrence of `beginning` in the text; `nil` if there is none.
     package func last(_ beginning: StaticString) -> Int? {
         let count = beginning.utf8CodeUnitCount
         var place = bytes.count - count
@@ -73,7 +74,7 @@ package struct JSONText: Sendable {
     package mutating func parse() -> Bool {
         used = 0
         guard bytes.count <= Self.sizeMax else { return false }
-        // Taken out while they are filled, for exclusivity; their memory stays.
+        // The values are moved out while they are filled, because of exclusivity. Their memory is reused.
         var values: ContiguousArray<Value> = []
         swap(&values, &self.values)
         defer { swap(&values, &self.values) }
@@ -94,7 +95,7 @@ package struct JSONText: Sendable {
 
     // MARK: Members and elements
 
-    /// The place of what stands for `key` in the object at `object`.
+    /// Returns the place of the value of `key` in the object at `object`.
     package func find(_ key: StaticString, in object: Int) -> Int? {
         guard object < used, values[object].kind == .object else { return nil }
         var place = object + 1
@@ -107,7 +108,7 @@ package struct JSONText: Sendable {
         return nil
     }
 
-    /// Shows each key of the object at `object` by its place, with the place of what stands for it.
+    /// Calls `body` with the places of each key and its value in the object at `object`.
     @inline(__always)
     package func eachMember(of object: Int, _ body: (_ key: Int, _ value: Int) -> Void) {
         guard object < used, values[object].kind == .object else { return }
@@ -119,14 +120,14 @@ package struct JSONText: Sendable {
         }
     }
 
-    /// The number of members of the object at `object`.
+    /// Returns the number of members of the object at `object`.
     package func memberCount(of object: Int) -> Int {
         var count = 0
         eachMember(of: object) { _, _ in count += 1 }
         return count
     }
 
-    /// The places of what an array holds.
+    /// Returns the places of the elements of an array.
     package func elements(of array: Int?) -> [Int] {
         guard let array, array < used, values[array].kind == .array else { return [] }
         var places: [Int] = []
@@ -138,16 +139,16 @@ package struct JSONText: Sendable {
         return places
     }
 
-    /// How many octets a value has in the text, a string without its quotation marks.
+    /// Returns the number of bytes of a value in the text. The quotation marks of a string do not count.
     package func length(_ place: Int) -> Int { Int(values[place].end - values[place].start) }
 
-    /// Whether the string at `place` is `text`, which needs no escapes.
+    /// Returns whether the string at `place` is `text`, which must not need escapes.
     package func isText(_ text: StaticString, at place: Int?) -> Bool {
         guard let place, values[place].kind == .string else { return false }
         return isEqual(Int(values[place].start), Int(values[place].end), text)
     }
 
-    /// The same, of octets.
+    /// Returns whether the string at `place` has these bytes, which must not need escapes.
     package func isText(_ octets: [UInt8], at place: Int) -> Bool {
         guard values[place].kind == .string else { return false }
         let start = Int(values[place].start)
@@ -169,7 +170,7 @@ package struct JSONText: Sendable {
         }
     }
 
-    /// A whole number that fits.
+    /// Returns an integer; `nil` if the value is not an integer without fraction and exponent, or does not fit.
     package func integer(_ place: Int?) -> Int? {
         guard let place, values[place].kind == .number else { return nil }
         var index = Int(values[place].start)
@@ -186,7 +187,7 @@ package struct JSONText: Sendable {
             number = sum
             index += 1
         }
-        // Counted downwards, since there is one more number below zero than above.
+        // The digits are subtracted, because the negative range has one number more than the positive range.
         return isNegative ? number : (number == .min ? nil : -number)
     }
 
@@ -194,7 +195,7 @@ package struct JSONText: Sendable {
         integer(place).flatMap { Number(exactly: $0) }
     }
 
-    /// A decimal number of seconds in microseconds, what is finer cut off.
+    /// Returns a decimal number of seconds in microseconds. Further decimals are cut off.
     package func microseconds(_ place: Int?) -> Int64? {
         guard let place, values[place].kind == .number else { return nil }
         var index = Int(values[place].start)
@@ -233,7 +234,7 @@ package struct JSONText: Sendable {
     @inline(__always)
     private func isEqual(_ start: Int, _ end: Int, _ text: StaticString) -> Bool {
         let count = text.utf8CodeUnitCount
-        // Most keys are not the one that is looked for, and differ in length or in their first octet.
+        // Most keys are different, and differ in their length or their first byte.
         guard end - start == count, end <= bytes.count, count > 0, unsafe bytes[start] == text.utf8Start[0] else {
             return false
         }
@@ -245,7 +246,7 @@ package struct JSONText: Sendable {
 
     // MARK: Strings
 
-    /// The text of a string without escapes. Half of a surrogate pair becomes U+FFFD.
+    /// Returns the text of a string, with its escapes replaced. Half of a surrogate pair becomes U+FFFD.
     package func string(_ place: Int?) -> String? {
         guard let place, values[place].kind == .string else { return nil }
         let octets = bytes[Int(values[place].start)..<Int(values[place].end)]
@@ -256,7 +257,7 @@ package struct JSONText: Sendable {
         return String(decoding: text[..<end], as: UTF8.self)
     }
 
-    /// The octets of a value as they stand in the text, a string with its quotation marks.
+    /// Returns the bytes of a value in the text, including the quotation marks of a string.
     package func octets(_ place: Int) -> ArraySlice<UInt8> {
         let quote = values[place].kind == .string ? 1 : 0
         return bytes[Int(values[place].start) - quote..<Int(values[place].end) + quote]
@@ -301,7 +302,8 @@ package struct JSONText: Sendable {
         return to
     }
 
-    /// The character of the digits at `place`, and of a second escape after them if both are a surrogate pair.
+    /// Returns the character of the digits at `place`. If a second escape follows and both are a surrogate pair, it is
+    /// the character of the pair.
     private static func scalar(
         _ bytes: borrowing MutableSpan<UInt8>, _ place: inout Int, _ end: Int
     ) -> Unicode.Scalar {
@@ -326,6 +328,6 @@ package struct JSONText: Sendable {
         return code
     }
 
-    /// Where an object, an array or a word stands in the text.
+    /// Returns the byte range in the text of the value at `place`, without the quotation marks of a string.
     package func range(of place: Int) -> Range<Int> { Int(values[place].start)..<Int(values[place].end) }
 }

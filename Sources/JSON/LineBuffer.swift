@@ -1,28 +1,29 @@
 import BaseTypes
 public import BluetoothLE
 
-/// Octets of output on their way to a file: what lines are written into, without allocating for each.
+/// A buffer for output, into which lines are written without an allocation for each.
 ///
-/// Safe to use: every write makes room first, and what is handed out are the octets written.
+/// It is memory-safe: every write makes room first, and readers get only bytes that were written.
 ///
-/// Members that other targets inline are `public`, although no product contains `JSON`: for an `@inlinable package` function,
-/// Swift 6.3 keeps no body for other targets, so each key of a line would be a call.
+/// Members that other targets inline are `public`, although no product contains `JSON`. For an `@inlinable package`
+/// function, Swift 6.3 does not keep a body for other targets, so each key of a line would be a call.
 @safe public struct LineBuffer: ~Copyable {
     @usableFromInline var storage: UnsafeMutablePointer<UInt8>
     @usableFromInline var capacity: Int
     @usableFromInline var filled = 0
-    /// Whether a character may stand in a JSON string as it is, where not all may that RFC 8259 lets.
+    /// Returns whether a character can be written without an escape in a JSON string; `nil` if this is so for all
+    /// characters that RFC 8259 permits.
     let mayStand: (@Sendable (Unicode.Scalar) -> Bool)?
-    // The text of seconds that were written lately, up to and with the decimal point, by the second's low bits: the
-    // dates of a line, and of lines that follow one another, share few.
+    // The texts of recent seconds, including the decimal point, at the index of the low bits of the second. The dates
+    // of a line, and of consecutive lines, have few different seconds.
     private var secondTexts = ContiguousArray(repeating: SecondText(), count: 64)
 
-    /// An empty buffer; it grows where one line needs more than `capacity`.
+    /// Creates an empty buffer. It grows if a line needs more than `capacity`.
     ///
     /// - Parameters:
-    ///   - capacity: how many octets it holds at first.
-    ///   - mayStand: which characters stand in JSON strings as they are; the others are escaped. Without it, all that
-    ///     RFC 8259 §7 lets.
+    ///   - capacity: the number of bytes that it can store at first.
+    ///   - mayStand: returns whether a character can be written without an escape in a JSON string. If it is `nil`,
+    ///     this is so for all characters that RFC 8259 §7 permits.
     public init(capacity: Int = 65_536, mayStand: (@Sendable (Unicode.Scalar) -> Bool)? = nil) {
         self.capacity = max(capacity, 1024)
         unsafe storage = .allocate(capacity: self.capacity)
@@ -31,27 +32,27 @@ public import BluetoothLE
 
     deinit { unsafe storage.deallocate() }
 
-    /// How many octets wait.
+    /// The number of bytes in the buffer.
     @inlinable public var count: Int { filled }
 
-    /// The octets that wait.
+    /// Calls `body` with the bytes in the buffer.
     public func withBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try unsafe body(UnsafeRawBufferPointer(start: storage, count: filled))
     }
 
-    /// The octets that wait, as an array.
+    /// The bytes in the buffer, as an array.
     public var bytes: [UInt8] { unsafe Array(UnsafeBufferPointer(start: storage, count: filled)) }
-    /// The octets that wait, as text.
+    /// The bytes in the buffer, as text.
     public var text: String {
         unsafe String(decoding: UnsafeBufferPointer(start: storage, count: filled), as: UTF8.self)
     }
 
-    /// Forgets what waits and keeps the memory.
+    /// Removes all bytes, and keeps the memory.
     public mutating func removeAll() { filled = 0 }
 
-    /// Forgets the first `size` octets that wait.
+    /// Removes the first `size` bytes.
     public mutating func removeFirst(_ size: Int) {
         let size = min(max(size, 0), filled)
         guard size > 0 else { return }
@@ -59,14 +60,14 @@ public import BluetoothLE
         filled -= size
     }
 
-    /// Takes back the octet that was appended last.
+    /// Removes the last byte.
     public mutating func removeLast() { filled = max(0, filled - 1) }
 
-    /// Whether `octet` was appended last.
+    /// Returns whether `octet` is the last byte.
     @inlinable @inline(__always)
     func ends(with octet: UInt8) -> Bool { unsafe filled > 0 && storage[filled - 1] == octet }
 
-    /// Makes room for `size` octets more.
+    /// Makes room for `size` more bytes.
     @inlinable @inline(__always)
     mutating func reserve(_ size: Int) {
         if capacity - filled < size { grow(size) }
@@ -81,9 +82,9 @@ public import BluetoothLE
         unsafe storage = larger
     }
 
-    // Each writes only where `reserve` made room.
+    // Each of the following functions writes only into memory for which `reserve` made room.
 
-    /// Appends text as it is.
+    /// Appends a text unchanged.
     @inlinable @inline(__always)
     public mutating func append(_ text: StaticString) {
         let size = text.utf8CodeUnitCount
@@ -92,7 +93,7 @@ public import BluetoothLE
         filled += size
     }
 
-    /// Appends text as it is.
+    /// Appends a text unchanged.
     public mutating func append(text: String) {
         var text = text
         text.withUTF8 { octets in
@@ -103,7 +104,7 @@ public import BluetoothLE
         }
     }
 
-    /// Appends octets as they are.
+    /// Appends bytes unchanged.
     public mutating func append(_ octets: [UInt8]) {
         reserve(octets.count)
         unsafe octets.withUnsafeBufferPointer { source in
@@ -113,7 +114,7 @@ public import BluetoothLE
         filled += octets.count
     }
 
-    /// Appends the twenty octets that a date begins with.
+    /// Appends the first twenty bytes of a date.
     @inline(__always)
     mutating func append(_ text: InlineArray<20, UInt8>) {
         reserve(20)
@@ -122,7 +123,7 @@ public import BluetoothLE
         filled += 20
     }
 
-    /// Appends one octet.
+    /// Appends one byte.
     @inlinable @inline(__always)
     public mutating func append(octet: UInt8) {
         reserve(1)
@@ -135,8 +136,8 @@ public import BluetoothLE
 
     // MARK: Values
 
-    // JSON is written in its order (RFC 8259). Braces, brackets, commas and quotation marks are written only here. A function
-    // that opens an object or an array also closes it.
+    // Calls must follow the grammar of JSON (RFC 8259). Braces, brackets, commas and quotation marks are written only
+    // here. A function that opens an object or an array also closes it.
 
     /// Appends an object: `body` writes its members.
     @inlinable @inline(__always)
@@ -150,15 +151,15 @@ public import BluetoothLE
     ///
     /// - Parameters:
     ///   - elements: the elements.
-    ///   - onLines: whether each stands on a line of its own, for people.
-    ///   - body: writes one.
+    ///   - onLines: whether each element is on a separate line, for people.
+    ///   - body: writes one element.
     @inlinable @inline(__always)
     public mutating func array<Element>(
         _ elements: some Sequence<Element>, onLines: Bool = false, _ body: (inout LineBuffer, Element) -> Void
     ) {
         append(octet: UInt8(ascii: "["))
         for element in elements {
-            // No value ends with what an array begins with.
+            // No value ends with the byte that opens an array.
             if !ends(with: UInt8(ascii: "[")) { append(octet: UInt8(ascii: ",")) }
             if onLines { append(octet: 0x0A) }
             body(&self, element)
@@ -166,7 +167,7 @@ public import BluetoothLE
         append(octet: UInt8(ascii: "]"))
     }
 
-    /// Appends a string of what `body` appends, which needs no escapes.
+    /// Appends a string with the text that `body` appends, which must not need escapes.
     @inlinable @inline(__always)
     public mutating func quoted(_ body: (inout LineBuffer) -> Void) {
         append(octet: UInt8(ascii: "\""))
@@ -174,11 +175,11 @@ public import BluetoothLE
         append(octet: UInt8(ascii: "\""))
     }
 
-    /// Appends a string.
+    /// Appends a string, with escapes.
     @inlinable @inline(__always)
     public mutating func string(_ text: String) { quoted { $0.append(escaped: text) } }
 
-    /// Appends text as the inside of a JSON string (§7).
+    /// Appends text as the content of a JSON string (RFC 8259 §7).
     public mutating func append(escaped text: String) {
         if mayStand != nil, !text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }), let mayStand {
             return append(escaped: text, unless: mayStand)
@@ -189,7 +190,7 @@ public import BluetoothLE
             reserve(6 * octets.count)
             let start = unsafe storage + filled
             var index = 0
-            // Most names hold nothing to escape: they are copied as they are looked at, eight octets at once.
+            // Most names need no escapes, so they are checked and copied eight bytes at a time.
             while index + 8 <= octets.count {
                 let word = unsafe UnsafeRawPointer(first + index).loadUnaligned(as: UInt64.self)
                 if Self.needsEscape(word) { break }
@@ -227,8 +228,8 @@ public import BluetoothLE
         octet < 0x20 || octet == UInt8(ascii: "\"") || octet == UInt8(ascii: "\\")
     }
 
-    /// Whether one of eight octets has to be escaped: in each octet the highest bit is told of what is less than 0x20,
-    /// or 0 once `"` or `\` is taken from it.
+    /// Returns whether one of eight bytes must be escaped. The highest bit of a byte is set if it is less than 0x20, or
+    /// 0 after `"` or `\` is removed from it by exclusive or.
     @inline(__always)
     private static func needsEscape(_ octets: UInt64) -> Bool {
         let (each, highest): (UInt64, UInt64) = (0x0101_0101_0101_0101, 0x8080_8080_8080_8080)
@@ -253,14 +254,14 @@ public import BluetoothLE
 
     // MARK: Members
 
-    // Each writes only where `reserve` made room.
+    // Each of the following functions writes only into memory for which `reserve` made room.
 
-    /// Begins a member of the object that is being written; its value comes next.
+    /// Starts a member of the object that is being written. Its value must be written next.
     @inlinable @inline(__always)
     public mutating func key(_ key: StaticString) {
         let size = key.utf8CodeUnitCount
         reserve(size + 4)
-        // No value ends with what an object begins with.
+        // No value ends with the byte that opens an object.
         if !ends(with: UInt8(ascii: "{")) {
             unsafe storage[filled] = UInt8(ascii: ",")
             filled += 1
@@ -272,20 +273,20 @@ public import BluetoothLE
         filled += size + 3
     }
 
-    /// Appends members of the object that is being written as they were written before: `"a":1,"b":2`.
+    /// Appends members that were written earlier to the object that is being written: `"a":1,"b":2`.
     public mutating func append(members: [UInt8]) {
         if !ends(with: UInt8(ascii: "{")) { append(octet: UInt8(ascii: ",")) }
         append(members)
     }
 
-    /// The same under a name that is no literal.
+    /// Starts a member whose name is not a literal. Its value must be written next.
     public mutating func key(named key: String) {
         if !ends(with: UInt8(ascii: "{")) { append(octet: UInt8(ascii: ",")) }
         string(key)
         append(octet: UInt8(ascii: ":"))
     }
 
-    /// Writes a whole number under a name that is no literal.
+    /// Writes an integer member whose name is not a literal.
     public mutating func write(named key: String, _ number: Int) {
         self.key(named: key)
         append(number)
@@ -298,20 +299,20 @@ public import BluetoothLE
         string(text)
     }
 
-    /// Writes a text; nothing where there is none: absent is absent.
+    /// Writes a text; writes nothing if it is `nil`, because absent values have no member.
     @inlinable @inline(__always)
     public mutating func write(_ key: StaticString, _ text: String?) {
         if let text { write(key, text) }
     }
 
-    /// Writes a word, which needs no escapes.
+    /// Writes a word, which must not need escapes.
     @inlinable @inline(__always)
     public mutating func write(_ key: StaticString, word: StaticString) {
         self.key(key)
         quoted { $0.append(word) }
     }
 
-    /// Writes a whole number.
+    /// Writes an integer.
     @inlinable @inline(__always)
     public mutating func write(_ key: StaticString, _ number: some FixedWidthInteger) {
         self.key(key)
@@ -325,12 +326,12 @@ public import BluetoothLE
         if isSo { append("true") } else { append("false") }
     }
 
-    /// Writes a number of seconds, exact to the microsecond; what is finer is cut off.
+    /// Writes a number of seconds with microseconds. Further decimals are cut off.
     public mutating func write(_ key: StaticString, seconds duration: Duration) {
         write(key, millionths: duration.nanoseconds / 1000)
     }
 
-    /// Writes a decimal number of so many millionths: ``append(millionths:)``.
+    /// Writes a decimal number, given in millionths: ``append(millionths:)``.
     @inlinable @inline(__always)
     public mutating func write(_ key: StaticString, millionths: Int64) {
         self.key(key)
@@ -344,7 +345,7 @@ public import BluetoothLE
         quoted { $0.append(date: microseconds) }
     }
 
-    /// Writes texts.
+    /// Writes an array of texts.
     public mutating func write(_ key: StaticString, _ texts: some Sequence<String>) {
         array(key, texts) { $0.string($1) }
     }
@@ -377,7 +378,7 @@ public import BluetoothLE
 
     // MARK: Numbers
 
-    /// Appends a number in decimal.
+    /// Appends an integer in decimal.
     @inlinable @inline(__always)
     public mutating func append(_ number: Int) {
         reserve(20)
@@ -390,7 +391,7 @@ public import BluetoothLE
         storeSmall(magnitude)
     }
 
-    /// Appends a number of eight digits at most, for which ``reserve(_:)`` made room.
+    /// Appends a number with at most eight digits. The caller must have made room with ``reserve(_:)``.
     @inlinable @inline(__always)
     mutating func storeSmall(_ number: UInt) {
         var digits = 1
@@ -402,7 +403,7 @@ public import BluetoothLE
         store(number, digits: digits)
     }
 
-    /// The same of more digits, as times and identifiers have them: eight after eight.
+    /// Appends a number with more digits, such as a time or an identifier, eight digits at a time.
     @usableFromInline @inline(never)
     mutating func storeLarge(_ number: UInt) {
         let (high, low) = number.quotientAndRemainder(dividingBy: 100_000_000)
@@ -410,14 +411,15 @@ public import BluetoothLE
         store(low, digits: 8)
     }
 
-    /// Appends a number of exactly `digits` decimal digits, zeros in front.
+    /// Appends a number with exactly `digits` decimal digits, with leading zeros.
     @inlinable @inline(__always)
     public mutating func append(_ number: Int, digits: Int) {
         reserve(digits)
         store(number.magnitude, digits: digits)
     }
 
-    /// Appends the last `digits` decimal digits of a number, for which ``reserve(_:)`` made room: two with each division.
+    /// Appends the last `digits` decimal digits of a number, two for each division. The caller must have made room with
+    /// ``reserve(_:)``.
     @inlinable @inline(__always)
     mutating func store(_ number: UInt, digits: Int) {
         let start = unsafe storage + filled
@@ -426,7 +428,7 @@ public import BluetoothLE
         while place >= 2 {
             let (quotient, pair) = rest.quotientAndRemainder(dividingBy: 100)
             rest = quotient
-            // Of less than a hundred this is the tenth.
+            // For numbers below 100, this is a division by ten.
             let tens = (pair &* 103) >> 10
             place -= 2
             unsafe start[place] = 0x30 + UInt8(truncatingIfNeeded: tens)
@@ -436,13 +438,13 @@ public import BluetoothLE
         filled += digits
     }
 
-    /// Appends two hexadecimal digits, upper case.
+    /// Appends two hexadecimal digits in upper case.
     public mutating func append(hexadecimal octet: UInt8) {
         append(octet: Self.digit(octet >> 4))
         append(octet: Self.digit(octet & 0xF))
     }
 
-    /// Appends a number of tenths with its decimal: `-61.5`.
+    /// Appends a number of tenths with one decimal: `-61.5`.
     public mutating func append(tenths: Int) {
         if tenths < 0 { append(octet: UInt8(ascii: "-")) }
         append(Int(tenths.magnitude / 10))
@@ -450,10 +452,11 @@ public import BluetoothLE
         append(Int(tenths.magnitude % 10))
     }
 
-    /// Appends a decimal number of so many millionths, of one to six decimals, without more trailing zeros: `0.0`, `1.5`.
+    /// Appends a decimal number, given in millionths, with one to six decimals and without further trailing zeros:
+    /// `0.0`, `1.5`.
     ///
-    /// Always with a decimal point, since readers that take a number's type from how it is written (databases that make
-    /// columns of first values) would have it change.
+    /// It always has a decimal point. Some readers, such as databases that create columns from first values, derive the
+    /// type of a number from its notation. For them, the type would change otherwise.
     public mutating func append(millionths: Int64) {
         if millionths < 0 { append(octet: UInt8(ascii: "-")) }
         let magnitude = millionths.magnitude
@@ -470,7 +473,7 @@ public import BluetoothLE
 
     // MARK: Dates (RFC 3339, UTC)
 
-    /// Appends the date so many microseconds after the beginning of 1970: `2026-11-21T07:46:27.123456Z`.
+    /// Appends a date, given in microseconds since the start of 1970: `2026-11-21T07:46:27.123456Z`.
     public mutating func append(date microseconds: Int64) {
         let (second, rest) = Self.split(microseconds, by: 1_000_000)
         append(second: second)
@@ -478,7 +481,7 @@ public import BluetoothLE
         append(octet: UInt8(ascii: "Z"))
     }
 
-    /// The same of nanoseconds, of which a date has nine digits where six don't say all.
+    /// Appends a date, given in nanoseconds since the start of 1970. It has nine decimals if six are not exact.
     public mutating func append(dateOfNanoseconds nanoseconds: Int64) {
         let (second, rest) = Self.split(nanoseconds, by: 1_000_000_000)
         append(second: second)
@@ -486,7 +489,7 @@ public import BluetoothLE
         append(octet: UInt8(ascii: "Z"))
     }
 
-    /// Writes the date so many nanoseconds after the beginning of 1970: ``append(dateOfNanoseconds:)``.
+    /// Writes a date, given in nanoseconds since the start of 1970: ``append(dateOfNanoseconds:)``.
     @inlinable @inline(__always)
     public mutating func write(_ key: StaticString, dateOfNanoseconds nanoseconds: Int64) {
         self.key(key)
@@ -499,7 +502,7 @@ public import BluetoothLE
         append(secondTexts[slot].text)
     }
 
-    /// The whole parts of `size` in a value, and what is left, which is not negative.
+    /// Returns the quotient of `value` and `size`, rounded down, and the remainder, which is not negative.
     package static func split(_ value: Int64, by size: Int64) -> (Int, Int) {
         let rest = value % size
         return rest < 0 ? (Int(value / size) - 1, Int(rest + size)) : (Int(value / size), Int(rest))
@@ -507,10 +510,10 @@ public import BluetoothLE
 
     // MARK: Identities
 
-    /// Appends a UUID: upper case with hyphens.
+    /// Appends a UUID in upper case with hyphens.
     public mutating func append(_ uuid: ProximityUUID) {
         reserve(36)
-        // 8-4-4-4-12 digits: where two groups share a word its halves are written apart.
+        // The groups have 8-4-4-4-12 digits. If a word contains two groups, its halves are written separately.
         let words = (
             Self.digits(uuid.high >> 32), Self.digits(uuid.high), Self.digits(uuid.low >> 32), Self.digits(uuid.low)
         )
@@ -527,10 +530,11 @@ public import BluetoothLE
         filled += 36
     }
 
-    /// The eight hexadecimal digits of the low 32 bits of `value`, the first in the lowest octet, upper case.
+    /// Returns the eight hexadecimal digits of the low 32 bits of `value` in upper case, the first digit in the lowest
+    /// byte.
     @inline(__always)
     private static func digits(_ value: UInt64) -> UInt64 {
-        // Each nibble to an octet of its own, then ten and more to the letters: all eight at once.
+        // All eight digits are computed at once: each nibble gets its own byte, then ten and more become letters.
         var nibbles = value & 0xFFFF_FFFF
         nibbles = (nibbles | nibbles << 16) & 0x0000_FFFF_0000_FFFF
         nibbles = (nibbles | nibbles << 8) & 0x00FF_00FF_00FF_00FF
@@ -539,14 +543,14 @@ public import BluetoothLE
         return (nibbles &+ 0x3030_3030_3030_3030 &+ isLetter &* 7).bigEndian
     }
 
-    /// Writes a value `offset` octets on, for which ``reserve(_:)`` made room.
+    /// Writes a value `offset` bytes after the end. The caller must have made room with ``reserve(_:)``.
     @inline(__always)
     private func store<Value: FixedWidthInteger & BitwiseCopyable>(_ value: Value, at offset: Int) {
         unsafe UnsafeMutableRawPointer(storage + filled + offset)
             .storeBytes(of: value.littleEndian, as: Value.self)
     }
 
-    /// Appends a device address: six pairs of upper-case hexadecimal digits.
+    /// Appends a device address: six pairs of hexadecimal digits in upper case.
     public mutating func append(_ address: DeviceAddress) {
         reserve(17)
         let first = Self.digits(address.value >> 16)
@@ -578,14 +582,14 @@ public import BluetoothLE
         quoted { $0.append(uuid) }
     }
 
-    /// Writes a device's address.
+    /// Writes a device address.
     @inlinable @inline(__always)
     public mutating func write(_ key: StaticString, _ address: DeviceAddress) {
         self.key(key)
         quoted { $0.append(address) }
     }
 
-    /// Writes what tells a beacon from others: `uuid`, `major`, `minor`.
+    /// Writes the identity of a beacon: `uuid`, `major`, `minor`.
     @inlinable @inline(__always)
     public mutating func write(_ beacon: BeaconIdentity) {
         write(BeaconIdentity.Part.uuid.key, beacon.uuid)
@@ -597,8 +601,8 @@ public import BluetoothLE
 
     /// Appends a value of a parsed text.
     ///
-    /// It is on one line, without white space between its tokens. Strings have this buffer's escapes, and U+FFFD for invalid
-    /// UTF-8. A value that a buffer of the same kind wrote is copied byte for byte.
+    /// The result is on one line, without white space between its tokens. Strings have the escapes of this buffer, and
+    /// U+FFFD for invalid UTF-8. A value that a buffer of the same kind wrote is copied byte for byte.
     ///
     /// - Parameters:
     ///   - text: the text, after a successful ``JSONText/parse()``.
@@ -622,13 +626,13 @@ public import BluetoothLE
     }
 }
 
-/// A second as dates begin: `2026-11-21T07:46:27.`.
+/// The first bytes of a date, up to the decimal point of its second: `2026-11-21T07:46:27.`.
 struct SecondText {
     /// Seconds since 1970-01-01T00:00:00Z.
     let second: Int
     let text: InlineArray<20, UInt8>
 
-    /// No second's.
+    /// Creates an empty entry, which matches no second that is written.
     init() {
         second = .min
         text = InlineArray(repeating: 0)
@@ -663,7 +667,7 @@ struct SecondText {
 }
 
 extension DeviceAddress.Kind {
-    /// The type as lines and the advertisement log spell it; `nil` where the source did not say.
+    /// The address type in lines and in the advertisement log; `nil` if the source did not report it.
     package var word: StaticString? {
         switch self {
         case .public: "public"

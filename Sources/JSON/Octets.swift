@@ -1,7 +1,7 @@
 import Glibc
 
 extension [UInt8] {
-    /// Adds what a span shows.
+    /// Appends the bytes of a span.
     package mutating func append(_ octets: Span<UInt8>) {
         append(addingCapacity: octets.count) { target in
             unsafe octets.withUnsafeBytes { source in

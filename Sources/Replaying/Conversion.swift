@@ -2,17 +2,17 @@ package import Captures
 package import CommandSupport
 import Glibc
 
-/// One capture taken over into another format.
+/// Converts one capture to another format.
 package struct Conversion {
-    /// How it ended.
+    /// The result of a conversion.
     package struct Outcome: Sendable {
-        /// How many records were read.
+        /// The number of records that were read.
         package var records: Int
-        /// What the target could not hold, in words.
+        /// Sentences about the data that the output format could not store.
         package var losses: [String]
-        /// How times without a zone were read.
+        /// Sentences about how times without a time zone were interpreted.
         package var remarks: [String]
-        /// What was wrong with the capture, each with its file.
+        /// Sentences about the damage in the capture, each with the name of the file.
         package var damages: [String]
     }
 
@@ -23,7 +23,7 @@ package struct Conversion {
     private let zone: CaptureZone?
     private let interval: Duration?
 
-    /// A conversion of `input` to a file at `output`, `-` for standard output.
+    /// Creates a conversion of `input` to a file at `output`; `-` is standard output.
     package init(
         _ input: CaptureInput, to output: String, format: CaptureWriter.Format, fields: FieldMap = FieldMap(),
         zone: CaptureZone? = nil, interval: Duration? = nil
@@ -36,9 +36,9 @@ package struct Conversion {
         self.interval = interval
     }
 
-    /// Converts all there is.
+    /// Converts all records.
     ///
-    /// - Throws: ``ExitFailure`` where the input or the output can't be used.
+    /// - Throws: ``ExitFailure`` if the input or the output cannot be used.
     package func run() throws(ExitFailure) -> Outcome {
         guard !isSameFile else {
             throw ExitFailure(.usage, "\(output) is also the input; use another file for the output")
@@ -50,7 +50,7 @@ package struct Conversion {
             var converter = CaptureConverter(interval: interval)
             var progress = Progress(size: reader.size)
             try converter.convert(&reader, to: &writer) { position in
-                // The converter tells how far it has come every 65,536 records.
+                // The converter calls this every 65,536 records.
                 progress.note(65_536) { position }
             }
             progress.end()
@@ -68,7 +68,7 @@ package struct Conversion {
         }
     }
 
-    /// Whether the result would take the place of the capture before it is read.
+    /// Whether the output is the same file as the input. It would be overwritten before it is read.
     private var isSameFile: Bool {
         guard case .path(let path) = input, path != "-", output != "-" else { return false }
         var (from, to) = (stat(), stat())

@@ -3,7 +3,7 @@ package import CommandSupport
 import SystemPackage
 
 extension ExitFailure {
-    /// The failure that a capture's error is.
+    /// Creates the failure for an error of a capture.
     package init(_ error: CaptureError) {
         switch error {
         case .openFailed(_, .noSuchFileOrDirectory): self.init(.inputMissing, error.description)

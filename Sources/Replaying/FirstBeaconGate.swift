@@ -1,19 +1,21 @@
 import EventLog
 import JSON
 
-/// Keeps lines back for as long as they say of no beacon, where somebody looks on: who is shown none where there is none.
+/// Holds back the lines of a replay on a terminal until there is a beacon or an event. A capture without them shows no
+/// lines.
 struct FirstBeaconGate {
-    // More than any capture says of its adapters before the first beacon.
+    // The maximum number of bytes held back: more than any capture's lines about adapters before the first beacon.
     private static let keptBackMax = 64 << 10
 
     private var isClosed: Bool
 
-    /// A gate for what a replay is asked for: open from the beginning where its lines go to a program or a file.
+    /// Creates a gate for a replay. If the lines go to a program or a file, it is open from the start.
     init(_ options: ReplayOptions) { isClosed = options.waitsForBeacons && options.outputDirectory == nil }
 
-    /// Whether what waits may be written: from the first beacon or event on, and where much waits.
+    /// Returns whether the lines may be written. This is so from the first beacon or event on, or if too many bytes
+    /// wait.
     ///
-    /// Sightings are counted before what follows from them is written.
+    /// A sighting is counted before its lines are written, so `statistics` already includes it.
     mutating func isOpen(_ statistics: ReplayStatistics, _ output: borrowing LineOutput) -> Bool {
         guard isClosed else { return true }
         isClosed = statistics.sightings == 0 && statistics.events == 0 && output.buffer.count < Self.keptBackMax

@@ -1,19 +1,19 @@
 import BaseTypes
 import BluetoothLE
 
-/// How long each beacon was silent between its sightings: what tells which exit timeout is safe.
+/// The gaps between the sightings of each beacon. They show which exit timeout is long enough.
 struct GapTable: Sendable {
-    /// The silences of one beacon.
+    /// The gaps of one beacon.
     struct Gaps: Sendable {
         var last: Instant
         var histogram = GapHistogram()
     }
 
-    /// More beacons than this are counted, and their gaps are not.
+    /// The maximum number of beacons with gaps. Sightings of further beacons are only counted.
     static let beaconsMax = 10_000
 
     private(set) var beacons: [BeaconIdentity: Gaps] = [:]
-    /// Sightings of beacons past the bound.
+    /// The number of sightings of beacons beyond the limit.
     private(set) var unfollowedSightings = 0
 
     mutating func note(_ beacon: BeaconIdentity, at time: Instant?) {
@@ -29,14 +29,14 @@ struct GapTable: Sendable {
         beacons[beacon]?.note(time)
     }
 
-    /// The beacons in order.
+    /// The beacons in the order of their identities.
     var sorted: [(beacon: BeaconIdentity, gaps: GapHistogram)] {
         beacons.sorted { $0.key < $1.key }.map { ($0.key, $0.value.histogram) }
     }
 }
 
 extension GapTable.Gaps {
-    /// A sighting stamped earlier than the last ends no gap (rule T2).
+    /// Adds a sighting. If its time is earlier than that of the last sighting, it does not end a gap (rule T2).
     fileprivate mutating func note(_ time: Instant) {
         guard time >= last else { return }
         histogram.add(time.nanoseconds - last.nanoseconds)
@@ -44,9 +44,11 @@ extension GapTable.Gaps {
     }
 }
 
-/// A histogram of durations in a fixed number of buckets: within 1/16 of the true value, from 1 ms to 49 days.
+/// A histogram of durations in a fixed number of buckets. From 16 ms to 49 days its values are within 1/16 of the true
+/// ones; below 16 ms they are within 1 ms.
 struct GapHistogram: Sendable {
-    // Sixteen buckets for each doubling of a length in milliseconds, over 32 doublings; below 16 ms one for each.
+    // Below 16 ms there is one bucket for each millisecond. Above, each doubling of the length has 16 buckets, up to
+    // 2³² ms.
     static let bucketsPerDoubling = 16
     static let bucketCount = 16 * 29
 
@@ -70,7 +72,8 @@ struct GapHistogram: Sendable {
         return min(bucket, bucketCount - 1)
     }
 
-    /// The nanoseconds below which the gaps of a bucket lie.
+    /// Returns the upper limit of a bucket in nanoseconds. The gaps in it are shorter, except in the last bucket, which
+    /// also has all longer ones.
     static func upperBound(of bucket: Int) -> Int64 {
         guard bucket >= 16 else { return Int64(bucket + 1) * 1_000_000 }
         let doubling = bucket / 16 + 3
@@ -78,7 +81,8 @@ struct GapHistogram: Sendable {
         return (mantissa << Int64(doubling - 4)) * 1_000_000
     }
 
-    /// The gap that `share` of all do not exceed, in nanoseconds, rounded up to its bucket's end; `nil` without gaps.
+    /// Returns the gap that a `share` of all gaps do not exceed, in nanoseconds, rounded up to the end of its bucket;
+    /// `nil` without gaps.
     func quantile(_ share: Double) -> Int64? {
         guard count > 0 else { return nil }
         let rank = max(1, Int((share * Double(count)).rounded(.up)))
@@ -90,7 +94,7 @@ struct GapHistogram: Sendable {
         return maximum
     }
 
-    /// The buckets that hold gaps: the nanoseconds below which its gaps lie, and how many there are.
+    /// The buckets that contain gaps: the upper limit of each in nanoseconds, and the number of its gaps.
     var filled: [(upTo: Int64, count: Int)] {
         buckets.indices.filter { buckets[$0] > 0 }.map { (Self.upperBound(of: $0), Int(buckets[$0])) }
     }

@@ -6,9 +6,9 @@ import CommandSupport
 import EventLog
 import GatewayConfiguration
 
-/// The way from reports to lines: who listens, what the engine says of it, and the lines of that.
+/// Passes the reports of a replay to the engine, and the actions of the engine to the lines.
 struct MonitorPipeline: ReplayHandler, ~Copyable {
-    /// Without a configuration, at most this many UUIDs become conditions.
+    /// The maximum number of UUIDs that become conditions without a configuration.
     static let conditionsMadeMax = 1000
 
     private var engine: MonitorEngine
@@ -16,37 +16,41 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
     private var lines: ReplayLines
     private var hasStarted = false
 
-    /// The adapters of each source, by their index in its table; and those of the selected source.
+    /// The adapters of each source, by their index in its table. The adapters of the selected source are in `current`
+    /// meanwhile.
     private var adaptersBySource: [[AdapterID?]]
-    /// The adapters that each source has met.
+    /// The adapters of each source that have had a record.
     private var adapters: [[AdapterID]]
     private var selected = 0
     private var current: [AdapterID?] = []
     /// The controllers with each name (rules L4, L7).
     private var controllers = ReplayControllers()
-    /// The adapter that the present record was heard by, once the engine knows.
+    /// The adapter of the present record, after the engine has received its report.
     private var heard: Int?
-    /// How many sources that have not ended met each adapter, by its index in the engine's table (rule L4).
+    /// For each adapter, by its index in the engine's table: the number of sources that have met it and have not ended
+    /// (rule L4).
     private var open: [UInt16: Int] = [:]
-    /// Adapters whose last source ended, and when: they stop once time goes on.
+    /// The adapters whose last source has ended, and the time of the end. They stop when a later record follows.
     private var ending: [(adapter: AdapterID, time: Instant)] = []
 
     private let configuration: Configuration?
-    /// Whether UUIDs become conditions as they are met: there is no configuration.
+    /// Whether each new UUID becomes a condition, because there is no configuration.
     private let makesConditions: Bool
     private let monitor: Identifier
-    /// When the last record was heard, once all have been; absent where there was none.
+    /// The time of the last record, after all records were handled; `nil` if there was none.
     private var lastRecord: Instant?
-    /// The UUIDs that became conditions, where there is no configuration.
+    /// The UUIDs that became conditions, if there is no configuration.
     private var made: Set<ProximityUUID> = []
 
     private(set) var statistics = ReplayStatistics()
     private let countsGaps: Bool
     private let keepsEvidence: Bool
-    /// Who is in view, for the conditions that ask for it; absent where none does.
+    /// The beacons in view, for the conditions with ranging; `nil` if no condition has it.
     private var ranging: RangingLines?
 
-    /// - Throws: ``ExitFailure`` where the folder for the lines can't be used.
+    /// Creates a pipeline.
+    ///
+    /// - Throws: ``ExitFailure`` if the folder for the lines cannot be used.
     init(_ options: ReplayOptions, locationSource: String? = nil) throws(ExitFailure) {
         let names = try Self.names(options)
         lines = try ReplayLines(gateway: names.gateway, options)
@@ -95,7 +99,7 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
             }
             if let index = ending.firstIndex(where: { $0.adapter == id }) { ending.remove(at: index) }
         } catch {
-            // One adapter more than the engine tells apart: its reports are counted and go no further.
+            // The engine has reached its maximum number of adapters. The reports of this one are counted and not used.
             statistics.malformations.count(.adaptersTooMany)
         }
     }
@@ -111,7 +115,7 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
         engine.advance(to: time, into: &actions)
     }
 
-    /// The first record's time is when everything begins: the conditions are added then.
+    /// Starts the monitor at the time of the first record, and adds the conditions.
     @inline(never)
     private mutating func start(at time: Instant) throws(ExitFailure) {
         hasStarted = true
@@ -125,7 +129,8 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
                     try engine.add(
                         condition.condition, identifier: condition.identifier, monitor: monitor.name,
                         assuming: condition.assuming, settings: condition.settings, at: time, into: &actions)
-                    // Many conditions are many lines: they need not wait for one another.
+                    // Many conditions give many lines, so the lines of each condition are written without waiting for
+                    // the others.
                     try deliver(isUrgent: false)
                 }
             }
@@ -146,7 +151,7 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
     @inline(__always)
     mutating func report(_ report: AdvertisingReport, data: Span<UInt8>, adapter: Int?, time: Instant?) {
         statistics.reports &+= 1
-        // The reports of a record are heard at one time: the engine need hear of the adapter once.
+        // All reports of a record have the same time, so one notification of the engine is enough.
         if heard != adapter { hear(adapter, at: time) }
     }
 
@@ -169,7 +174,8 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
         if ranging != nil { ranging?.sighted(frame, at: time) }
     }
 
-    /// Tells who is in view at the seconds that end at or before `time`, each after what the engine says until then.
+    /// Writes the beacons in view for each second that ends at or before `time`, after the events of the engine up to
+    /// that second.
     @inline(never)
     private mutating func range(until time: Instant) throws(ExitFailure) {
         while let due = ranging?.nextDeadline, due <= time {
@@ -183,8 +189,9 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
         }
     }
 
-    /// Time has to be told of each record until everything has begun, and while an adapter's end is near; and evidence is
-    /// written between one sighting and the next, as is who is in view.
+    /// Batches are not possible before the first record, or while an adapter waits to stop, because the time of each
+    /// record must be handled. They are not possible with evidence or ranging either, because those lines are written
+    /// between sightings.
     var wantsBatches: Bool { hasStarted && ending.isEmpty && !keepsEvidence && ranging == nil }
 
     mutating func heard(_ batch: borrowing FrameBatch) {
@@ -206,7 +213,7 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
         return false
     }
 
-    /// Entry by entry, so that a condition is made between what came before its first beacon and that.
+    /// Passes the entries one by one, so that each condition is added after the entries that precede its first beacon.
     private mutating func hearEach(_ batch: borrowing FrameBatch) {
         for index in 0..<batch.counts.entries {
             let entry = batch.entries[index]
@@ -239,7 +246,7 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
         lines.noteEvidence(beacon, by: adapter, rssi, at: max(time, engine.now))
     }
 
-    /// Without a configuration each UUID becomes a condition at its first sighting.
+    /// Adds a condition for a UUID at its first sighting, if there is no configuration.
     @inline(never)
     private mutating func makeCondition(_ uuid: ProximityUUID, at time: Instant) {
         guard !made.contains(uuid) else { return }
@@ -255,7 +262,7 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
                 .beacon(BeaconMonitor.BeaconIdentityCondition(uuid: uuid)), identifier: Identifier(uuid.description),
                 monitor: monitor, settings: settings, at: time, into: &actions)
         } catch {
-            // A UUID's text is an identifier, and no other condition has it.
+            // This cannot happen: the text of a UUID is a valid identifier, and no other condition has it.
             statistics.unmonitored += 1
         }
     }
@@ -288,7 +295,7 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
         current = []
     }
 
-    /// Stops the adapters whose last source has ended, now that a later record is there (rule L4).
+    /// Stops the adapters whose last source has ended before `time`, the time of a later record (rule L4).
     private mutating func stopEnded(before time: Instant) {
         while let index = ending.firstIndex(where: { $0.time < time }) {
             let (adapter, end) = ending.remove(at: index)
@@ -326,7 +333,7 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
                 if ranging != nil { try range(until: deadline) }
                 engine.advance(to: deadline, into: &actions)
                 try deliver(isUrgent: false)
-                // The timeline's end: what would be due behind it never is.
+                // This is the end of the timeline, so nothing after it can become due.
                 if deadline == .latest { break }
             }
         }

@@ -2,7 +2,7 @@ import BaseTypes
 import CommandSupport
 import Glibc
 
-/// Lets a replay go no faster than a multiple of the capture's own time.
+/// Limits the speed of a replay to a multiple of real time.
 struct Pace {
     private let speed: Double
     private let clock = ContinuousClock()
@@ -10,7 +10,7 @@ struct Pace {
 
     init(speed: Double) { self.speed = speed }
 
-    /// Waits until a record at `time` is due; what becomes due before it is written at its own time.
+    /// Waits until a record at `time` is due. Lines that become due before the record are written at their own times.
     mutating func wait<Handler: ReplayHandler & ~Copyable>(
         until time: Instant, _ handler: inout Handler
     ) throws(ExitFailure) {
@@ -26,7 +26,8 @@ struct Pace {
         sleep(until: begin.wall + scaled(time - begin.time))
     }
 
-    // Captures may span centuries; nobody waits for so long, and the clock's numbers would not reach.
+    // The longest wait in seconds. Captures can span centuries. No user waits that long, and the times would exceed the
+    // range of the clock.
     private static let longest: Double = 1e9
 
     private func scaled(_ duration: Duration) -> Duration {

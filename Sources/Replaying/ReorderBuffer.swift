@@ -2,9 +2,9 @@ import BaseTypes
 import Captures
 import HeapModule
 
-/// Holds the records of one capture back for a while and hands them over in the order of their times.
+/// Delays the records of one capture and returns them in the order of their times.
 struct ReorderBuffer {
-    /// A record with its payload, which stands in the bytes beside it.
+    /// A record with a copy of its payload in `bytes`.
     struct Held: Comparable {
         let record: CaptureRecord
         let time: Instant
@@ -18,7 +18,7 @@ struct ReorderBuffer {
         static func == (left: Held, right: Held) -> Bool { left.number == right.number }
     }
 
-    /// The most records held back; one more hands over the earliest, counted.
+    /// The maximum number of delayed records. If there are more, the earliest is returned early and counted.
     static let recordsMax = 1_000_000
 
     private let delay: Duration
@@ -37,7 +37,8 @@ struct ReorderBuffer {
         held.insert(Held(record: kept, time: time, number: count, bytes: Array(payload)))
     }
 
-    /// The earliest record, where it was held long enough, or where nothing more comes.
+    /// Returns the earliest record if it was delayed long enough, if the capture has ended, or if there are too many
+    /// records.
     mutating func next(hasEnded: Bool) -> Held? {
         guard let first = held.min else { return nil }
         if hasEnded || first.time <= latest - delay { return held.popMin() }

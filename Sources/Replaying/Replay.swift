@@ -6,49 +6,50 @@ package import CommandSupport
 import EventLog
 import OperatorLogging
 
-/// Captures replayed through the pipeline that live scanning uses: the capture's own time drives it.
+/// Replays captures through the same pipeline as live scanning. The times of the captures are its clock.
 package struct Replay {
-    /// How a replay ended.
+    /// The result of a replay.
     package struct Outcome: Sendable {
-        /// What was looked for.
+        /// The purpose of a replay, which decides its summary.
         enum Aim: Sendable {
-            /// Each iBeacon as it was heard.
+            /// To list each received iBeacon.
             case sightings
-            /// What beacons come to.
+            /// To monitor beacons.
             case beacons
-            /// What beacons come to, and a track.
+            /// To monitor beacons and a track.
             case places
         }
 
         let aim: Aim
-        /// Whether records were put in the order of their times.
+        /// Whether records were sorted by their times.
         let isReordered: Bool
         /// Whether a local time went back by about an hour.
         let hasClockChange: Bool
-        /// What it counted.
+        /// The counters of the replay.
         package var statistics: ReplayStatistics
-        /// The captures without iBeacons for which there is a reason.
+        /// Warnings about captures without iBeacons that have a known cause.
         let faulty: [String]
-        /// The other captures without iBeacons.
+        /// Warnings about the other captures without iBeacons.
         let withoutBeacons: [String]
-        /// What was wrong with the captures, each with its file.
+        /// Sentences about the damage in the captures, each with the name of the file.
         package var damages: [String]
-        /// What the operator should know besides.
+        /// Other remarks for the operator.
         package var remarks: [String]
     }
 
-    // Records between two looks at the clock, for progress and pace: some hundred thousandths of a second.
+    // The number of records between two checks of the clock for progress. They take less than a millisecond. With a
+    // limited speed, the number is 1.
     private static let batch = 4096
     private static let adaptersListed = 8
 
     private let options: ReplayOptions
 
-    /// A replay that has not begun.
+    /// Creates a replay without starting it.
     package init(_ options: ReplayOptions) { self.options = options }
 
-    /// Replays all there is and writes what follows from it.
+    /// Replays all records and writes the results.
     ///
-    /// - Throws: ``ExitFailure`` where an input or the output can't be used.
+    /// - Throws: ``ExitFailure`` if an input or the output cannot be used.
     package func run() throws(ExitFailure) -> Outcome {
         if options.writesSightings {
             var pipeline = SightingPipeline(options)
@@ -69,19 +70,19 @@ package struct Replay {
         var remarks: [String] = []
         var faulty: [String] = []
         var withoutBeacons: [String] = []
-        /// The captures without the adapter whose records count, if only one's do.
+        /// Sentences about the captures that do not have the selected adapter, if one is selected.
         var withoutAdapter: [String] = []
     }
 
-    /// A source that can stand in an array beside others.
+    /// A reference to a source, because an array cannot store noncopyable values.
     private final class Box {
         var source: Source
-        /// The iBeacons in it so far.
+        /// The number of iBeacons in the source so far.
         var sightings = 0
         init(_ source: consuming Source) { self.source = source }
     }
 
-    /// The tracks among the inputs, each at its index.
+    /// Opens the tracks among the inputs. Each has the index of its input; other inputs are `nil`.
     private func openTracks() throws(ExitFailure) -> [TrackSource.Opened?] {
         var tracks: [TrackSource.Opened?] = []
         for input in options.inputs { tracks.append(try TrackSource.open(input)) }
@@ -95,7 +96,7 @@ package struct Replay {
             try source.begin(options)
             captures[index] = Box(.capture(source))
         }
-        // A track without times begins when the first capture does.
+        // A track without times starts at the time of the first capture.
         let start = captures.values.compactMap { $0.source.headTime }.min() ?? .earliest
         var boxes: [Box] = []
         for (index, track) in tracks.enumerated() {
@@ -147,7 +148,7 @@ package struct Replay {
             counts.damages += box.source.misplacedAdvertisement
         }
         if counts.withoutAdapter.count == tracks.count(where: { $0 == nil }) {
-            // The option names none at all.
+            // No capture has records of the adapter that the option names.
             counts.damages += counts.withoutAdapter
         } else {
             counts.faulty += counts.withoutAdapter.map { "warning: \($0)" }
@@ -155,8 +156,11 @@ package struct Replay {
         return counts
     }
 
-    /// The source whose next record is the earliest, and how far it may go: to the next of another source, or beyond it
-    /// where it is named before.
+    /// Returns the source with the earliest next record, and the limit of the records that it may hand over: the time
+    /// of the next record of another source.
+    ///
+    /// `isFirst` is whether records at exactly this time are included, because the source precedes the other one in the
+    /// inputs.
     private func earliest(_ boxes: [Box]) -> (index: Int, limit: Instant?, isFirst: Bool)? {
         var best: (index: Int, time: Instant)?
         var second: (index: Int, time: Instant)?
@@ -173,7 +177,7 @@ package struct Replay {
         return (best.index, second?.time, second.map { best.index < $0.index } ?? true)
     }
 
-    /// A capture, or a track that is replayed beside it.
+    /// A capture, or a track that is replayed together with captures.
     private enum Source: ~Copyable {
         case capture(ReplaySource)
         case track(TrackSource)
@@ -230,7 +234,7 @@ package struct Replay {
             }
         }
 
-        /// How its times were read.
+        /// Sentences about how its times were interpreted.
         var remarks: [String] {
             switch self {
             case .capture(let capture): Replay.describe(capture.localTimes, of: capture.name)
@@ -238,7 +242,7 @@ package struct Replay {
             }
         }
 
-        /// That the adapter whose records count is not in a capture, and the adapters that are.
+        /// Returns a sentence that a capture does not have the selected adapter, with the adapters that it has.
         func withoutAdapter(_ adapter: String?) -> [String] {
             switch self {
             case .capture(let capture):
@@ -253,7 +257,7 @@ package struct Replay {
             }
         }
 
-        /// The malformed reports in it, for a capture without iBeacons.
+        /// Returns a warning with the malformed reports of a capture without iBeacons, if it has some.
         func malformed(of adapter: String?) -> [String] {
             switch self {
             case .capture(let capture):
@@ -266,7 +270,8 @@ package struct Replay {
             }
         }
 
-        /// That a capture has no iBeacons. It is empty if damage, or an advertisement under the wrong key, explains it.
+        /// Returns a warning that a capture has no iBeacons. The result is empty if damage, or an advertisement under
+        /// the wrong key, explains it.
         func withoutBeacons(of adapter: String?) -> [String] {
             switch self {
             case .capture(let capture):
@@ -279,7 +284,7 @@ package struct Replay {
             }
         }
 
-        /// The first advertisement under the wrong key of a log.
+        /// A sentence about the first advertisement under the wrong key of a log.
         var misplacedAdvertisement: [String] {
             switch self {
             case .capture(let capture): capture.misplacedAdvertisement.map { ["\(capture.name): \($0)"] } ?? []
@@ -313,7 +318,7 @@ package struct Replay {
         }
     }
 
-    /// What was wrong with a capture, in words.
+    /// Returns sentences about the damage in a capture.
     static func describe(_ damages: CaptureDamages, of name: String) -> [String] {
         var lines = damages.first.map { "\(name): \($0)" }
         let more = damages.total - damages.first.count
@@ -321,7 +326,7 @@ package struct Replay {
         return lines
     }
 
-    /// How the times of a capture that name no zone were read, if it has such times.
+    /// Returns sentences about how the times without a time zone in a capture were interpreted, if it has such times.
     static func describe(_ times: LocalTimes, of name: String) -> [String] {
         var lines: [String] = []
         if times.count > 0, times.zone == nil {
@@ -390,7 +395,7 @@ package struct Replay {
 }
 
 extension Replay.Outcome {
-    /// A line for people with what was read and found: `412 records, 412 reports, 11 iBeacons: 3 events`.
+    /// One line for people with the numbers of records and results: `412 records, 412 reports, 11 iBeacons: 3 events`.
     package var summary: String {
         var text =
             "\(PlainText.count(statistics.records, "record")), \(PlainText.count(statistics.reports, "report")), "
@@ -402,8 +407,8 @@ extension Replay.Outcome {
         return text
     }
 
-    /// Messages about the captures that `--stats` has in numbers: times that go back and captures without iBeacons. If
-    /// ``summary`` is written they are left out as far as it has them.
+    /// Returns the warnings that `--stats` has as numbers: times that go back, and captures without iBeacons. If
+    /// ``summary`` is written, the warnings that it includes are left out.
     package func warnings(withSummary: Bool) -> [String] {
         (withSummary ? [] : [clockWarning].compactMap { $0 }) + faulty
             + (withSummary && statistics.sightings == 0 ? [] : withoutBeacons)
@@ -413,22 +418,22 @@ extension Replay.Outcome {
         guard statistics.late > 0 else { return nil }
         let subject = PlainText.count(statistics.late, "record is", "records are")
         let effect = aim == .sightings ? "" : ", and handled at the time of that record (rule T2)"
-        // Two hours of local time would be mixed.
+        // If the clocks changed, this advice would be wrong: it would mix two hours of local time.
         let advice =
             hasClockChange
             ? "" : "; if a file was merged out of order, use \(isReordered ? "a longer --reorder" : "--reorder")"
         return "warning: \(subject) earlier than a record before, by up to \(latestBy)\(effect)\(advice)"
     }
 
-    /// Rounded up: a `--reorder` of it is enough.
+    /// The largest difference, rounded up, so that a `--reorder` of this length is sufficient.
     private var latestBy: String { Duration.nanoseconds(statistics.latestBy).inExactWordsRoundedUp }
 
     private var result: String? {
         if statistics.events > 0 { return PlainText.count(statistics.events, "event") }
         switch aim {
-        // Who asked for sightings asked for no events, and got as many lines as there are iBeacons.
+        // The user requested sightings, not events. There is one line for each iBeacon.
         case .sightings: return nil
-        // A circle needs no beacon.
+        // A circle does not need a beacon.
         case .places: return "no events"
         case .beacons: return statistics.sightings == 0 ? "nothing to monitor" : "no events"
         }

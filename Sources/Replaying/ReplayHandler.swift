@@ -3,51 +3,53 @@ import BeaconMonitoring
 import BluetoothLE
 import CommandSupport
 
-/// What a replay hands its records to: a monitor that makes lines, or a writer of sightings.
+/// Receives the records of a replay. One implementation monitors them and writes event lines, another writes sightings.
 protocol ReplayHandler: ReportHandler, ~Copyable {
-    /// The records that follow come from this source, whose adapters have these names.
+    /// Called before records of another source. Adapters are then indices in the table of this source.
     mutating func select(source: Int)
 
-    /// A source has a new adapter, or its name another controller; the first record of it is at `time`.
+    /// Called at the first record of an adapter, and at the first record after its name belongs to another controller.
     mutating func meet(_ adapter: ReplayAdapter, time: Instant?) throws(ExitFailure)
 
-    /// Whether adapters of the same gateway are known by their addresses, so that one whose address is still to come may be
-    /// any of them.
+    /// Returns whether an adapter of the same gateway had an address. If so, an adapter whose address will follow can
+    /// be any of these.
     func knowsAddresses(besides name: String) -> Bool
 
-    /// A record is at `time`; its reports come next.
+    /// Called with the time of a record, before its reports, and with a limited speed also at ``nextDeadline``.
     mutating func advance(to time: Instant) throws(ExitFailure)
 
-    /// What was heard in several records, one after another, of the selected source.
+    /// Called with the reports of several consecutive records of the selected source.
     mutating func heard(_ batch: borrowing FrameBatch)
 
-    /// Whether it wants no more of the records in a batch than stands in it.
+    /// Whether the data in a batch are sufficient for the handler. If so, it can receive batches in place of single
+    /// records.
     var wantsBatches: Bool { get }
 
-    /// How many iBeacons there were so far.
+    /// The number of iBeacons so far.
     var sightings: Int { get }
 
-    /// The capture says that an adapter listens, or does not; where that was learnt of late, `since` when.
+    /// Called for a mark in the capture that an adapter scans or does not scan. If the change was noticed later,
+    /// `since` is its time.
     mutating func listening(_ isListening: Bool, adapter: Int, time: Instant, since: Instant?)
 
-    /// The selected source is a track, whose first fix is at `time`.
+    /// Called if the selected source is a track. The time is that of its first fix.
     mutating func meetLocation(time: Instant)
 
-    /// The gateway was where `fix` says.
+    /// Called for each position of the gateway.
     mutating func located(_ fix: LocationFix)
 
-    /// The track has a break: where the gateway was from then on is not known.
+    /// Called at a break of the track. The position is unknown from then on.
     mutating func lostLocation(at time: Instant)
 
-    /// The selected source ended; its last record is at `time`.
+    /// Called after the last record of the selected source, with the latest time of its records.
     mutating func end(at time: Instant)
 
-    /// Writes out what a record led to, where that is worth a write, or in any case.
+    /// Writes the lines of the handled records if they are enough for a write; if `isUrgent`, in any case.
     mutating func deliver(isUrgent: Bool) throws(ExitFailure)
 
-    /// When the handler next has something to do by itself.
+    /// The time at which the handler must be advanced even without a record; `nil` if there is none.
     var nextDeadline: Instant? { get }
 
-    /// All sources have ended. Time goes on until nothing is left to become due where `settles`.
+    /// Called when all sources have ended. If `settles`, time continues until nothing more can become due.
     mutating func finish(settles: Bool) throws(ExitFailure)
 }

@@ -5,19 +5,22 @@ import CommandSupport
 import EventLog
 import SystemPackage
 
-/// Writes a replay's lines: to standard output, or into a folder, whose file begins with the first of them.
+/// Writes the lines of a replay to standard output, or to a folder. The file in the folder is created with the first
+/// line.
 struct ReplayLines: ~Copyable {
     private var encoder: LineEncoder
     private var output = LineOutput.standardOutput
-    /// The folder for the lines, where they go to one.
+    /// The folder for the lines; `nil` if they go to standard output.
     private let directory: SegmentDirectory?
     private var isOpen: Bool
     private var gate: FirstBeaconGate
     private let gateway: Identifier
-    /// What exits rest on, where that is to be written too.
+    /// The evidence for exits; `nil` if it is not written.
     private var evidence: EvidenceRecorder?
 
-    /// - Throws: ``ExitFailure`` where the folder for the lines can't be used.
+    /// Creates the output of a replay.
+    ///
+    /// - Throws: ``ExitFailure`` if the folder for the lines cannot be used.
     init(gateway: Identifier, _ options: ReplayOptions) throws(ExitFailure) {
         self.gateway = gateway
         encoder = LineEncoder(LineEncoder.Options(gateway: gateway))
@@ -36,13 +39,13 @@ struct ReplayLines: ~Copyable {
         }
     }
 
-    /// Keeps a sighting that an exit may rest on.
+    /// Stores a sighting that can become evidence for an exit.
     mutating func noteEvidence(_ beacon: BeaconIdentity, by adapter: AdapterID, _ rssi: RSSI?, at time: Instant) {
         evidence?.sighted(beacon, by: adapter, rssi: rssi, at: time)
     }
 
-    /// Writes what an engine said, at once where it is urgent, and else when there is enough of it; `statistics` tell what was
-    /// counted until then, for what waits for the first beacon.
+    /// Writes the lines of the actions of an engine: immediately if `isUrgent`, otherwise when there are enough of
+    /// them. The gate for the first beacon needs the present `statistics`.
     mutating func write(
         _ actions: ActionBuffer, of engine: MonitorEngine, counted statistics: ReplayStatistics, isUrgent: Bool
     ) throws(ExitFailure) {
@@ -61,7 +64,7 @@ struct ReplayLines: ~Copyable {
         }
     }
 
-    /// Writes who was in view in a second that ended.
+    /// Writes the beacons in view of a second that has ended.
     mutating func write(_ told: [(Ranging, RangingLines.Name)], at now: Instant) throws(ExitFailure) {
         try open(at: now)
         for (ranging, name) in told {
@@ -70,12 +73,12 @@ struct ReplayLines: ~Copyable {
         do throws(EventLogError) { try output.flushIfFull() } catch { throw ExitFailure(error) }
     }
 
-    /// Writes beside the lines in a folder until when they are all that there was to hear.
+    /// Writes the file `alive` into the folder of the lines: up to its time, the lines are complete.
     ///
-    /// - Parameter lastRecord: when the last record was heard.
-    /// - Throws: ``ExitFailure`` where the file can't be written.
+    /// - Parameter lastRecord: the time of the last record.
+    /// - Throws: ``ExitFailure`` if the file cannot be written.
     func tellOfLife(at lastRecord: Instant) throws(ExitFailure) {
-        // Where there is no line, nothing would be known of that time.
+        // Without lines there is no event file to which this time could refer.
         guard isOpen, let directory else { return }
         let file = AliveFile(in: directory.path, gateway: gateway, boot: nil)
         do throws(Errno) {
@@ -85,7 +88,7 @@ struct ReplayLines: ~Copyable {
         }
     }
 
-    /// Opens the file of the lines, where they go to one and it is not open.
+    /// Creates the file of the lines, if they go to a folder and it is not open yet.
     private mutating func open(at now: Instant) throws(ExitFailure) {
         guard !isOpen, let directory else { return }
         do throws(EventLogError) {

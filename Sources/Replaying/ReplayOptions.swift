@@ -1,22 +1,23 @@
 package import Captures
 package import GatewayConfiguration
 
-/// What a replay is asked for.
+/// The options of a replay.
 package struct ReplayOptions: Sendable {
-    /// One capture, and the name that its adapters get in front where it has one.
+    /// One capture, with a prefix for the names of its adapters if it has a name.
     package struct Input: Sendable {
-        /// The first level of its adapters' names (rule L4).
+        /// The first level of the names of its adapters (rule L4).
         package var name: String?
-        /// Where the capture is read from.
+        /// The source of the capture.
         package var capture: CaptureInput
 
-        /// A capture whose adapters have `name` in front of theirs, or their own names alone.
+        /// Creates an input. If `name` is `nil`, its adapters have their own names without a prefix.
         package init(_ capture: CaptureInput, name: String? = nil) {
             self.capture = capture
             self.name = name
         }
 
-        /// An input as the command line names it: `FILE`, `NAME=FILE`, `-`; a name holds no `/`.
+        /// Creates an input from an argument of the command line: `FILE`, `NAME=FILE` or `-`. A name must not contain
+        /// `/`.
         package init(argument: String) {
             guard let sign = argument.firstIndex(of: "="), sign > argument.startIndex,
                 !argument[..<sign].contains("/")
@@ -28,44 +29,46 @@ package struct ReplayOptions: Sendable {
         }
     }
 
-    /// The captures; those at the same time go in this order.
+    /// The captures. Records with the same time are handled in this order.
     package var inputs: [Input]
-    /// The configuration; without one each UUID becomes a condition at its first sighting.
+    /// The configuration. If it is `nil`, each UUID becomes a condition at its first sighting.
     package var configuration: Configuration?
-    /// The folder for the lines; standard output where absent.
+    /// The folder for the lines, which must be empty or not exist; `nil` means standard output.
     package var outputDirectory: String?
-    /// How many times as fast as it was; as fast as it goes where absent.
+    /// The maximum speed as a multiple of real time; `nil` means as fast as possible.
     package var speed: Double?
-    /// The speeds that are taken: at the lowest a day takes three years, and more would be beyond all times.
+    /// The permitted speeds. At the lowest, one day takes three years. Lower speeds would exceed the range of times.
     package static let speeds = 0.001...1_000_000
-    /// Whether time goes on after the last record until nothing is left to become due (rule L4).
+    /// Whether time continues after the last record until nothing more can become due (rule L4).
     package var settles = false
-    /// Whether damage to a capture is no failure.
+    /// Whether damage to a capture is not a failure.
     package var isLenient = false
-    /// Whether sightings are written in place of lines.
+    /// Whether sightings are written instead of lines.
     package var writesSightings = false
     /// Whether statistics are written to standard error.
     package var writesStatistics = false
-    /// Whether lines to standard output wait for the first beacon, and are not written where none comes: for a terminal.
+    /// Whether lines to standard output wait for the first beacon, and are not written if there is none. This is for
+    /// terminals.
     package var waitsForBeacons = false
-    /// Whether an `evidence` line stands beside each exit.
+    /// Whether an `evidence` line is written after each exit.
     package var writesEvidence = false
-    /// The only adapter whose records count.
+    /// The only adapter whose records are used; `nil` means all.
     package var adapter: String?
-    /// How long records are held back to be put in order.
+    /// How long records are delayed so that they can be sorted.
     package var reorder: Duration?
-    /// The time between the records of a capture that has no times.
+    /// The time between the records of a capture without times. It must be set for such a capture, unless sightings are
+    /// written.
     package var interval: Duration?
-    /// How fast a track without times was travelled, in metres a second.
+    /// The speed on a track without times, in meters per second.
     package var pace: Double?
-    /// Other people's names for the fields of a log.
+    /// The names of the fields in a log, if they are not the standard ones.
     package var fields = FieldMap()
-    /// The zone of times that name none. If it is absent, those of hcidump are read as UTC, which is reported, and those of
-    /// a log are refused.
+    /// The time zone of times without one. If it is `nil`, those of hcidump are read as UTC, which is reported, and
+    /// those of a log are refused.
     package var zone: CaptureZone?
-    /// How many octets are read at once.
+    /// The number of bytes that are read at once.
     package var windowSize = CaptureOptions().windowSize
 
-    /// A replay of `inputs` with every option at its default.
+    /// Creates a replay of `inputs` with default options.
     package init(inputs: [Input]) { self.inputs = inputs }
 }

@@ -4,32 +4,34 @@ import BluetoothLE
 import Captures
 import CommandSupport
 
-/// One capture of a replay: its reader, and where it stands.
+/// One capture of a replay: its reader and its present position.
 struct ReplaySource: ~Copyable {
     private var reader: CaptureReader
     private var decoder = ReportDecoder()
     private var batch = FrameBatch()
     private let prefix: String?
     private let adapter: String?
-    /// The same, where it is an address.
+    /// The address, if ``adapter`` is an address.
     private let adapterAddress: UInt64?
     private let interval: Duration?
-    /// Whether each adapter's records count, by its index in the reader's table, once it was met.
+    /// Whether the records of each adapter are used, by its index in the reader's table; `nil` until its first record.
     private var counted: [Bool?] = []
     private var met = MetAdapters()
     private var reorder: ReorderBuffer?
-    /// The next record and its time; its payload stands in the reader's window, or in ``heldBytes``.
+    /// The next record and its time. Its payload is in the window of the reader, or in ``heldBytes``.
     private var head: CaptureRecord?
     private(set) var headTime: Instant?
     private var heldBytes: [UInt8] = []
     private var records = 0
-    /// The latest time of its records as they stand in it.
+    /// The latest time of the records, in the order of the capture.
     private var latest = Instant.earliest
-    /// The latest time of a record that ``reorder`` handed over.
+    /// The latest time of a record that ``reorder`` returned.
     private var latestHanded: Instant?
     private var statistics = ReplayStatistics()
 
-    /// - Throws: ``ExitFailure`` where the capture can't be read.
+    /// Opens a capture.
+    ///
+    /// - Throws: ``ExitFailure`` if the capture cannot be read.
     init(_ input: ReplayOptions.Input, options: ReplayOptions) throws(ExitFailure) {
         reader = try Self.open(input, options)
         prefix = input.name
@@ -51,9 +53,9 @@ struct ReplaySource: ~Copyable {
         }
     }
 
-    /// Reads as far as the first record.
+    /// Reads the first record.
     ///
-    /// - Throws: ``ExitFailure`` where the capture can't be read on, or has no times where they are needed.
+    /// - Throws: ``ExitFailure`` if the capture cannot be read further, or if it has no times and they are needed.
     mutating func begin(_ options: ReplayOptions) throws(ExitFailure) {
         guard reader.hasTimes || options.interval != nil || options.writesSightings else {
             let refused = reader.damages.first.first.map { "\(reader.name): \($0)\n" } ?? ""
@@ -74,19 +76,19 @@ struct ReplaySource: ~Copyable {
     var localTimes: LocalTimes { reader.localTimes }
     var misplacedAdvertisement: CaptureDamage? { reader.misplacedAdvertisement }
     var hasEnded: Bool { head == nil }
-    /// The adapters of all records that were read, if ``ReplayOptions/adapter`` is none of them; `nil` otherwise.
+    /// The adapters of all records that were read, if ``ReplayOptions/adapter`` is not one of them; `nil` otherwise.
     var otherAdapters: [String]? {
         guard adapter != nil, !counted.contains(true) else { return nil }
         let start = prefix.map { "\($0)/" } ?? ""
         let (names, addresses) = (reader.adapters, reader.adapterAddresses)
         return names.indices.map { index in
-            // The addresses too, if the option is one.
+            // The text includes the addresses if the option is an address.
             let address = adapterAddress == nil || index >= addresses.count ? nil : addresses[index]
             return start + names[index] + (address.map { " (\($0))" } ?? "")
         }
     }
 
-    /// What this capture counted.
+    /// The counters of this capture.
     var counts: ReplayStatistics {
         var counts = statistics
         counts.records = records
@@ -96,9 +98,9 @@ struct ReplaySource: ~Copyable {
         return counts
     }
 
-    /// Hands the records to `handler` up to `limit`, itself included where `isFirst`, at most `most` of them.
+    /// Passes records to `handler`: those before `limit`, also those at `limit` if `isFirst`, and at most `most`.
     ///
-    /// - Returns: how many there were.
+    /// - Returns: the number of records.
     mutating func drive<Handler: ReplayHandler & ~Copyable>(
         _ handler: inout Handler, until limit: Instant?, isFirst: Bool, most: Int
     ) throws(ExitFailure) -> Int {
@@ -114,7 +116,8 @@ struct ReplaySource: ~Copyable {
         return count
     }
 
-    /// The same where no other source has to be waited for and every record counts: without a look ahead at each.
+    /// Does the same if all records are used and there is no other source to wait for. It does not look ahead at each
+    /// record.
     private mutating func driveAlone<Handler: ReplayHandler & ~Copyable>(
         _ handler: inout Handler, most: Int
     ) throws(ExitFailure) -> Int {
@@ -134,7 +137,7 @@ struct ReplaySource: ~Copyable {
         return count
     }
 
-    /// Makes the next record that counts the head.
+    /// Reads the next record that is used, and makes it the head.
     @inline(__always)
     private mutating func advance() throws(ExitFailure) {
         do {
@@ -186,7 +189,7 @@ struct ReplaySource: ~Copyable {
         heldBytes = held.bytes
     }
 
-    /// Whether a record's adapter is the one that counts, if only one does.
+    /// Returns whether the record is of the selected adapter, or no adapter is selected.
     @inline(__always)
     private mutating func isCounted(_ record: CaptureRecord) -> Bool {
         guard adapter != nil, let index = record.adapter else { return true }
@@ -195,8 +198,11 @@ struct ReplaySource: ~Copyable {
         return isCounted
     }
 
-    /// Passes over a record that does not count. Its index may get the address that does: then its mark counts, unless the
-    /// records are reordered, because this one is read long before those preceding it are handed over.
+    /// Skips a record of an adapter that is not selected. Its index can get the selected address later, and then its
+    /// mark counts.
+    ///
+    /// This is not possible if records are reordered, because this record is read long before the preceding ones are
+    /// handed over.
     @inline(never)
     private mutating func pass(_ record: CaptureRecord, _ index: Int) {
         guard reorder == nil, index < reader.adapters.count else { return }
@@ -216,13 +222,13 @@ struct ReplaySource: ~Copyable {
         return isCounted
     }
 
-    /// The name by which an adapter is known (rule L4).
+    /// Returns the name of an adapter in lines (rule L4).
     private func adapterName(_ index: Int) -> String {
         let name = index < reader.adapters.count ? reader.adapters[index] : "hci0"
         return prefix.map { "\($0)/\(name)" } ?? name
     }
 
-    /// Counts a record and finds out when it was.
+    /// Counts a record and returns its time.
     @inline(__always)
     private mutating func stamp(_ record: CaptureRecord) -> Instant? {
         records &+= 1
@@ -249,7 +255,7 @@ struct ReplaySource: ~Copyable {
         if let time = headTime { try handler.advance(to: time) }
         if let index = record.adapter, !met.contains(index) {
             try meet(index, record, at: headTime, &handler)
-            // It is not known yet which adapter this is.
+            // The identity of this adapter is not known yet.
             guard met.contains(index) else { return try handler.deliver(isUrgent: false) }
         }
         if record.endsWait { handPostponedMark(before: record, &handler) }
@@ -268,9 +274,9 @@ struct ReplaySource: ~Copyable {
         try handler.deliver(isUrgent: false)
     }
 
-    /// Hands over the records that can be taken many at a time.
+    /// Passes on the records that can be handled as a batch.
     ///
-    /// - Returns: how many there were.
+    /// - Returns: the number of records.
     private mutating func handBatch<Handler: ReplayHandler & ~Copyable>(
         to handler: inout Handler, most: Int
     ) throws(ExitFailure) -> Int {
@@ -286,7 +292,7 @@ struct ReplaySource: ~Copyable {
         return handed
     }
 
-    // Functions of their parts, so that the decoder can change while the bytes are borrowed.
+    // These functions are static so that the decoder can change while the bytes are borrowed.
     @inline(__always)
     private static func decode<Handler: ReplayHandler & ~Copyable>(
         _ record: CaptureRecord, of reader: borrowing CaptureReader, with decoder: inout ReportDecoder,
@@ -306,7 +312,7 @@ struct ReplaySource: ~Copyable {
         _ index: Int, _ record: CaptureRecord, at time: Instant?, _ handler: inout Handler
     ) throws(ExitFailure) {
         let name = adapterName(index)
-        // Its address is told before anything is heard of it.
+        // The address will follow before the first report of this adapter.
         if record.awaitsAddress, handler.knowsAddresses(besides: name) { return postponeMark(in: record, index) }
         let (names, addresses) = (reader.adapters, reader.adapterAddresses)
         met.meet(index, names, addresses)
@@ -316,7 +322,7 @@ struct ReplaySource: ~Copyable {
             ReplayAdapter(index: index, name: name, address: address, listens: mark?.isListening ?? true), time: time)
     }
 
-    /// Hands over the postponed mark of an adapter that this record identifies.
+    /// Passes on the postponed mark of an adapter that this record identifies.
     @inline(never)
     private mutating func handPostponedMark<Handler: ReplayHandler & ~Copyable>(
         before record: CaptureRecord, _ handler: inout Handler
@@ -327,12 +333,12 @@ struct ReplaySource: ~Copyable {
         handler.listening(mark.isListening, adapter: index, time: time, since: mark.since)
     }
 
-    /// Keeps the mark in a record of an adapter whose address is still to come.
+    /// Stores the mark in a record of an adapter whose address will follow.
     private mutating func postponeMark(in record: CaptureRecord, _ index: Int) {
         if index < reader.adapters.count { met.postpone(record, of: reader.adapters[index]) }
     }
 
-    /// Hands over what was under way, and says that the capture ended.
+    /// Passes on incomplete advertisements, and reports the end of the capture.
     @inline(never)
     private mutating func end<Handler: ReplayHandler & ~Copyable>(_ handler: inout Handler) throws(ExitFailure) {
         decoder.flush(to: &handler)

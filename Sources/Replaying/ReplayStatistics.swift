@@ -4,59 +4,59 @@ import CommandSupport
 import EventLog
 import JSON
 
-/// What a replay counted.
+/// The counters of a replay.
 package struct ReplayStatistics: Sendable {
-    /// A record that is stamped more than a second earlier than one before it in its capture.
+    /// A record whose time is more than a second earlier than that of a preceding one in its capture.
     package struct StepBack: Sendable, Hashable {
-        /// The capture, as it was named.
+        /// The name of the capture, as it was given.
         package var file: String
-        /// The record's number in it, from 1.
+        /// The number of the record in the capture, from 1.
         package var record: Int
-        /// How far back, in nanoseconds.
+        /// The difference in nanoseconds.
         package var nanoseconds: Int64
     }
 
-    /// How many steps back are kept one by one; the rest are counted.
+    /// The maximum number of steps that are stored. Further steps are only counted.
     package static let stepsKeptMax = 100
-    /// The step that is worth telling.
+    /// Only a difference greater than this counts as a step, in nanoseconds.
     private static let stepBackMin: Int64 = 1_000_000_000
 
-    /// Records read, of any kind.
+    /// The number of records of any kind that were read.
     package var records = 0
-    /// Advertising reports in them.
+    /// The number of advertising reports in the records.
     package var reports = 0
-    /// iBeacons in those.
+    /// The number of iBeacons in the reports.
     package var sightings = 0
-    /// Events that followed.
+    /// The number of resulting events.
     package var events = 0
-    /// What was malformed, by kind.
+    /// The numbers of malformed data by kind.
     package var malformations = MalformationCounts()
-    /// Records stamped earlier than one before them in their capture.
+    /// The number of records with a time earlier than that of a preceding one in their capture.
     package var reordered = 0
-    /// The first records that were stamped earlier by more than a second.
+    /// The first records that were earlier by more than a second.
     package private(set) var stepsBack: [StepBack] = []
-    /// How many records were stamped earlier by more than a second.
+    /// The number of records that were earlier by more than a second.
     package private(set) var stepsBackCount = 0
-    /// Records that are handled at a later time than their own (rule T2), after ``ReorderBuffer``.
+    /// The number of records that are handled at a later time than their own (rule T2), after reordering.
     package private(set) var late = 0
     /// The largest difference between the two times, in nanoseconds.
     package private(set) var latestBy: Int64 = 0
-    /// Records that `--reorder` handed over before their time because it held too many.
+    /// The number of records that `--reorder` returned too early because it had too many.
     package var releasedEarly = 0
-    /// Sightings whose UUID got no condition, there being 1,000.
+    /// The number of sightings whose UUID got no condition, because there were already 1,000.
     package var unmonitored = 0
-    /// Beacons under conditions that did not fit (rule P2).
+    /// The number of times that a beacon under a condition did not fit (rule P2).
     package var untracked = 0
-    /// How many beacons lost their place to a named one (rule P4).
+    /// The number of beacons that lost their place to a named one (rule P4).
     package var displaced = 0
-    /// How many times a beacon without a name was kept from entering (rule P5).
+    /// The number of times that a beacon without a name was not allowed to enter (rule P5).
     package var refused = 0
     /// The conditions whose UUID has its bytes in reverse order.
     var reversedUUIDs: [ReversedUUID] = []
-    /// The gaps between the sightings of each beacon.
+    /// The gaps between the sightings of each beacon; `nil` if they are not counted.
     var gaps: GapTable?
 
-    /// Notes a record that is stamped `nanoseconds` earlier than one before it.
+    /// Counts a record that is `nanoseconds` earlier than a preceding one.
     mutating func noteStep(back nanoseconds: Int64, file: String, record: Int) {
         reordered += 1
         guard nanoseconds > Self.stepBackMin else { return }
@@ -65,13 +65,13 @@ package struct ReplayStatistics: Sendable {
         stepsBack.append(StepBack(file: file, record: record, nanoseconds: nanoseconds))
     }
 
-    /// Notes a record that is handled `nanoseconds` after its own time.
+    /// Counts a record that is handled `nanoseconds` after its own time.
     mutating func noteLate(by nanoseconds: Int64) {
         late += 1
         latestBy = max(latestBy, nanoseconds)
     }
 
-    /// Adds what another part of the replay counted, the gaps aside.
+    /// Adds the counters of another part of the replay, except the gaps.
     mutating func add(_ other: ReplayStatistics) {
         records += other.records
         reports += other.reports

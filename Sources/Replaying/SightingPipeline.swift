@@ -5,7 +5,7 @@ import Captures
 import CommandSupport
 import EventLog
 
-/// The way from reports to flat lines, one a sighting.
+/// Passes the reports of a replay to flat lines, one for each sighting.
 struct SightingPipeline: ReplayHandler, ~Copyable {
     private var output: LineOutput = .standardOutput
     private var names: [[String]]

@@ -6,12 +6,12 @@ import Glibc
 import Location
 import SystemPackage
 
-/// One GPX file of a replay: where the gateway was, on the timeline of the captures.
+/// One GPX file of a replay: the positions of the gateway on the timeline of the captures.
 struct TrackSource {
-    /// A GPX file among the inputs, read and not yet played.
+    /// A GPX file among the inputs that was read and is not played yet.
     struct Opened {
         let name: String
-        /// What lines call the location source.
+        /// The name of the location source in lines.
         let source: String
         let file: GPXFile
         let size: Int
@@ -25,10 +25,11 @@ struct TrackSource {
     private var latest = Instant.earliest
     private(set) var records = 0
 
-    /// Reads an input where it is a GPX file, which its first octets tell.
+    /// Reads an input if it is a GPX file. The first bytes of the input decide that.
     ///
-    /// - Returns: `nil` where it is something else, of which nothing has been used up then.
-    /// - Throws: ``ExitFailure`` where it can't be read.
+    /// - Returns: the file; `nil` if the input is not a GPX file or cannot be read. Nothing of it is consumed then, and
+    ///   the caller opens it as a capture.
+    /// - Throws: nothing at present. The error of an unreadable file is reported when it is opened as a capture.
     static func open(_ input: ReplayOptions.Input) throws(ExitFailure) -> Opened? {
         let source = input.name.map { "\($0)/gpx" } ?? "gpx"
         switch input.capture {
@@ -41,11 +42,13 @@ struct TrackSource {
         }
     }
 
+    /// Creates a source from a file.
+    ///
     /// - Parameters:
-    ///   - opened: the file, read.
-    ///   - pace: metres a second, for a file without times.
-    ///   - start: when a file without times begins.
-    /// - Throws: ``ExitFailure`` where there is nothing in it to play, or it needs a pace.
+    ///   - opened: the file.
+    ///   - pace: the speed in meters per second, for a file without times.
+    ///   - start: the start time of a file without times.
+    /// - Throws: ``ExitFailure`` if the file has nothing to play, or needs a pace.
     init(_ opened: Opened, pace: Double?, start: Instant) throws(ExitFailure) {
         self.opened = opened
         do throws(GPXPlan.Problem) {
@@ -63,14 +66,14 @@ struct TrackSource {
     var hasEnded: Bool { head == nil }
     var size: Int { opened.size }
 
-    /// What was wrong with the file, each with its line and column.
+    /// Sentences about the damage in the file, each with its line and column.
     var damages: [String] {
         let listed = (opened.file.damages + plan.damages).map { "\(opened.name):\($0)" }
         let more = opened.file.damagesTotal - opened.file.damages.count
         return more > 0 ? listed + ["\(opened.name): and \(more) more"] : listed
     }
 
-    /// Hands over what comes before `limit`, itself included where `isFirst`, at most `most` fixes.
+    /// Passes on the positions before `limit`, also those at `limit` if `isFirst`, and at most `most` fixes.
     mutating func drive<Handler: ReplayHandler & ~Copyable>(
         _ handler: inout Handler, until limit: Instant?, isFirst: Bool, most: Int
     ) throws(ExitFailure) -> Int {
