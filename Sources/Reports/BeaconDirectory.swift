@@ -3,15 +3,15 @@ package import BluetoothLE
 package import CommandSupport
 package import GatewayConfiguration
 
-/// Who is who: what the configuration calls beacons, for what people read.
+/// The names and groups that the configuration gives to beacons, for output that people read.
 ///
-/// The event files are pseudonymous, so names are looked up when something is told, and only then.
+/// The event files are pseudonymous. Names are only looked up when output is written.
 package struct BeaconDirectory: Sendable {
     private let names: BeaconNames
-    /// Names that more than one beacon has: what tells them apart is added.
+    /// Names that more than one beacon has. The numbers of the beacon must follow them.
     private let shared: Set<String>
 
-    /// The names of a configuration; without any where it has none.
+    /// Creates a directory with the names of a configuration; it is empty if the configuration has none.
     package init(_ names: BeaconNames = BeaconNames()) {
         self.names = names
         var (seen, shared): (Set<String>, Set<String>) = ([], [])
@@ -22,33 +22,34 @@ package struct BeaconDirectory: Sendable {
     /// Whether no beacon has a name.
     package var isEmpty: Bool { names.count == 0 }
 
-    /// The groups that beacons are in.
+    /// The groups of the named beacons.
     package var groups: Set<String> { Set(names.all.compactMap(\.group)) }
 
-    /// What a beacon is called, and its group; `nil` where it has no name.
+    /// Returns the name and the group of a beacon; `nil` if it has no name.
     package subscript(beacon: BeaconIdentity?) -> NamedBeacon? { beacon.flatMap { names[$0] } }
 
-    /// What a beacon is called: its name, with its numbers where another has the same one; `100/7` where it has none.
+    /// Returns the name of a beacon, with its numbers if another beacon has the same name; `100/7` if it has no name.
     package func label(_ beacon: BeaconIdentity) -> String {
         guard let name = names[beacon]?.name else { return beacon.numbers }
         return shared.contains(name) ? "\(name) \(beacon.numbers)" : name
     }
 
-    /// What tables call a subject: `staff`, `staff 100/7`, or `Ada (staff)` where the beacon has a name.
+    /// Returns the text for a subject in tables: `staff`, `staff 100/7`, or `Ada (staff)` if the beacon has a name.
     func label(_ subject: VisitsBook.Subject) -> String {
         guard let beacon = subject.beacon else { return subject.identifier.text }
         return label(beacon, [subject.identifier])
     }
 
-    /// What tables call a beacon in whatever conditions told of it: `staff+visitors 100/7`, or `Ada (staff+visitors)`.
+    /// Returns the text for a beacon under several conditions: `staff+visitors 100/7`, or `Ada (staff+visitors)` if it
+    /// has a name.
     func label(_ beacon: BeaconIdentity, _ identifiers: [Identifier]) -> String {
         let conditions = identifiers.map(\.text).joined(separator: "+")
         guard names[beacon] != nil else { return "\(conditions) \(beacon.numbers)" }
         return "\(label(beacon)) (\(conditions))"
     }
 
-    /// The beacons that are called so: exactly so or, where none is, so but for upper and lower case; as ``label(_:)`` says
-    /// it, too.
+    /// Returns the beacons with exactly this name or, if there are none, with a name that differs only in upper and
+    /// lower case. The text of ``label(_:)`` counts as a name too.
     package func beacons(called text: String) -> [BeaconIdentity] {
         let exact = names.all.filter { $0.name == text || label($0.beacon) == text }
         if !exact.isEmpty { return exact.map(\.beacon) }
@@ -57,8 +58,8 @@ package struct BeaconDirectory: Sendable {
             .map(\.beacon)
     }
 
-    /// Returns the one beacon whose name, as ``label(_:)`` writes it, contains `text` in upper or lower case; `nil` if there
-    /// is none, or `text` has fewer than two characters or no letter.
+    /// Returns the one beacon whose name, as ``label(_:)`` writes it, contains `text` in upper or lower case. Returns
+    /// `nil` if there is none, or if `text` has fewer than two characters or no letter.
     ///
     /// - Throws: ``ExitFailure`` if there are several, with their names.
     func only(containing text: String) throws(ExitFailure) -> BeaconIdentity? {
@@ -72,10 +73,12 @@ package struct BeaconDirectory: Sendable {
             .dataInvalid, "“\(text)” matches \(found.count) names: \(Self.list(found)); use a longer part of one")
     }
 
-    /// The beacons that an operator named: by their numbers, or by a name or an unambiguous part of one.
+    /// Returns the filter for a beacon that an operator gave by its numbers, by a name, or by an unambiguous part of a
+    /// name.
     ///
-    /// - Returns: the filter; the text of one that was found by a part of its name is the whole name.
-    /// - Throws: ``ExitFailure`` if no beacon has the name, with the names, or several have it.
+    /// - Returns: the filter. If the beacon was found by a part of its name, the text of the filter is the complete
+    ///   name.
+    /// - Throws: ``ExitFailure`` if no beacon has the name, with the existing names, or if several beacons have it.
     package func filter(_ text: String) throws(ExitFailure) -> BeaconFilter {
         if let filter = BeaconFilter(text) { return filter }
         if let beacon = try only(called: text) { return BeaconFilter(beacon, text: text) }
@@ -89,9 +92,9 @@ package struct BeaconDirectory: Sendable {
         throw ExitFailure(.dataInvalid, "no beacon has the name “\(text)”; \(hint(text) ?? "")")
     }
 
-    /// The one beacon that is called so; `nil` where none is.
+    /// Returns the one beacon with this name; `nil` if there is none.
     ///
-    /// - Throws: ``ExitFailure`` where more than one is, with all of them.
+    /// - Throws: ``ExitFailure`` if several beacons have the name. It lists up to eight of them.
     func only(called text: String) throws(ExitFailure) -> BeaconIdentity? {
         let found = beacons(called: text)
         if found.count > 1 { throw Self.ambiguous(text, found) }
@@ -106,7 +109,7 @@ package struct BeaconDirectory: Sendable {
         )
     }
 
-    // More names than that are no help.
+    // A longer list of names does not help the reader.
     private static let namesListed = 40
 
     private static func list(_ names: some Collection<String>) -> String {
@@ -114,7 +117,8 @@ package struct BeaconDirectory: Sendable {
             + (names.count > namesListed ? " and \(names.count - namesListed) more" : "")
     }
 
-    /// Returns the names, after the one that is nearest to a name that no beacon has; `nil` if no beacon has a name.
+    /// Returns a suggestion for a name that no beacon has: the nearest name if one is near enough, then the existing
+    /// names. `nil` if no beacon has a name.
     func hint(_ text: String) -> String? {
         guard !isEmpty else { return nil }
         let nearest = NameSuggestion.nearest(to: text, among: names.all.lazy.map(\.name))

@@ -6,43 +6,43 @@ import JSON
 import OperatorLogging
 package import SystemPackage
 
-/// What an erasure did, or would do, to be handed to whoever asked for it: as JSON, CSV, or a page. It has the beacon by its
-/// numbers, and never by a name.
+/// The result of an erasure or of a dry run, to keep or to give to the person who requested it: as JSON, CSV, or a
+/// page. It contains the beacon by its numbers, never by a name.
 package struct ErasureReport {
-    /// In which form it is told.
+    /// The form of the output.
     package enum Format: Sendable {
         /// A JSON object on one line.
         case json
         /// RFC 4180: headings, and one record.
         case csv
-        /// A page in this file; `-`: on standard output.
+        /// A page in this file; `-` means standard output.
         case page(FilePath)
     }
 
-    /// Who is forgotten.
+    /// The erased beacon.
     package var beacon: BeaconIdentity
-    /// Where.
+    /// The folder of the event files.
     package var folder: FilePath
-    /// Whether nothing was touched.
+    /// Whether this was a dry run, which changes no file.
     package var isDryRun: Bool
-    /// What was before then alone; absent: everything.
+    /// Only data from before this date are erased; `nil` means all.
     package var before: WallDate?
-    /// Lines of its own.
+    /// The number of lines of the beacon.
     package var erased = 0
-    /// Lines of others that named it.
+    /// The number of other lines that contained the beacon.
     package var cleared = 0
-    /// Files that were written anew.
+    /// The number of files that were written again.
     package var files = 0
-    /// Damaged places that named it.
+    /// The number of places in damaged lines that contained the beacon.
     package var damaged = 0
-    /// What was done, and what is not reached, a sentence each.
+    /// The changes, and the places that the erasure does not reach, one sentence each.
     package var words: [String] = []
-    /// When it was done.
+    /// The date of the erasure.
     package var made: WallDate
-    /// How dates are told.
+    /// The form of dates.
     package var time: VisitsTime
 
-    /// Of an erasure that found nothing.
+    /// Creates the report of an erasure that found nothing.
     package init(
         _ beacon: BeaconIdentity, in folder: FilePath, isDryRun: Bool, before: WallDate?, made: WallDate,
         time: VisitsTime
@@ -51,9 +51,9 @@ package struct ErasureReport {
         (self.before, self.made, self.time) = (before, made, time)
     }
 
-    /// Writes it.
+    /// Writes the report.
     ///
-    /// - Throws: ``ExitFailure`` where that can't be.
+    /// - Throws: ``ExitFailure`` if it cannot be written.
     package func write(_ format: Format) throws(ExitFailure) {
         do throws(EventLogError) {
             switch format {

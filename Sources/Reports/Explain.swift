@@ -7,17 +7,19 @@ import JSON
 import OperatorLogging
 package import SystemPackage
 
-/// Why something happened, told from the event files alone.
+/// Explains why something happened, from the event files alone.
 package struct Explain {
-    /// Which line is to be explained.
+    /// The line to explain.
     package enum Target: Sendable {
-        /// The one with this number; of that gateway, where the files are of several.
+        /// The line with this sequence number. The gateway must be given if several gateways have such a line.
         case sequence(Int, gateway: String? = nil)
-        /// The last event at or before a date of what is called so: a condition, or a beacon under it; or a beacon under a
-        /// condition as `visits` has it (`staff 100/7`); or a beacon (`100/7`).
+        /// The last event of a subject, at or before a date if there is one. The text is the identifier of a condition,
+        /// which means the condition and all beacons under it; a beacon under a condition as in `visits` (`staff
+        /// 100/7`); or a beacon by its numbers (`100/7`) or its name in the configuration.
         case subject(String, at: WallDate?)
 
-        /// What somebody wrote: a number, `hall:12` of the gateway `hall`, or who; with a date, a number is a name too.
+        /// Parses an argument: a sequence number, `hall:12` for the gateway `hall`, or a subject. With a date, a number
+        /// is the name of a subject too.
         package init(_ text: String, at date: WallDate?) {
             if date == nil, let number = Int(text) {
                 self = .sequence(number)
@@ -31,17 +33,17 @@ package struct Explain {
         }
     }
 
-    /// How it is told.
+    /// The form of the output.
     package enum Format: Sendable {
-        /// In words, for people.
+        /// Sentences for people.
         case text
-        /// As a JSON object on one line.
+        /// A JSON object on one line.
         case json
-        /// As a page in this file; `-`: on standard output.
+        /// A page in this file; `-` means standard output.
         case page(FilePath)
     }
 
-    // For the nearest name, not for the answer.
+    // Names are only collected to suggest the nearest one, not for the answer.
     private static let namesMax = 10_000
 
     private let paths: [FilePath]
@@ -50,9 +52,9 @@ package struct Explain {
     private let time: VisitsTime
     private let directory: BeaconDirectory
 
-    /// An explanation that has not been looked for.
+    /// Creates an explanation. ``run(_:)`` searches for the line.
     ///
-    /// - Throws: ``ExitFailure`` where more than one beacon has the name that was asked for.
+    /// - Throws: ``ExitFailure`` if more than one beacon has the requested name.
     package init(
         _ target: Target, paths: [FilePath], time: VisitsTime, directory: BeaconDirectory = BeaconDirectory()
     ) throws(ExitFailure) {
@@ -67,10 +69,10 @@ package struct Explain {
         self.directory = directory
     }
 
-    /// Reads the files and writes the explanation to standard output.
+    /// Reads the files and writes the explanation to standard output or to the file of the page.
     ///
-    /// - Returns: what the operator should know besides.
-    /// - Throws: ``ExitFailure`` where there is no such line, or the files can't be read.
+    /// - Returns: remarks for the operator.
+    /// - Throws: ``ExitFailure`` if the line does not exist, the files cannot be read, or the output cannot be written.
     package func run(_ format: Format = .text) throws(ExitFailure) -> [String] {
         do {
             let (finding, remarks) = try find()
@@ -101,7 +103,7 @@ package struct Explain {
         }
     }
 
-    /// That there is no such line, in the words that other reports have for it, and what may have been meant.
+    /// Returns the message that the line does not exist, in the words of other reports and with a suggestion.
     private func absence(
         _ named: Set<String>, hasEvents: Bool, _ range: (first: WallDate, last: WallDate)?
     ) -> String {
@@ -110,7 +112,7 @@ package struct Explain {
         }
         if !hasEvents, !named.contains(name) {
             let lines = NothingFound.near(name, among: named, of: "condition or beacon")
-            // A condition that is nearly called so is meant rather than one of the names.
+            // If a condition has nearly this name, it is more likely meant than the name of a beacon.
             let isNear = NameSuggestion.nearest(to: name, among: named) != nil
             let hint = isNear || subject.isBeacon ? nil : directory.hint(name)
             return NothingFound.missing("“\(name)”", hint.map { "\($0); \(lines)" } ?? lines)
@@ -122,7 +124,7 @@ package struct Explain {
         return "\(missing) in \(paths.map(\.string).joined(separator: ", "))"
     }
 
-    /// Looks for the line, and what is to be said besides.
+    /// Finds the line, and remarks for the operator.
     func find() throws -> (Finding, remarks: [String]) {
         var reader = try LogReader(paths)
         try NothingFound.check(reader)
@@ -130,10 +132,10 @@ package struct Explain {
         var finding: Finding?
         var contexts: [String: Context] = [:]
         var named: Set<String> = []
-        // Whether the subject has an event at any time.
+        // Whether the subject has an event at any date.
         var hasEvents = false
         var range: (first: WallDate, last: WallDate)?
-        // A number stands once in the files of each gateway.
+        // A sequence number occurs once in the files of each gateway.
         var owners: [String] = []
         let isOfOneGateway = paths.count < 2
         try reader.read(
@@ -177,7 +179,7 @@ package struct Explain {
             throw ExitFailure(.dataInvalid, absence(named, hasEvents: hasEvents, range))
         }
         try checkOwners(owners)
-        // The last event that can be read may not be the last.
+        // The remarks are needed because the last event that can be read is possibly not the last one.
         return (finding, [reader.newerRemark, reader.damagedRemark].compactMap(\.self))
     }
 
@@ -188,8 +190,8 @@ package struct Explain {
         throw ExitFailure(.dataInvalid, "\(owners.count) gateways have a line \(number); use \(choices)")
     }
 
-    /// Finds the last event of the one beacon whose name contains the text, unless the text is a name or nearly the name of a
-    /// condition.
+    /// Finds the last event of the one beacon whose name contains the text. Returns `nil` if the text is a name, or
+    /// nearly the name of a condition.
     private func findByPartialName(_ named: Set<String>) throws -> (Finding, remarks: [String])? {
         guard case .subject(let text, let date) = target, !subject.isBeacon, !named.contains(text),
             NameSuggestion.nearest(to: text, among: named) == nil, let beacon = try directory.only(containing: text)
@@ -216,7 +218,7 @@ package struct Explain {
         }
     }
 
-    /// Takes in a line that comes after the one to be explained; whether nothing more is needed.
+    /// Adds the information of a line after the one to explain. Returns `true` if no more lines are needed.
     private func complete(_ finding: inout Finding?, with line: LogLine) -> Bool? {
         guard var found = finding else { return nil }
         defer { finding = found }
@@ -238,19 +240,20 @@ package struct Explain {
 
     // MARK: Findings
 
-    /// A line, with what the lines before and after tell of it.
+    /// The line to explain, with information from the lines before and after it.
     struct Finding {
         var line: LogLine
         var settings: ConditionSettings?
-        /// The last line of each adapter that the gateway had then.
+        /// The last line of each adapter that the gateway had at that time, by the name of the adapter.
         var adapters: [String: LogLine] = [:]
         var evidence: Evidence?
-        /// The event of the same subject that came next.
+        /// The next event of the same subject.
         var next: LogLine?
-        /// The line that follows in the same instant, where it tells why.
+        /// The next numbered line of the gateway. If a visit ended because its condition changed, or because another
+        /// beacon took its place (rule P4), this line can have the reason.
         var following: LogLine?
 
-        /// What the line is about: a condition, or a beacon under it; absent of lines that tell of nobody.
+        /// The subject of the line: a condition, or a beacon under it. `nil` for lines that are not about a condition.
         var subject: VisitsBook.Subject? {
             guard let identifier = line.identifier else { return nil }
             let beacon: BeaconIdentity? =
@@ -262,7 +265,7 @@ package struct Explain {
             return VisitsBook.Subject(identifier: Identifier(lookup: identifier), beacon: beacon)
         }
 
-        /// The adapters of the gateway then, by name, with what they did.
+        /// The adapters of the gateway at that time with their states, by name.
         var adapterChanges: [(change: AdapterChange, since: WallDate)] {
             adapters.values.compactMap { line in
                 guard case .adapter(let change) = line.entry else { return nil }
@@ -272,13 +275,13 @@ package struct Explain {
     }
 }
 
-/// What lines of one gateway have said up to one of them.
+/// The settings and the adapters that the lines of one gateway have reported up to a line.
 private struct Context {
     private var boot: String?
     private var settings: [Identifier: ConditionSettings] = [:]
     private var adapters: [String: LogLine] = [:]
 
-    /// Takes in a line.
+    /// Adds a line.
     mutating func note(_ line: LogLine) {
         enter(line.boot)
         switch line.entry {
@@ -288,13 +291,13 @@ private struct Context {
         }
     }
 
-    /// A line of that run has come: the adapters of another one are none of it.
+    /// Called with the run of each line. After a change, the adapters of the previous run do not count.
     mutating func enter(_ boot: String) {
         if let before = self.boot, before != boot { adapters = [:] }
         self.boot = boot
     }
 
-    /// Puts down what was so then.
+    /// Stores the adapters and the settings of that time in a finding.
     func complete(_ finding: inout Explain.Finding) {
         finding.adapters = adapters
         if let identifier = finding.line.identifier { finding.settings = settings[Identifier(lookup: identifier)] }
@@ -302,7 +305,7 @@ private struct Context {
 }
 
 extension LogLine {
-    /// The beacon that the line names; absent where it names none.
+    /// The beacon in the line; `nil` if there is none.
     var refinement: BeaconIdentity? {
         switch entry {
         case .event(let event): event.refinement
@@ -311,7 +314,7 @@ extension LogLine {
         }
     }
 
-    /// The condition that the line is about.
+    /// The condition of the line; `nil` if there is none.
     var identifier: String? {
         switch entry {
         case .event(let event): event.identifier
@@ -323,9 +326,10 @@ extension LogLine {
     }
 }
 
-// Of an exit: what made it, and what would have avoided it.
+// Exits: their cause, and the settings that would have avoided them.
 extension Explain.Finding {
-    /// The event that the line tells, where it is an exit of what was heard before, by silence or weakness.
+    /// The event of the line, if it is the exit of a subject that was received before. Silence or weak sightings caused
+    /// it. `nil` for other lines and for circles.
     var exit: (event: BeaconMonitor.Event, lastSeen: Instant)? {
         guard case .event(let event) = line.entry, event.state == .unsatisfied, !event.condition.isCircle,
             let lastSeen = event.lastSeen
@@ -333,37 +337,39 @@ extension Explain.Finding {
         return (event, lastSeen)
     }
 
-    /// Sightings behind the last that counted, which were too weak to count.
+    /// The sightings after the last one that counted. They were too weak to count, or their RSSI is unknown.
     var weakSightings: [Evidence.Heard] {
         guard let exit, let threshold = settings?.exitRSSI, let evidence else { return [] }
-        // Dates are cut to microseconds.
+        // Dates in lines are cut to microseconds.
         return evidence.sightings.filter {
             $0.time > exit.lastSeen + .microseconds(1) && ($0.rssi.map { $0 < threshold } ?? true)
         }
     }
 
-    /// From the last sighting that counted to the exit.
+    /// The time from the last sighting that counted to the exit.
     var silence: Duration? { exit.map { $0.event.time - $0.lastSeen } }
 
-    /// For how long of that a holder did not listen, which does not count; absent where that was no time.
+    /// The part of ``silence`` in which a holder did not scan, which does not count for an exit. `nil` if it is at most
+    /// 1 ms, or if the exit timeout is not known.
     var notListened: Duration? {
         guard let silence, let timeout = settings?.exitTimeout, silence > timeout + .milliseconds(1) else { return nil }
         return silence - timeout
     }
 
-    /// The threshold that would have avoided it: the strongest of what was too weak.
+    /// The `exit_rssi` that would have avoided the exit: the RSSI of the strongest sighting that was too weak.
     var sufficientRSSI: RSSI? { weakSightings.compactMap(\.rssi).max() }
 
-    /// When it came back, and the timeout above which it would not have left; absent where it has not come back.
+    /// The event with which the subject returned, and the exit timeout above which it would not have exited. `nil` if
+    /// it has not returned.
     var comeBack: (line: LogLine, sufficientTimeout: Duration)? {
         guard let exit, let next, case .event(let other) = next.entry, other.state == .satisfied else { return nil }
-        // Over a restart of the machine the timelines can't be compared, but the dates can.
+        // Timelines before and after a restart of the machine cannot be compared, but dates can.
         return (next, .microseconds(next.date.microseconds - line.date(of: exit.lastSeen).microseconds))
     }
 }
 
 extension Explain.Finding {
-    /// The rules by which it happened, as docs/monitor.md numbers them; none where the line tells of no decision.
+    /// The rules that led to the line, with their numbers in docs/monitor.md. Empty if the line reports no decision.
     var rules: [String] {
         switch line.entry {
         case .event(let event): event.condition.isCircle ? rules(ofCircle: event) : rules(of: event)
@@ -387,7 +393,8 @@ extension Explain.Finding {
         }
     }
 
-    /// Whether an entry may have been no new one: what was present before the gateway lost sight of it needs one sighting.
+    /// Whether an entry is possibly a return and not a new entry: a subject that was present before an outage needs
+    /// only one sighting to return.
     func mayBeReturn(_ event: BeaconMonitor.Event) -> Bool {
         event.previous?.state == .unknown && event.diagnostics.isEmpty && settings?.enterCount ?? 1 > 1
     }

@@ -7,7 +7,7 @@ import GatewayConfiguration
 import JSON
 import OperatorLogging
 
-/// The words of an explanation: what, why, on what it rests, and what would have made it otherwise.
+/// The text of an explanation: the event, its reason, the evidence, and the settings that would have avoided it.
 struct ExplainText {
     private let finding: Explain.Finding
     private let time: VisitsTime
@@ -34,7 +34,7 @@ struct ExplainText {
 
     var text: String { lines.map { PlainText.safe($0) }.joined(separator: "\n") + "\n" }
 
-    /// The same, line by line, as it is: what a terminal would take for more than a letter is told.
+    /// The same text by line, unchanged: it can contain characters that a terminal interprets.
     var rawLines: [String] { lines }
 
     /// Writes a page that loads nothing and runs no script. `pageTime` gives the form of its dates.
@@ -67,7 +67,7 @@ struct ExplainText {
         let who = event.scope == .beacon ? event.refinement.map { ", beacon \(name($0))" } ?? "" : ""
         lines.append("\(number): “\(event.identifier)”\(who) became \(event.state) at \(moment(event.time)).")
         if let previous = event.previous {
-            // It was printed then: whether later lines put it right is not known here.
+            // This is the date as it was printed. Whether later lines correct it is not known here.
             lines.append("Its previous state was \(previous.state), since \(time.text(previous.date)).")
         }
         lines.append("")
@@ -83,7 +83,7 @@ struct ExplainText {
         tellDiagnostics(event)
     }
 
-    /// `UUID/100/7`, behind what it is called where it has a name.
+    /// Returns `UUID/100/7`, or `Ada (UUID/100/7)` if the beacon has a name.
     private func name(_ beacon: BeaconIdentity) -> String {
         directory[beacon].map { "\($0.name) (\(beacon))" } ?? "\(beacon)"
     }
@@ -178,8 +178,9 @@ struct ExplainText {
         if let share = gaps.longerThanTimeout {
             tell(share, longerThan: timeout)
         } else if longest > timeout, longest < .seconds(600) {
-            // Lines of earlier versions do not state the share, and have absences of 10 minutes and more among the silences.
-            // Of more, the recorder halved its histogram, and the shares of it are not exact.
+            // Lines of earlier versions do not have the share, and their silences include absences of 10 minutes and
+            // more. Above 65,535 silences, the recorder halved its histogram, so the shares of such a histogram are not
+            // exact.
             let isExact = gaps.count <= Int(UInt16.max)
             let words = isExact && p99 <= timeout ? "at most 1 in 100" : "at least 1 of \(Self.grouped(gaps.count))"
             lines.append("Of these gaps, \(words) was longer than \(timeout.inExactWords) (exit_timeout).")
@@ -191,13 +192,13 @@ struct ExplainText {
         lines.append(
             "\(share.count == 0 ? "None" : Self.grouped(share.count)) of \(gaps) \(share.count < 2 ? "was" : "were") "
                 + "longer than \(timeout.inExactWords) (exit_timeout).")
-        // At least one in a hundred.
+        // Whether at least 1 in 100 gaps was longer.
         if share.total >= 100, share.count > (share.total - 1) / 100 {
             lines.append("This is 1 in 100 or more: the beacon or the radio is too weak for this exit_timeout.")
         }
     }
 
-    /// A number with its thousands separated: `10,700`.
+    /// Returns a number with thousands separators: `10,700`.
     private static func grouped(_ number: Int) -> String {
         var text = "\(number)"
         var place = text.utf8.count - 3
@@ -276,7 +277,7 @@ struct ExplainText {
         }
     }
 
-    // MARK: The other lines
+    // MARK: Other lines
 
     private mutating func tell(_ visit: Visit) {
         let who = visit.scope == .beacon ? visit.refinement.map { ", beacon \(name($0))" } ?? "" : ""

@@ -4,13 +4,13 @@ import CommandSupport
 import EventLog
 import JSON
 
-/// An explanation as a JSON object, for programs: what the words rest on, and the words.
+/// Writes an explanation as a JSON object, for programs: the evidence and the text.
 struct ExplainWriter {
     let finding: Explain.Finding
     let directory: BeaconDirectory
     let text: ExplainText
 
-    /// Writes it as a line.
+    /// Writes the object on one line.
     func write(into buffer: inout LineBuffer) {
         VisitsWriter.line("explanation", into: &buffer) { buffer in
             let line = finding.line
@@ -75,7 +75,7 @@ struct ExplainWriter {
 }
 
 extension LogLine {
-    /// What kind of line it is, as its `type` says.
+    /// The `type` of the line.
     fileprivate var typeName: String {
         switch entry {
         case .event: "event"

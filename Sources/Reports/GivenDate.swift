@@ -3,7 +3,7 @@ package import BeaconMonitoring
 
 /// A date that a person gave, and the one or two instants that it means.
 package struct GivenDate: Sendable, Hashable {
-    /// Which instant is taken if clocks show the date twice.
+    /// The instant that is taken if clocks show the date twice.
     package enum Occurrence: Sendable, Hashable {
         case first
         case second
@@ -11,19 +11,19 @@ package struct GivenDate: Sendable, Hashable {
 
     /// An error in a date; its description has the expected form.
     package enum Invalid: Error, Hashable, CustomStringConvertible {
-        /// The text has none of the forms.
+        /// The text does not have any of the forms.
         case malformed
         /// The year is not within 1970…2200.
         case yearOutOfRange
-        /// There is no such month.
+        /// The month is not within 01…12.
         case noSuchMonth
-        /// The month, `2026-09`, has only so many days.
+        /// The day does not exist: the month, `2026-09`, has only this number of days.
         case noSuchDay(month: String, days: Int)
-        /// There is no such time of the day.
+        /// The time of day does not exist.
         case noSuchTime
-        /// There is no such offset.
+        /// The offset does not exist.
         case noSuchOffset
-        /// The zone's clocks never show it: they go from one time to the other.
+        /// The clocks of the zone never show the date, because they change from the one time to the other.
         case skipped(from: String, to: String)
 
         package var description: String {
@@ -48,11 +48,12 @@ package struct GivenDate: Sendable, Hashable {
     /// The second instant, if clocks show the date twice.
     package let second: WallDate?
 
-    /// Reads a date in the zone of `time`: `2026-11-21`, `2026-11-21T09:00`, `2026-11-21 09:00:30.5`, or with `Z`, `+01:00`,
-    /// `+0100` or `+01` at the end at that offset.
+    /// Parses a date in the zone of `time`: `2026-11-21`, `2026-11-21T09:00` or `2026-11-21 09:00:30.5`. With `Z`,
+    /// `+01:00`, `+0100` or `+01` at the end, the date is at that offset.
     ///
     /// A day without a time means its first instant.
-    /// - Throws: ``Invalid`` if `text` is not such a date, or if there is no such date.
+    ///
+    /// - Throws: ``Invalid`` if `text` is not such a date, or if the date does not exist.
     package init(_ text: String, in time: VisitsTime) throws(Invalid) {
         var parser = Parser(text)
         let day = try parser.day()
@@ -80,10 +81,10 @@ package struct GivenDate: Sendable, Hashable {
         second = instants.count > 1 ? WallDate(microseconds: instants[1] * 1_000_000 + fraction) : nil
     }
 
-    /// Returns the instant that is taken.
+    /// Returns the instant for an occurrence; the only one if there are not two.
     package func date(_ occurrence: Occurrence) -> WallDate { occurrence == .first ? first : second ?? first }
 
-    /// Returns which instant was taken and how to give the other, if there are two.
+    /// Returns the instant that was taken, and the other one in a form that can be given; `nil` if there is only one.
     package func ambiguity(of option: String, taken: Occurrence, in time: VisitsTime) -> AmbiguousDate? {
         guard let second else { return nil }
         return AmbiguousDate(option: option, text: text, first: first, second: second, taken: taken, time: time)
@@ -95,9 +96,9 @@ package struct GivenDate: Sendable, Hashable {
         return WallDate(microseconds: start * 1_000_000)
     }
 
-    /// That a zone's clocks do not show a local time, with the times between which it lies.
+    /// Returns the error for a local time that a zone's clocks do not show, with the times between which it lies.
     private static func skipped(_ local: Int64, in time: VisitsTime) -> Invalid {
-        // The first instant at which clocks show a later time.
+        // Searches for the first instant at which clocks show a later time.
         var (low, high) = (local - 2 * 86_400, local + 2 * 86_400)
         while high - low > 1 {
             let middle = low + (high - low) / 2
@@ -112,24 +113,24 @@ package struct GivenDate: Sendable, Hashable {
 }
 
 extension VisitsTime {
-    /// Returns the instants at which clocks show a local time: none, one or two. All are in seconds since 1970, the local time
-    /// on the zone's clock.
+    /// Returns the instants at which clocks show a local time: none, one or two. All are in seconds since 1970; `local`
+    /// is in seconds on the zone's clock.
     func instants(local: Int64) -> [Int64] {
         isUTC ? [local] : CivilDate.instants(local: local) { offset(atSecond: $0) }
     }
 }
 
-/// A date that clocks show twice, and the instant that a report took for it.
+/// A date that clocks show twice, and the instant that a report took.
 package struct AmbiguousDate: Sendable, Hashable, CustomStringConvertible {
     /// The option, without hyphens: `from`.
     package let option: String
-    /// The date as it was given.
+    /// The date as the user gave it.
     package let text: String
     /// The instant that was taken.
     package let taken: WallDate
     /// The other instant.
     package let other: WallDate
-    /// The same in words, with the other instant as it can be given.
+    /// A sentence with both instants, each in a form that the user can give as a date.
     package let description: String
 
     fileprivate init(
@@ -150,7 +151,7 @@ package struct AmbiguousDate: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// Reads the parts of a date from the left.
+/// Parses the parts of a date from left to right.
 private struct Parser {
     private var rest: Substring.UTF8View
 
@@ -158,7 +159,7 @@ private struct Parser {
 
     var isAtEnd: Bool { rest.isEmpty }
 
-    /// `2026-11-21`, as days since 1970.
+    /// Parses `2026-11-21` and returns the days since 1970.
     mutating func day() throws(GivenDate.Invalid) -> Int64 {
         guard let year = number(4), take("-"), let month = number(2), take("-"), let day = number(2) else {
             throw .malformed
@@ -172,7 +173,7 @@ private struct Parser {
         return Int64(days)
     }
 
-    /// `T09:00`, ` 09:00:30.5`: whole seconds since 1970 on the same clock, and microseconds.
+    /// Parses `T09:00` or ` 09:00:30.5`. Returns whole seconds since 1970 on the same clock, and microseconds.
     mutating func time(of day: Int64) throws(GivenDate.Invalid) -> (Int64, Int64) {
         guard take("T") || take("t") || take(" "), let hour = number(2), take(":"), let minute = number(2) else {
             throw .malformed
@@ -195,7 +196,8 @@ private struct Parser {
         return (day * 86_400 + Int64(hour * 3600 + minute * 60 + second), fraction)
     }
 
-    /// `Z`, `+01:00`, ` +0100`, and then the end: seconds ahead of UTC. `nil` at the end, and if a time follows.
+    /// Parses `Z`, `+01:00` or ` +0100`, which must be the last part, and returns the seconds ahead of UTC. Returns
+    /// `nil` at the end of the text, or if a time follows.
     mutating func offset() throws(GivenDate.Invalid) -> Int64? {
         if rest.isEmpty { return nil }
         let before = rest

@@ -1,75 +1,80 @@
 import BeaconMonitoring
 import EventLog
 
-/// When a gateway heard, told from what it says of its adapters and of itself.
+/// The periods in which a gateway scanned, from its lines about its adapters and about itself.
 ///
-/// It is deaf where none of its adapters listens: each is silent or was taken out, or, behind the line that says that it was
-/// started, none has listened yet. A run of which no line tells of an adapter, as of versions before, is taken to hear.
-/// What tells where the gateway is (`gpsd`, `gpx`: docs/location.md) is an adapter in its lines and hears no beacon: it
-/// counts only where all conditions are circles.
+/// The gateway does not scan if none of its adapters does: each is `deaf` or `off` or was removed, or none has scanned
+/// yet after the line that reports the start. A run without a line about its start or about an adapter is assumed to
+/// scan, because earlier versions did not write such lines.
+///
+/// A location source (`gpsd`, `gpx`: docs/location.md) is an adapter in lines, but does not receive beacons. It counts
+/// only if all conditions are circles.
 struct HearingBook: Sendable {
-    /// What an adapter was last said to do.
+    /// The last reported state of an adapter.
     struct AdapterState: Hashable {
         var state: AdapterChange.State
         var since: WallDate
         var reason: String?
     }
 
-    /// A stretch in which an adapter, or the gateway as a whole, heard nothing.
+    /// A period in which an adapter, or the complete gateway, did not scan.
     struct Silence: Hashable {
-        /// The gateway that heard nothing, or one of whose adapters did.
+        /// The gateway that did not scan, or whose adapter did not.
         var gateway: String
-        /// Which adapter; absent where the gateway was not running, or none of its adapters was there.
+        /// The adapter; `nil` if the gateway was not running, had no adapter, or if no adapter had scanned yet.
         var adapter: String?
         var from: WallDate
-        /// When it ended; absent where it goes on.
+        /// The end of the period; `nil` if it continues.
         var to: WallDate?
-        /// Absent where the gateway was not running.
+        /// The reason; `nil` if the gateway was not running.
         var reason: String?
-        /// Whether nothing says when it began: the gateway was started anew, and ended some time between the two.
+        /// Whether the start of the period is not known: the gateway was started again, and its previous run ended at
+        /// some time within the period.
         var isVague = false
     }
 
-    /// A stretch in which the gateway was running, and none of its adapters listened.
+    /// A period in which the gateway was running, and none of its adapters scanned.
     struct Deafness: Hashable {
         var from: WallDate
-        /// When it ended; absent where it goes on.
+        /// The end of the period; `nil` if it continues.
         var to: WallDate?
     }
 
-    // A year has some thousand outages; what flaps more often is a mistake that other lines tell.
+    // A year has a few thousand outages. An adapter that changes more often has a defect, which other lines report.
     static let silencesMax = 20_000
     private static let notYet = "no adapter has scanned yet"
-    // Shorter ones are a part of each start, and are not listed; they count for what they are.
+    // In microseconds. Shorter periods until the first adapter scans are a part of each start. They are not listed, but
+    // they count as time without scanning.
     private static let startMax: Int64 = 60_000_000
 
     private let gateway: String
     private(set) var silences: [Silence] = []
-    /// How many silences came when there were ``silencesMax`` already.
+    /// The number of periods that were omitted because there were ``silencesMax`` already.
     private(set) var silencesLeftOut = 0
-    /// When the gateway was deaf, in order and apart.
+    /// The periods in which the gateway was running and did not scan, in order and without overlap.
     private(set) var deafness: [Deafness] = []
-    /// What the adapters of the present run do, those that were taken out not among them.
+    /// The states of the adapters of the present run, without those that were removed.
     private(set) var adapters: [String: AdapterState] = [:]
     private var silent: [String: Silence] = [:]
-    /// That no adapter is there, as long as that is so.
+    /// The present period that started without any adapter. It lasts until an adapter scans, or until the run ends;
+    /// `nil` if there is none.
     private var withoutAdapter: Silence?
-    /// When an adapter of the present run was taken out for the last time.
+    /// The latest time at which an adapter of the present run was removed.
     private var takenOut: WallDate?
-    /// Whether an adapter listens of which no line of the present run tells: retention has deleted it.
+    /// Whether an adapter scans that has no line in the present run, because retention has deleted its line.
     private var hasUntold = false
-    /// Whether a line of the gateway tells of beacons.
+    /// Whether the gateway has a line about beacons. If it has, location sources do not count.
     private(set) var hearsBeacons = false
-    /// Whether the present run says that it was started, or what an adapter does.
+    /// Whether the present run has a line about its start, or about an adapter.
     private var isTold = false
 
-    /// Of a gateway that has told nothing yet.
+    /// Creates the book of a gateway without lines.
     init(of gateway: String) { self.gateway = gateway }
 
-    /// Since when the gateway has been deaf; absent where it hears.
+    /// The time since which the gateway has not scanned; `nil` if it scans.
     var deafSince: WallDate? { deafness.last.flatMap { $0.to == nil ? $0.from : nil } }
 
-    /// The first line of another run has come: what the adapters of the one before did is over.
+    /// Called at the first line of another run: the adapters of the previous run do not count any more.
     mutating func begin(at date: WallDate) {
         adapters = [:]
         hasUntold = false
@@ -86,13 +91,14 @@ struct HearingBook: Sendable {
         ["gpsd", "gpx"].contains(adapter) || ["/gpsd", "/gpx"].contains { adapter.hasSuffix($0) }
     }
 
-    /// The gateway was started: it does not hear before an adapter listens.
+    /// Called when the gateway was started: it does not scan until an adapter does.
     mutating func start(at date: WallDate) {
         isTold = true
         beginUnlessHearing(at: date)
     }
 
-    /// A line tells of beacons, at that date; `isHeard`: that one was heard.
+    /// Adds a line about beacons, written at `date`. `isHeard` is whether it reports that a beacon was received. From
+    /// this line on, location sources do not count.
     mutating func note(beaconsAt date: WallDate, isHeard: Bool) {
         guard !hearsBeacons else { return }
         hearsBeacons = true
@@ -106,18 +112,19 @@ struct HearingBook: Sendable {
         if ears.isEmpty { beginWithoutAdapter(at: date, reason: Self.notYet) }
     }
 
-    /// Takes in that somebody was heard: where no adapter is known to listen, another one does.
+    /// Adds the date of a sighting. If it is after the time since which no adapter was known to scan, it shows that an
+    /// adapter without a line scans.
     mutating func note(heardAt date: WallDate) {
         guard let since = deafSince, date > since else { return }
         hasUntold = true
         endDeafness(at: date)
     }
 
-    /// Takes in what an adapter does.
+    /// Adds a line about the state of an adapter.
     mutating func note(_ change: AdapterChange, _ line: LogLine) {
         let since = line.date(of: change.since)
         isTold = true
-        // It may be the one of which nothing was told.
+        // This can be the adapter that had no line until now.
         if adapters[change.adapter] == nil { hasUntold = false }
         if var silence = silent.removeValue(forKey: change.adapter) {
             silence.to = line.date
@@ -141,15 +148,16 @@ struct HearingBook: Sendable {
             let takenOut = "no adapter remains because \(change.adapter) was removed\(reason)"
             beginWithoutAdapter(at: since, reason: change.state == .gone ? takenOut : Self.notYet)
         }
-        // Each listened until it stopped, also where that is told only now.
+        // Each adapter scanned until it stopped, even if its stop is only reported now.
         let stops = ears.values.map(\.since) + [takenOut].compactMap(\.self)
         beginDeafness(at: stops.max() ?? since)
     }
 
-    /// The gateway was not running; or, where that is vague, was started anew.
+    /// Adds a period between two runs, in which the gateway was not running. If it is vague, the time at which the
+    /// first run ended is not known.
     mutating func note(notRunning silence: Silence) { note(silence) }
 
-    /// No line comes any more: what goes on has no end.
+    /// Called after the last line: periods that continue have no end.
     mutating func finish() {
         for (_, silence) in silent.sorted(by: { $0.key < $1.key }) { note(silence) }
         if let withoutAdapter { note(withoutAdapter) }
@@ -164,7 +172,7 @@ struct HearingBook: Sendable {
     private mutating func beginDeafness(at date: WallDate) {
         guard deafSince == nil else { return }
         guard deafness.count < Self.silencesMax else {
-            // Rather unknown for too long than known for what it was not.
+            // It is better to treat too much time as unknown than to make a false statement about it.
             deafness[deafness.count - 1].to = nil
             return
         }

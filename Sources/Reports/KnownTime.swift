@@ -1,20 +1,21 @@
 import BeaconMonitoring
 
-/// When gateways heard, so that it is known who was there: from a gateway's first line to when it was last known to be alive,
-/// without the stretches in which it was not running, or none of its adapters listened.
+/// The periods in which gateways scanned, so that it is known which beacons were present. They extend from a gateway's
+/// first line to the time at which it was last known to be alive. Periods in which it was not running, or in which none
+/// of its adapters scanned, are excluded.
 struct KnownTime {
-    /// A stretch of time.
+    /// A period of time.
     struct Stretch: Hashable {
         var from: WallDate
         var to: WallDate
     }
 
-    /// When at least one of the gateways heard, in order and apart.
+    /// The periods in which at least one of the gateways scanned, in order and without overlap.
     private(set) var some: [Stretch] = []
-    /// When all of them did.
+    /// The periods in which all of them scanned, in order and without overlap.
     private(set) var all: [Stretch] = []
 
-    /// The known time of gateways by their names.
+    /// Computes the known time of the gateways with these names.
     init(of gateways: [String], _ books: VisitsBooks) {
         let heard = gateways.flatMap { Self.heard($0, books) }
         some = Self.covered(heard, atLeast: 1)
@@ -25,7 +26,8 @@ struct KnownTime {
         guard let book = books.book(of: gateway), let first = book.first, let asOf = book.asOf, first < asOf else {
             return []
         }
-        // Without an adapter: it was not running, or had none, which is among the other, too.
+        // Entries without an adapter are periods in which the gateway was not running or had no adapter. The latter are
+        // in `deafness` too.
         let runs = book.hearing.silences.filter { $0.adapter == nil }.map { Stretch(from: $0.from, to: $0.to ?? asOf) }
         let deafness = book.hearing.deafness.map { Stretch(from: $0.from, to: $0.to ?? asOf) }
         let deaf = covered((runs + deafness).filter { $0.from < $0.to }, atLeast: 1)
@@ -40,7 +42,7 @@ struct KnownTime {
         return heard
     }
 
-    /// When none of the gateways heard, between two moments.
+    /// Returns the periods between two dates in which none of the gateways scanned.
     func unknown(from: WallDate, to: WallDate) -> [Stretch] {
         var unknown: [Stretch] = []
         var since = from
@@ -52,16 +54,16 @@ struct KnownTime {
         return unknown
     }
 
-    /// The time that at least so many of the stretches cover.
+    /// Returns the time that at least `count` of the periods cover, in order and without overlap.
     static func covered(_ stretches: [Stretch], atLeast count: Int) -> [Stretch] {
         let edges = stretches.flatMap { [($0.from, 1), ($0.to, -1)] }
-            // What ends where another begins leaves nothing between them.
+            // Starts come before ends of the same date, so that there is no gap between a period and the next one.
             .sorted { ($0.0, -$0.1) < ($1.0, -$1.1) }
         var covered: [Stretch] = []
         var (depth, since) = (0, WallDate(microseconds: 0))
         for (date, change) in edges {
             if depth < count, depth + change >= count { since = date }
-            // Where two only touch, they cover nothing together.
+            // Periods that only touch each other do not cover any time together.
             if depth >= count, depth + change < count, since < date { covered.append(Stretch(from: since, to: date)) }
             depth += change
         }

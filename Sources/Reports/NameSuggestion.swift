@@ -2,7 +2,8 @@ import BaseTypes
 
 /// Suggests an existing name for an unknown one.
 enum NameSuggestion {
-    /// The nearest of `names`, if one is near enough: with a mistake in each third letter, or a single one in a short name.
+    /// Returns the nearest of `names` if it is near enough: its edit distance must be at most a third of the number of
+    /// letters of `name`, but a distance of 1 is always accepted. Upper and lower case do not matter.
     static func nearest(to name: String, among names: some Sequence<String>) -> String? {
         let wanted = Array(name.lowercased().unicodeScalars.prefix(lengthMax))
         var best: (name: String, distance: Int)?
@@ -13,6 +14,6 @@ enum NameSuggestion {
         return best?.name
     }
 
-    // The distance of longer names is that of their beginnings.
+    // Of longer names, only the start is compared.
     private static let lengthMax = 64
 }

@@ -4,16 +4,16 @@ package import CommandSupport
 import EventLog
 package import SystemPackage
 
-/// What lines name, so that what nobody named is not taken for what was not here.
+/// Collects the conditions and beacons of lines, so that an unknown name is not reported as an absence.
 struct NamedSubjects {
-    // For the nearest name, not for the answer.
+    // Names are only collected to suggest the nearest one, not for the answer.
     private static let namesMax = 10_000
 
     private let condition: String?
     private let filter: BeaconFilter?
-    /// Whether a line names the condition that was asked for.
+    /// Whether a line contains the requested condition.
     private(set) var hasCondition = false
-    /// Whether a line names a beacon that was asked for.
+    /// Whether a line contains a requested beacon.
     private(set) var hasBeacon = false
     private(set) var conditions: Set<String> = []
     private(set) var beacons: Set<BeaconIdentity> = []
@@ -23,7 +23,7 @@ struct NamedSubjects {
         filter = beacon
     }
 
-    /// Takes in a line, wanted or not.
+    /// Adds a line, whether the report needs it or not.
     mutating func note(_ line: LogLine) {
         let beacon: BeaconIdentity?
         switch line.entry {
@@ -43,9 +43,11 @@ struct NamedSubjects {
     }
 }
 
-/// That a report has nothing to tell, in words that say why: nothing found is not nobody.
+/// The errors of a report that has found nothing, with the reason. They distinguish missing data from an absence.
 package enum NothingFound {
-    /// Folders without an event file.
+    /// Checks that each folder has an event file.
+    ///
+    /// - Throws: ``ExitFailure`` (66) if one has none.
     static func check(_ reader: LogReader) throws(ExitFailure) {
         guard let folder = reader.emptyFolders.first else { return }
         throw ExitFailure(
@@ -54,7 +56,10 @@ package enum NothingFound {
                 + "(output.directory)")
     }
 
-    /// Files that no gateway wrote, and those in which nothing stands; once they have been read.
+    /// Checks the files after they were read.
+    ///
+    /// - Throws: ``ExitFailure`` if a file or folder has content but no line of a gateway (65), or if there are no
+    ///   lines at all (66).
     static func check(afterReading reader: LogReader, _ paths: [FilePath]) throws(ExitFailure) {
         if let place = reader.foreignPlaces.first {
             throw ExitFailure(
@@ -67,12 +72,14 @@ package enum NothingFound {
             .inputMissing, "there are no lines in \(paths.map(\.string).joined(separator: ", ")) yet")
     }
 
-    /// A range of time of which nothing is told, and names that no line names.
+    /// Checks that the files have data for the requested range, and lines with the requested names.
+    ///
+    /// - Throws: ``ExitFailure`` (65) if they do not, with the range of the files or the nearest name.
     static func check(
         _ options: VisitsOptions, _ books: VisitsBooks, _ named: NamedSubjects, untilMade: Bool
     ) throws(ExitFailure) {
         guard let first = books.first, var asOf = books.asOf else { return }
-        // A gateway that is alive knows who is present when the report is made.
+        // If a gateway is alive, it is known which beacons are present when the report is made.
         if untilMade, let made = options.made, books.proofs(at: made).contains(where: { $0.state == .alive }) {
             asOf = max(asOf, made)
         }
@@ -96,19 +103,20 @@ package enum NothingFound {
         }
     }
 
-    /// That the files tell of another time.
+    /// Returns the message that the files do not cover a range.
     static func unknownRange(_ range: String, _ told: (first: WallDate, last: WallDate), _ time: VisitsTime) -> String {
         "there is no data for the time \(range); the files cover \(time.text(told.first)) to \(time.text(told.last))"
     }
 
-    /// The UUIDs of the beacons that lines of a folder name with a major and a minor, where event files stand in it.
+    /// Returns the UUIDs of the beacons in the lines of a folder that have this major and minor value.
     ///
     /// - Parameters:
-    ///   - major: the major.
-    ///   - minor: the minor.
-    ///   - folder: the folder.
-    /// - Returns: the UUIDs; more than a thousand are as good as that many.
-    /// - Throws: ``ExitFailure`` where there is no event file, or what is there is none, in the words of the reports.
+    ///   - major: the major value.
+    ///   - minor: the minor value.
+    ///   - folder: the folder with event files.
+    /// - Returns: the UUIDs, at most 1,000, because more do not help the caller.
+    /// - Throws: ``ExitFailure`` if there is no event file, or if no gateway wrote the files, with the messages of the
+    ///   reports.
     package static func uuids(
         of major: UInt16, _ minor: UInt16, in folder: FilePath
     ) throws(ExitFailure) -> Set<ProximityUUID> {
@@ -131,7 +139,7 @@ package enum NothingFound {
 
     static func missing(_ what: String, _ hint: String) -> String { "no line contains \(what); \(hint)" }
 
-    /// The nearest of the names that there are, else some of them.
+    /// Returns a suggestion: the nearest of `names`, else the first eight of them.
     static func near(_ name: String, among names: Set<String>, of kind: String) -> String {
         let sorted = names.sorted()
         if let nearest = NameSuggestion.nearest(to: name, among: sorted) { return "did you mean “\(nearest)”?" }

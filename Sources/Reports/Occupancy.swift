@@ -4,17 +4,17 @@ import JSON
 import OperatorLogging
 import SystemPackage
 
-/// How many were here at once, told from the event files alone, in the form that was asked for.
+/// Reports how many beacons were present at once, from the event files alone, in the requested form.
 package struct Occupancy {
     private let options: OccupancyOptions
 
-    /// Occupancy that has not been read.
+    /// Creates a report. ``run()`` reads the files.
     package init(_ options: OccupancyOptions) { self.options = options }
 
-    /// Reads the files and tells what is in them.
+    /// Reads the files and writes the report.
     ///
-    /// - Returns: what the operator should know besides.
-    /// - Throws: ``ExitFailure`` where the files can't be read or what is told can't be written.
+    /// - Returns: remarks for the operator.
+    /// - Throws: ``ExitFailure`` if the files cannot be read, or the report cannot be written.
     package func run() throws(ExitFailure) -> [String] {
         let report = try OccupancyReport(options)
         do throws(EventLogError) {

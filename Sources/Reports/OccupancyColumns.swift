@@ -57,8 +57,8 @@ struct OccupancyRow {
         return interval.partlyKnown > 0 ? "partly" : ""
     }
 
-    /// `2026-11-21 09:00–09:15`; with the offset if it changes within the report, and with that of each end if it changes
-    /// between them.
+    /// The text of the interval: `2026-11-21 09:00–09:15`. It has the offset if this changes within the report, and the
+    /// offset of each end if it changes between them.
     private var span: String {
         let (begin, end) = (short(interval.from), short(interval.to))
         let rest = end.dropFirst(begin.prefix(10) == end.prefix(10) ? 11 : 5)

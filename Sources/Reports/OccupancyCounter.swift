@@ -1,30 +1,32 @@
 import BeaconMonitoring
 
-/// Goes once over the comings and goings of one series, interval by interval.
+/// Counts the arrivals and departures of one series in one pass, interval by interval.
 ///
-/// Who was heard for the last time at a moment was here at that moment: whoever comes at it meets him.
+/// A subject is still present at the moment of its last sighting. A subject that arrives at this moment overlaps with
+/// it.
 struct OccupancyCounter {
-    /// That somebody came to be here, or ceased to be.
+    /// The start or the end of a presence.
     struct Edge {
         var date: WallDate
-        /// The number of who it was.
+        /// The number of the subject.
         var subject: Int32
-        /// Whether he is here from then on.
+        /// Whether the subject is present from this date on.
         var isBegin: Bool
-        /// Whether that is a coming, or a going: a stay that goes past what was asked for, or of which nobody knows how it
-        /// began or ended, only begins or ends to be told of.
+        /// Whether this counts as an arrival or a departure. It does not if the visit extends beyond the requested
+        /// range there, or if its start or end is not known. Then it only changes the number of subjects that are
+        /// present.
         var isCounted: Bool
     }
 
     private let edges: [Edge]
     private let known: KnownTime
-    /// The interval in which each subject was counted last, by its number.
+    /// The last interval in which each subject was counted, by the number of the subject.
     private var counted: [Int32]
     private var number: Int32 = 0
     private var next = 0
     private var nextKnown = 0
     private var nextWhole = 0
-    /// How many beacons are here at the moment that the counter has come to.
+    /// The number of subjects that are present at the moment that the counter has reached.
     private var count = 0
 
     init(edges: [Edge], subjects: Int, known: KnownTime) {
@@ -33,10 +35,10 @@ struct OccupancyCounter {
         counted = Array(repeating: -1, count: subjects)
     }
 
-    /// What is known of the next interval; they come in order.
+    /// Returns the values of the next interval. Intervals must be passed in order.
     mutating func count(from: WallDate, to: WallDate) -> OccupancyReport.Interval {
         var interval = OccupancyReport.Interval(from: from, to: to)
-        // What lies before the first interval was not asked for.
+        // The time before the first interval was not requested, so its arrivals do not count.
         while next < edges.count, edges[next].date < from { step(edges[next]) }
         interval.distinct = count
         for stretch in Self.inside(known.some, from, to, &nextKnown) {
@@ -79,7 +81,8 @@ struct OccupancyCounter {
         next += 1
     }
 
-    /// The parts of stretches that lie in an interval; `next` is the first that does not end before it.
+    /// Returns the parts of periods that are within an interval. `next` is the first period that does not end before
+    /// it.
     private static func inside(
         _ stretches: [KnownTime.Stretch], _ from: WallDate, _ to: WallDate, _ next: inout Int
     ) -> [KnownTime.Stretch] {

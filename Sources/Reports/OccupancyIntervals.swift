@@ -1,46 +1,48 @@
 import BeaconMonitoring
 
-/// The intervals that occupancy is told of: aligned to the midnights of a zone, over changes of its clock too.
+/// The intervals of an occupancy report. They are aligned to the midnights of a zone, also across changes of its clock.
 ///
-/// A day with a clock change has 23 or 25 hours. Intervals longer than the change begin at the same local times as on all
-/// other days, and the one that it falls into is that much shorter or longer; shorter intervals keep their length, and
+/// A day with a clock change has 23 or 25 hours. Intervals longer than the change start at the same local times as on
+/// all other days, and the one with the change is that much shorter or longer. Other intervals keep their length, and
 /// there are more or fewer of them.
 struct OccupancyIntervals {
-    /// How long one may be.
+    /// The valid lengths of an interval: a minute to a day.
     static let lengths: ClosedRange<Duration> = .seconds(60)...(.seconds(86_400))
 
-    /// How many there may be: a minute's of ten weeks, fifteen minutes' of almost three years.
+    /// The maximum number of intervals: ten weeks with intervals of a minute, almost three years with 15 minutes.
     static let countMax = 100_000
 
     private static let second: Int64 = 1_000_000
     private static let day: Int64 = 86_400
 
-    /// Where they begin and end, in order: one more than there are intervals.
+    /// The starts of the intervals and the end of the last one, in order: one more than there are intervals.
     let bounds: [WallDate]
 
     /// The number of intervals.
     var count: Int { bounds.count - 1 }
 
-    /// The intervals of a length that hold the time between two dates; `nil` where there would be more than ``countMax``.
+    /// Creates intervals of one length that contain the time between two dates; `nil` if there would be more than
+    /// ``countMax``.
     ///
     /// - Parameters:
-    ///   - every: how long each is, within ``lengths``, in whole seconds.
-    ///   - first: a date in the first one.
-    ///   - last: a date in the last one, or its end; not before `first`.
-    ///   - from: where the first one begins at the earliest.
-    ///   - to: where the last one ends at the latest.
+    ///   - every: the length of each, within ``lengths``, in whole seconds.
+    ///   - first: a date in the first interval.
+    ///   - last: a date in the last interval, or its end. It must not be before `first`.
+    ///   - from: the earliest start of the first interval.
+    ///   - to: the latest end of the last interval.
     ///   - time: the zone.
     init?(every: Duration, first: WallDate, last: WallDate, from: WallDate?, to: WallDate?, in time: VisitsTime) {
         let length = every.components.seconds
         let (begin, end) = (Self.seconds(first), max(Self.seconds(last), Self.seconds(first) + 1))
-        // Days with a clock change have an hour more or less, and their last interval may be cut: twice as many are enough.
+        // Days with a clock change have an hour more or less, and their last interval can be cut. Twice the maximum is
+        // enough for this rough check.
         guard (end - begin) / length <= 2 * Int64(Self.countMax) else { return nil }
         var bounds: [Int64] = []
         var midnight = time.start(ofDay: time.day(atSecond: begin))
         repeat {
             let next = time.start(ofDay: time.day(atSecond: midnight) + 1)
             for bound in Self.bounds(from: midnight, to: next, length, time) {
-                // The last bound that is not behind the first date is where the first interval begins.
+                // The first interval starts at the last bound that is not after the first date.
                 if bound <= begin { bounds.removeAll(keepingCapacity: true) }
                 bounds.append(bound)
                 if bound >= end { break }
@@ -54,7 +56,7 @@ struct OccupancyIntervals {
         self.bounds = dates
     }
 
-    /// The number of the interval that a date lies in; `nil` where it lies in none.
+    /// Returns the number of the interval that contains a date, from 0; `nil` if none does.
     func place(of date: WallDate) -> Int? {
         guard let first = bounds.first, let last = bounds.last, date >= first, date < last else { return nil }
         var (low, high) = (0, count)
@@ -65,7 +67,7 @@ struct OccupancyIntervals {
         return low
     }
 
-    /// Where the intervals of one day begin.
+    /// Returns the starts of the intervals of one day, in seconds since 1970.
     private static func bounds(from midnight: Int64, to next: Int64, _ length: Int64, _ time: VisitsTime) -> [Int64] {
         let change = next - midnight - day
         var bounds: [Int64] = []
@@ -75,7 +77,7 @@ struct OccupancyIntervals {
             if change != 0, length > abs(change) {
                 let usual = time.offset(atSecond: midnight)
                 let moved = bound - (time.offset(atSecond: bound) - usual)
-                // A local time that the change leaves out: the interval begins as much later.
+                // If the change skips this local time, the interval starts later by the length of the change.
                 if moved + time.offset(atSecond: moved) == bound + usual { bound = moved }
             }
             guard bound < next else { return bounds }

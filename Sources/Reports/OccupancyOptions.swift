@@ -1,29 +1,29 @@
 import BeaconMonitoring
 
-/// What `occupancy` is asked for.
+/// The options of `occupancy`.
 package struct OccupancyOptions: Sendable {
-    /// What there is a series of.
+    /// The division of the report into series.
     package enum Division: String, Sendable, CaseIterable {
-        /// One of all beacons together.
+        /// One series of all beacons together.
         case all
-        /// One of each condition.
+        /// One series for each condition.
         case condition
-        /// One of each group of named beacons, and one of those that are in none.
+        /// One series for each group of named beacons, and one for beacons without a group.
         case group
-        /// One of each gateway.
+        /// One series for each gateway.
         case gateway
     }
 
-    /// The files, the time and the zone, the condition and the beacons that are asked for, the form, the page.
+    /// The files, the range, the zone, the requested condition and beacons, the format, and the page.
     package var visits: VisitsOptions
-    /// How long an interval is: ``lengths``, whole seconds.
+    /// The length of an interval, within ``lengths``, in whole seconds.
     package var every: Duration = .seconds(900)
-    /// What there is a series of.
+    /// The division into series.
     package var by = Division.all
 
-    /// How long an interval may be: a minute to a day.
+    /// The valid lengths of an interval: a minute to a day.
     package static let lengths = OccupancyIntervals.lengths
 
-    /// The occupancy that the files of `visits` tell of.
+    /// Creates options for the files, range and format of `visits`.
     package init(_ visits: VisitsOptions) { self.visits = visits }
 }

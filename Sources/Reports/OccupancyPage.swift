@@ -5,9 +5,10 @@ import EventLog
 import JSON
 import OperatorLogging
 
-/// Occupancy as a page: of each series a curve, a picture of the week, and the numbers; nothing to load, no script to run.
+/// Writes occupancy as a page: for each series a curve, a table of the hours of the week, and the numbers. The page
+/// loads nothing and runs no script.
 struct OccupancyPage {
-    // A page of too many marks opens nowhere.
+    // Browsers cannot open a page with too many elements.
     private static let seriesMax = 200
     private static let columnsMax: Int64 = 1200
     private static let columnsMin: Int64 = 120
@@ -76,7 +77,7 @@ struct OccupancyPage {
 
     // MARK: The curve
 
-    /// What one column of the drawing shows: the most of its intervals, and their mean over the known time.
+    /// One column of the drawing: the peak of its intervals, and their mean over the known time.
     private struct Column {
         var peak = 0
         var present: Int64 = 0
@@ -90,7 +91,7 @@ struct OccupancyPage {
         var places: [Int64: Column] = [:]
         for interval in intervals {
             let first = column(interval.from)
-            // Each is a column wide at least.
+            // Each interval must be at least one column wide.
             for place in first..<max(first + 1, column(interval.to)) {
                 places[place, default: Column()].peak = max(places[place]?.peak ?? 0, interval.peak)
                 places[place]?.present += interval.present
@@ -113,7 +114,7 @@ struct OccupancyPage {
         buffer.append("</svg>")
     }
 
-    /// Steps as one shape; those of one height that follow each other are one step.
+    /// Draws the steps as one shape. Adjacent steps of the same height become one.
     private func draw(_ kind: String, _ steps: [(place: Int64, height: Int64)], _ buffer: inout LineBuffer) {
         var path = ""
         var next = 0
@@ -135,7 +136,7 @@ struct OccupancyPage {
         return second * columns / (range.to - range.from)
     }
 
-    // MARK: The week, and the numbers
+    // MARK: The week and the numbers
 
     private func writeWeek(_ week: OccupancyWeek, into buffer: inout LineBuffer) {
         buffer.append("<h3>Average by hour of the week</h3>\n<table class=\"week\"><thead><tr><th></th>")
@@ -149,7 +150,7 @@ struct OccupancyPage {
                     buffer.append("<td class=\"unsure\">–</td>")
                     continue
                 }
-                // At its darkest a cell is still to be read.
+                // The text must be readable even in the darkest cell.
                 let share = mean * 45 / most
                 buffer.append("<td style=\"--share:\(share)%\">\(ReportNumber.text(mean, decimals: 2).dropLast())</td>")
             }

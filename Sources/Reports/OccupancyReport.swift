@@ -3,62 +3,66 @@ package import BeaconMonitoring
 package import CommandSupport
 import EventLog
 
-/// How many were here at once, told from the event files alone: the stays of `visits`, counted over intervals.
+/// Computes how many beacons were present at once, from the event files alone: it counts the visits of `visits` over
+/// intervals.
 ///
-/// Beacons are counted, each once, however many conditions or gateways hold it. A condition that tells of no beacons counts
-/// as one that is satisfied or not; the two are in series of their own, and never added.
+/// Each beacon counts once, however many conditions or gateways hold it. A condition without events of beacons counts
+/// as one while it is satisfied. Beacons and such conditions are in separate series, and are never added.
 package struct OccupancyReport {
-    /// What a series counts.
+    /// The kind of subjects that a series counts.
     package enum Scope: String, Sendable {
         /// Beacons.
         case beacon
-        /// Conditions that tell of no beacons.
+        /// Conditions without events of beacons.
         case condition
     }
 
-    /// What there are intervals of.
+    /// A series of intervals.
     package struct Series: Sendable, Hashable {
-        /// The condition, group or gateway; absent where it is of all, and where beacons are in no group.
+        /// The condition, group or gateway; `nil` for the series of all, and for beacons without a group.
         package let name: String?
-        /// Whether beacons are counted, or who satisfies a condition.
+        /// Whether the series counts beacons, or conditions that are satisfied.
         package let scope: Scope
     }
 
-    /// What is known of one interval.
+    /// The values of one interval.
     package struct Interval: Sendable, Hashable {
-        /// The date at which the interval begins.
+        /// The start of the interval.
         package var from: WallDate
-        /// The date at which the interval ends, which belongs to the next.
+        /// The end of the interval. This date belongs to the next interval.
         package var to: WallDate
-        /// For how long of it at least one gateway heard, in microseconds: what all else is told of.
+        /// The time in which at least one gateway scanned, in microseconds. ``peak``, ``present`` and the mean are
+        /// about this time only.
         package var known: Int64 = 0
-        /// For how long of it some gateway heard and some other did not, in microseconds: whoever was at that one is not
-        /// counted.
+        /// The time in which some gateway scanned and another did not, in microseconds. Beacons at the other one are
+        /// not counted.
         package var partlyKnown: Int64 = 0
-        /// The most that were here at once.
+        /// The maximum number that were present at once.
         package var peak = 0
-        /// For how long they were here in the known time, added up, in microseconds.
+        /// The sum of the times for which subjects were present in the known time, in microseconds.
         package var present: Int64 = 0
-        /// How many came.
+        /// The number of arrivals.
         package var arrivals = 0
-        /// How many were heard for the last time before they left.
+        /// The number of departures. A departure is at the last sighting of a visit that has ended.
         package var departures = 0
-        /// How many were here at all.
+        /// The number of different subjects that were present.
         package var distinct = 0
 
-        /// How long it is, in microseconds: of a day with a clock change, 23 or 25 hours.
+        /// The length of the interval in microseconds. A day with a clock change has 23 or 25 hours.
         package var length: Int64 { to.microseconds - from.microseconds }
-        /// Whether anything of it is known; what is not known is not zero.
+        /// Whether a part of the interval is known. Unknown is not zero.
         package var isKnown: Bool { known > 0 }
-        /// Whether it is known that nobody was here: all of it was heard, by all, and nobody was.
+        /// Whether it is known that no subject was present: all gateways scanned for the complete interval, and there
+        /// was no visit.
         package var isEmpty: Bool { known == length && partlyKnown == 0 && distinct == 0 && arrivals == 0 }
-        /// How many were here on average over the known time, in hundredths, half up; absent where nothing is known.
+        /// The average number of subjects that were present in the known time, in hundredths, rounded half up; `nil` if
+        /// nothing is known.
         package var meanHundredths: Int64? {
             guard known > 0 else { return nil }
             let (whole, rest) = present.quotientAndRemainder(dividingBy: known)
             return whole * 100 + (rest * 200 + known) / (2 * known)
         }
-        /// The share of it that is not known, in tenths of a hundredth, half up.
+        /// The unknown share of the interval in tenths of a percent, rounded half up.
         package var unknownThousandths: Int64 {
             length > 0 ? ((length - known) * 2000 + length) / (2 * length) : 0
         }
@@ -66,15 +70,15 @@ package struct OccupancyReport {
 
     /// The series, by scope and name.
     package let series: [Series]
-    /// When the first interval begins and the last ends.
+    /// The start of the first interval.
     package let from: WallDate
     /// The end of the last interval.
     package let to: WallDate
-    /// Up to when each gateway is known to have been alive.
+    /// The times at which each gateway was last known to be alive.
     package let proofs: [GatewayProof]
-    /// When anything was first told.
+    /// The date of the first line.
     package let first: WallDate
-    /// What the operator should know besides.
+    /// Remarks for the operator.
     package let remarks: [String]
 
     private let intervals: OccupancyIntervals
@@ -84,8 +88,8 @@ package struct OccupancyReport {
 
     /// Reads the files.
     ///
-    /// - Throws: ``ExitFailure`` where they can't be read, where they tell nothing of what is asked for, or where it would
-    ///   be more intervals, series or stays than there is room for, with what to ask for instead.
+    /// - Throws: ``ExitFailure`` if the files cannot be read or have no requested data. Also if there would be too many
+    ///   intervals, conditions or visits: the message then says which request is possible.
     package init(_ options: OccupancyOptions) throws(ExitFailure) {
         do {
             try self.init(reading: options)
@@ -127,10 +131,10 @@ package struct OccupancyReport {
         remarks = found.remarks
     }
 
-    /// What is known of each interval of one of the ``series``, in order.
+    /// Returns the values of each interval of one of the ``series``, in order.
     package func intervals(of number: Int) -> [Interval] { count(number, over: intervals) }
 
-    /// The same of each hour, for a picture of a week; `nil` where that would be too many.
+    /// Returns the same values for each hour, for the table of the week; `nil` if there would be too many hours.
     package func hours(of number: Int) -> [Interval]? {
         OccupancyIntervals(every: .seconds(3600), first: from, last: to, from: from, to: to, in: time)
             .map { count(number, over: $0) }

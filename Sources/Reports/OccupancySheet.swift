@@ -3,20 +3,21 @@ import BluetoothLE
 import CommandSupport
 import GatewayConfiguration
 
-/// The stays that occupancy is counted of, by series and by who it was, each at once though several told of it.
+/// The visits that occupancy counts, by series and by subject. Visits that several conditions or gateways reported are
+/// merged.
 struct OccupancySheet {
-    // Forty octets each, and as many again while they are counted.
+    // About 40 bytes each, and as many again while they are counted.
     static let staysMax = 2_000_000
-    // A site has some hundred conditions; each is a series.
+    // A site has some hundred conditions, and each is a series.
     static let conditionsMax = 10_000
 
-    /// A stay in a series.
+    /// A visit in a series.
     fileprivate struct Entry {
         var series: Int32
         var subject: Int32
         var from: WallDate
         var to: WallDate
-        /// Up to when another one that begins is the same stay.
+        /// A later entry that starts up to this time belongs to the same visit.
         var until: WallDate
         var isArrival: Bool
         var isDeparture: Bool
@@ -28,22 +29,22 @@ struct OccupancySheet {
     private var names: [OccupancyReport.Series] = []
     private var beacons: [BeaconIdentity: Int32] = [:]
     private var conditions: [Identifier: Int32] = [:]
-    /// The conditions that told of anything, and whether of beacons.
+    /// The conditions that have visits, and whether these are visits of beacons.
     private var hasBeacons: [Identifier: Bool] = [:]
-    /// Which entries belong to each series, by the order of ``series``.
+    /// The indices of the entries of each series, in the order of ``series``.
     private var ranges: [Range<Int>] = []
-    /// The series in their order; complete once all stays are in.
+    /// The series in their order. They are complete after ``finish(_:)``.
     private(set) var series: [OccupancyReport.Series] = []
 
     init(_ options: OccupancyOptions) { self.options = options }
 
-    /// Takes in a stay of one gateway.
+    /// Adds a visit that one gateway reports.
     ///
-    /// - Throws: ``ExitFailure`` where there is no room for it: figures without it would be wrong.
+    /// - Throws: ``ExitFailure`` if there is no room for it, because numbers without it would be wrong.
     mutating func add(_ stay: VisitsBook.Stay) throws(ExitFailure) {
         let identifier = stay.subject.identifier
         let isOfBeacon = stay.subject.beacon != nil
-        // Where beacons are told of, the condition's own stay is those once more.
+        // If a condition has visits of beacons, its own visits would count the same time again.
         guard isOfBeacon || hasBeacons[identifier] != true else { return }
         if hasBeacons[identifier] == nil, hasBeacons.count >= Self.conditionsMax {
             throw ExitFailure(
@@ -96,7 +97,8 @@ struct OccupancySheet {
         return OccupancyReport.Series(name: name, scope: scope)
     }
 
-    /// The time of a clipped stay; where nobody knows how long it was, the moment that is known of it.
+    /// Returns an entry with the time of a clipped visit. If the duration is not known, the entry is the one moment
+    /// that is known. Returns `nil` if this moment is outside the requested range.
     private func entry(of stay: VisitsBook.Stay) -> Entry? {
         var (from, to): (WallDate, WallDate)
         if let arrival = stay.arrival, stay.duration != nil {
@@ -115,15 +117,15 @@ struct OccupancySheet {
             isArrival: stay.arrival != nil && !stay.beganBefore, isDeparture: hasEnded && !stay.goesOn)
     }
 
-    /// Puts together what several conditions or gateways told of one stay: as `visits` does, what begins before the end of
-    /// the one before was established is one with it.
+    /// Merges the visits that several conditions or gateways reported. As in `visits`, a visit that starts before the
+    /// end of the previous one was established belongs to the previous one.
     mutating func finish(_ gateways: [String]) {
         nameSeries(gateways)
         let order = series.enumerated().map { (number, series) in (place(of: series), Int32(truncatingIfNeeded: number))
         }
         let numbers = Dictionary(uniqueKeysWithValues: order)
         entries = entries.compactMap { entry in
-            // A condition that was found to tell of beacons is not counted besides: its series is none of them.
+            // A condition that later had events of beacons must not be counted too. Its series is not in the list.
             guard let number = numbers[entry.series] else { return nil }
             var entry = entry
             entry.series = number
@@ -149,7 +151,7 @@ struct OccupancySheet {
         }
     }
 
-    /// The series there are, also of those of whom nothing was told in the time asked for.
+    /// Creates the list of series, also of those without visits in the requested time.
     private mutating func nameSeries(_ gateways: [String]) {
         let own = Set(hasBeacons.filter { !$0.value }.keys)
         dropOwnStays(but: own)
@@ -168,7 +170,7 @@ struct OccupancySheet {
         case .gateway: (ofBeacons, ofConditions) = (gateways, gateways)
         }
         func sorted(_ names: [String?], _ scope: OccupancyReport.Scope) -> [OccupancyReport.Series] {
-            // Those without a name stand last.
+            // Series without a name come last.
             names.sorted { left, right in
                 guard let left else { return false }
                 return right.map { left < $0 } ?? true
@@ -187,7 +189,7 @@ struct OccupancySheet {
         }
     }
 
-    /// The comings and goings of a series in their order, and of how many they are.
+    /// Returns the starts and ends of the visits of a series in their order, and the number of subjects.
     func edges(of number: Int) -> (edges: [OccupancyCounter.Edge], subjects: Int) {
         var edges: [OccupancyCounter.Edge] = []
         edges.reserveCapacity(2 * ranges[number].count)
@@ -208,7 +210,7 @@ struct OccupancySheet {
 extension OccupancySheet.Entry {
     fileprivate func isOf(_ other: Self) -> Bool { series == other.series && subject == other.subject }
 
-    /// Makes one of this and a later one: it ends as the one that was known for longer.
+    /// Merges this entry with a later one. The result ends like the one that was known for longer.
     fileprivate mutating func join(_ other: Self) {
         if other.from == from { isArrival = isArrival || other.isArrival }
         if other.to > to || other.to == to && !other.isDeparture { isDeparture = other.isDeparture }

@@ -3,11 +3,11 @@ import EventLog
 import JSON
 import OperatorLogging
 
-/// Tells occupancy: as a table, as JSON lines, as CSV.
+/// Writes occupancy as a table, as JSON lines, or as CSV.
 struct OccupancyWriter {
     private let options: OccupancyOptions
     private let report: OccupancyReport
-    /// How many columns the terminal has; absent where it is none.
+    /// The number of columns of the terminal; `nil` if the output is not a terminal.
     private let columns: Int?
     private let time: VisitsTime
 
@@ -18,7 +18,7 @@ struct OccupancyWriter {
         time = options.visits.time.showing(from: report.from, to: report.to)
     }
 
-    /// Writes everything; `flush` is called between series.
+    /// Writes the complete report, and flushes the output whenever it is full.
     func write(_ output: inout LineOutput) throws(EventLogError) {
         if options.visits.format == .csv {
             ReportColumns(OccupancyRow.columns(.beacon), time).writeHeadings(into: &output.buffer)
@@ -59,7 +59,7 @@ struct OccupancyWriter {
         OccupancyRow(interval: interval, series: series, by: options.by, time: time)
     }
 
-    // MARK: For people
+    // MARK: Tables
 
     private func writeTable(
         _ intervals: [OccupancyReport.Interval], _ series: OccupancyReport.Series,
@@ -82,7 +82,7 @@ struct OccupancyWriter {
         }
     }
 
-    /// Nights are one row: intervals in which nobody was, or of which nothing is known, that follow each other.
+    /// Merges consecutive intervals that are known to be empty, or that have no numbers, so that a night is one row.
     static func runs(_ intervals: [OccupancyReport.Interval]) -> [OccupancyReport.Interval] {
         var runs: [OccupancyReport.Interval] = []
         for interval in intervals {
@@ -111,8 +111,8 @@ struct OccupancyWriter {
             + String(repeating: "░", count: max(0, peak - mean))
     }
 
-    /// Returns the cells of a line: the time, padded to `width` characters, and the numbers, aligned to the right. A number
-    /// without text takes no room.
+    /// Returns the cells of a line: the time, padded to `width` characters, and the numbers, aligned to the right. A
+    /// number without text needs no room.
     private static func line(_ cells: [TextTable.Cell], _ width: Int) -> (time: String, numbers: String) {
         let time = cells.first?.text ?? ""
         var numbers = ""
@@ -124,15 +124,15 @@ struct OccupancyWriter {
 }
 
 extension OccupancyReport.Interval {
-    /// Whether anything can be said of it: what is not known is not zero, and who came nevertheless came.
+    /// Whether the interval has numbers. Unknown is not zero, but arrivals and departures in unknown time count.
     var isTold: Bool { isKnown || arrivals > 0 || departures > 0 }
 
-    /// The share of it of which some gateway did not hear while another did, in tenths of a hundredth.
+    /// The share of the interval in which some gateway scanned and another did not, in tenths of a percent.
     var partlyKnownThousandths: Int64 { length > 0 ? (partlyKnown * 2000 + length) / (2 * length) : 0 }
 }
 
 extension OccupancyReport.Series {
-    /// The words that people read for a series.
+    /// Returns the title of a series for people.
     func title(_ by: OccupancyOptions.Division) -> String {
         let what = scope == .beacon ? "beacons" : "conditions without beacons"
         guard let name else { return by == .group && scope == .beacon ? "without a group" : "all \(what)" }

@@ -3,7 +3,7 @@ import SystemPackage
 
 /// Writes a page to a file, or to standard output.
 enum PageFile {
-    /// Has `body` write the page; what was there under the name is replaced at once, and by nothing half done.
+    /// Calls `body` to write the page. An existing file is replaced in one step, and never by an incomplete page.
     static func write(
         _ path: FilePath, _ body: (inout LineOutput) throws(EventLogError) -> Void
     ) throws(EventLogError) {
@@ -19,7 +19,8 @@ enum PageFile {
         do throws(Errno) { try files.remove(temporary) } catch .noSuchFileOrDirectory {} catch {
             throw EventLogError.createFailed(path.string, error)
         }
-        // A page is made to be shown: as for other programs' output, the umask decides who may read it.
+        // Other users should be able to read a page, so only the umask limits this, as for the output of other
+        // programs.
         var output = try LineOutput(creating: temporary, permissions: [.ownerReadWrite, .groupRead, .otherRead])
         try body(&output)
         try output.flush()

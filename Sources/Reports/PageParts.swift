@@ -3,7 +3,7 @@ import EventLog
 import JSON
 import OperatorLogging
 
-/// The parts that the pages of commands have in common: head and end, the dates of proofs, and the time axis.
+/// The parts that the pages of commands have in common: start and end, the dates of proofs, and the time axis.
 struct PageParts {
     private static let skeleton = PageSkeleton(PackageResources.report_html)
     private static let style = String(decoding: PackageResources.report_css, as: UTF8.self)
@@ -25,8 +25,8 @@ struct PageParts {
         buffer.append(Self.skeleton.frame(values).before)
     }
 
-    /// Writes when each gateway was last known to be alive, which instants were taken for ambiguous dates, and when the page
-    /// was made.
+    /// Writes when each gateway was last known to be alive, which instants were taken for ambiguous dates, and when the
+    /// page was made.
     func writeProofs(
         _ proofs: [GatewayProof], made: WallDate?, _ ambiguousDates: [AmbiguousDate] = [],
         into buffer: inout LineBuffer
@@ -37,13 +37,13 @@ struct PageParts {
         buffer.append("<p class=\"range\">Created \(time.plainText(made)) \(time.zone(at: made))</p>\n")
     }
 
-    /// A row with the ticks of a time axis, in seconds since 1970.
+    /// Writes a row with the ticks of a time axis. The range is in seconds since 1970.
     func writeAxis(_ range: (from: Int64, to: Int64), into buffer: inout LineBuffer) {
         buffer.append("<div class=\"row axis\"><div class=\"name\"></div><div class=\"ticks\">")
         let length = range.to - range.from
         for (place, tick) in TimeAxis(time).ticks(from: range.from, to: range.to).enumerated() {
             let left = Double((tick.second - range.from) * 1000 / length) / 10
-            // Where the page is narrow, every second stands.
+            // A narrow page shows only every second label.
             let kind = tick.isDay ? "day" : "hour"
             let rare = place % 2 == 1 ? " rare" : ""
             buffer.append("<span class=\"\(kind)\(rare)\" style=\"left:\(left)%\">\(tick.label)</span>")
@@ -51,6 +51,6 @@ struct PageParts {
         buffer.append("</div></div>\n")
     }
 
-    /// The end of the page.
+    /// Writes the end of the page.
     func end(into buffer: inout LineBuffer) { buffer.append(Self.skeleton.frame([:]).after) }
 }

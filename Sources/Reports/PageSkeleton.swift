@@ -1,6 +1,6 @@
-/// The part of a page that is the same for all its content: the HTML of a resource file, with places such as `{{title}}`.
+/// The part of a page that is the same for all content: the HTML of a resource file, with places such as `{{title}}`.
 ///
-/// A value is written as it is, and is not searched for places. Its writer has escaped the plain text in it
+/// A value is inserted unchanged and is not searched for places. The caller must escape plain text in it
 /// (`PlainText.html`).
 package struct PageSkeleton: Sendable {
     /// A place in a skeleton, between `{{` and `}}`. Other text between them is not a place.

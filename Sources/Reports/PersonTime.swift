@@ -1,10 +1,11 @@
 import BeaconMonitoring
 
-/// The time that one beacon was here, whatever conditions told of it: what overlaps or touches counts once.
+/// The time for which one beacon was present under any conditions. Visits that overlap or touch count once.
 ///
-/// Stays come in the order in which their ends were established. One that began long before takes in those that it spans.
+/// Visits should be added in the order in which their ends were established. A visit that started long before is merged
+/// with the earlier visits that it covers.
 struct PersonTime {
-    // Sixteen octets each.
+    // 16 bytes each.
     static let spansMax = 2_000_000
 
     private struct Span {
@@ -14,28 +15,28 @@ struct PersonTime {
     }
 
     private var spans: [Span] = []
-    /// What is not kept apart any more.
+    /// The count and the duration of spans that are not stored separately any more.
     private var folded: (count: Int, duration: Int64) = (0, 0)
-    /// The conditions that told of it.
+    /// The conditions of its visits.
     private(set) var identifiers: Set<Identifier> = []
-    /// Whether a stay within the range had not ended.
+    /// Whether a visit within the range had not ended.
     private var isOpen = false
-    /// Whether one of them is known to continue.
+    /// Whether one of these visits is known to continue.
     private var isPresent = false
     private(set) var last: WallDate?
 
-    /// How many visits there were.
+    /// The number of visits, where merged visits count once.
     var count: Int { folded.count + spans.count }
-    /// Microseconds in which it was here.
+    /// The time for which it was present, in microseconds.
     var duration: Int64 { spans.reduce(folded.duration) { $0 + $1.to - $1.from } }
     /// 1 if a visit had not ended, else 0.
     var open: Int { isOpen ? 1 : 0 }
     /// 1 if the beacon is known to be present, else 0.
     var present: Int { isPresent ? 1 : 0 }
-    /// How many stretches are kept apart.
+    /// The number of spans that are stored separately.
     var kept: Int { spans.count }
 
-    /// Takes in a stay of the beacon under any condition.
+    /// Adds a visit of the beacon under any condition.
     mutating func add(_ stay: VisitsBook.Stay) {
         identifiers.insert(stay.subject.identifier)
         if stay.end == .open, !stay.goesOn {
@@ -45,7 +46,7 @@ struct PersonTime {
         let seen = min(stay.lastKnown, stay.clippedTo ?? stay.lastKnown)
         last = max(last ?? seen, seen)
         guard let arrival = stay.arrival, let duration = stay.duration else {
-            // Nobody knows how long it was: it counts, and adds nothing.
+            // The duration is not known, so the visit counts but adds no time.
             insert(Span(from: seen.microseconds, to: seen.microseconds))
             return
         }
@@ -55,7 +56,7 @@ struct PersonTime {
 
     private mutating func insert(_ span: Span) {
         var span = span
-        // Behind all that it overlaps or touches; those behind it are few, since ends come in order.
+        // The place after all spans that it overlaps or touches. Few spans come after it, because ends are in order.
         var place = spans.count
         while place > 0, spans[place - 1].from > span.to { place -= 1 }
         var first = place
@@ -67,7 +68,7 @@ struct PersonTime {
         spans.replaceSubrange(first..<place, with: CollectionOfOne(span))
     }
 
-    /// Keeps none apart but the latest.
+    /// Adds all spans except the latest to the totals, so that they use no memory.
     mutating func fold() {
         guard spans.count > 1 else { return }
         for span in spans.dropLast() { folded = (folded.count + 1, folded.duration + span.to - span.from) }

@@ -3,7 +3,8 @@ import BluetoothLE
 import EventLog
 import GatewayConfiguration
 
-/// Finds out of what goes on in the books of gateways who is here, and since when that is not known.
+/// Finds the beacons and conditions that are present, and those whose state is unknown, from the open visits of
+/// gateways.
 struct PresenceFinder {
     private let books: VisitsBooks
     let gateways: [PresentReport.Gateway]
@@ -22,7 +23,7 @@ struct PresenceFinder {
         }
     }
 
-    /// Whose stay it is: a person's, whatever the condition, or a condition's.
+    /// The subject of a presence: a beacon, whatever its conditions, or a condition.
     private enum Key: Hashable {
         case beacon(BeaconIdentity)
         case condition(Identifier)
@@ -36,14 +37,16 @@ struct PresenceFinder {
         }
     }
 
-    /// Who is here: `merged` is what goes on, put together over all gateways, and says since when; `goingOn` is what goes on
-    /// in the book of each gateway, and says who knows of it.
+    /// Returns the subjects that are present or unknown, in the order of the report. `merged` has the open visits,
+    /// merged over all gateways, with the time since which a subject has been present. `goingOn` has the open visits of
+    /// each gateway, which show the gateways that know the state.
     func presences(
         of merged: [VisitsBook.Stay], goingOn: [VisitsBook.Stay], _ directory: BeaconDirectory
     ) -> [PresentReport.Presence] {
         let told = Groups(goingOn) { $0.subject }
         let stays = Groups(merged) { Key($0) }
-        // A condition and the beacon that satisfied it are two subjects of one stay: the beacon says more.
+        // A condition and the beacon that satisfied it are two subjects of one visit. Only the beacon is shown, because
+        // it has more information.
         var shown: Set<Identifier> = []
         for stay in merged where stay.subject.beacon != nil { shown.insert(stay.subject.identifier) }
         var presences: [PresentReport.Presence] = []
@@ -59,12 +62,12 @@ struct PresenceFinder {
         return presences
     }
 
-    /// The indices of stays that have the same key, in their order. A year's stays are large, and are not copied.
+    /// The indices of visits with the same key, in their order. The visits of a year are large, so they are not copied.
     private struct Groups<Key: Hashable> {
-        /// The index of the first stay of each key.
+        /// The index of the first visit of each key.
         private(set) var firsts: [Int] = []
         private var lasts: [Key: (first: Int, last: Int)] = [:]
-        // The index of the next stay with the same key; 0 after the last.
+        // The index of the next visit with the same key; 0 after the last.
         private var next: [Int]
 
         init(_ stays: [VisitsBook.Stay], _ key: (VisitsBook.Stay) -> Key) {
@@ -104,7 +107,8 @@ struct PresenceFinder {
             stay.gateways.first.flatMap { books.book(of: $0)?.exitTimeouts[stay.subject.identifier] }
         }
         var seen: Set<String> = []
-        // What was assumed to be there, or has lost its line, has been there since nobody knows when.
+        // A subject whose presence was assumed, or whose entry line was deleted, has been present since an unknown
+        // time.
         let arrivals = stays.compactMap(\.arrival)
         return PresentReport.Presence(
             beacon: beacon, name: directory[beacon]?.name, group: directory[beacon]?.group,
@@ -116,7 +120,7 @@ struct PresenceFinder {
             sequence: telling.first?.sequence)
     }
 
-    /// By section, present ones before unknown ones, by name, those without a name last, and by beacon.
+    /// Orders by section, then present before unknown, then by name (those without a name last), then by beacon.
     private static func isBefore(_ left: PresentReport.Presence, _ right: PresentReport.Presence) -> Bool {
         let (section, other) = (left.section, right.section)
         guard section == other else { return section < other }

@@ -3,21 +3,21 @@ package import CommandSupport
 import EventLog
 import JSON
 
-/// `visits --now`: who is here, told from the event files alone.
+/// `visits --now`: reports the beacons that are present, from the event files alone.
 package struct Present {
     private let options: VisitsOptions
     private let now: WallDate
 
-    /// Nothing has been read yet; `now` is what the machine's wall clock says.
+    /// Creates a report. ``run()`` reads the files. `now` is the time of the machine's wall clock.
     package init(_ options: VisitsOptions, now: WallDate) {
         self.options = options
         self.now = now
     }
 
-    /// Reads the files and tells who is here.
+    /// Reads the files and writes the report.
     ///
-    /// - Returns: what the operator should know besides.
-    /// - Throws: ``ExitFailure`` where the files can't be read or what is told can't be written.
+    /// - Returns: remarks for the operator.
+    /// - Throws: ``ExitFailure`` if the files cannot be read, or the report cannot be written.
     package func run() throws(ExitFailure) -> [String] {
         let (report, remarks) = try PresentReport.read(options, now: now)
         do throws(EventLogError) {

@@ -1,7 +1,7 @@
 import BaseTypes
 import OperatorLogging
 
-/// A subject that is present, or was when that was last known, with the words for it.
+/// A subject that is present or was at the last known time, with the functions that format its cells.
 struct PresentRow {
     let presence: PresentReport.Presence
     let words: PresentWriter

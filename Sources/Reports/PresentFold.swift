@@ -1,30 +1,31 @@
 package import BeaconMonitoring
 package import EventLog
 
-/// Who is here, kept up to date line by line: for whoever follows files, the books that all reports are told from.
+/// The beacons that are present, updated line by line by a program that follows the files. It uses the same books as
+/// all reports.
 package struct PresentFold: Sendable {
     private var books = VisitsBooks()
     private var stays: [VisitsBook.Stay] = []
-    /// Who was here before, within a day.
+    /// The visits that ended recently.
     package private(set) var recent = RecentStays()
 
-    /// Nothing has been read yet.
+    /// Creates a value that has not read a line.
     package init() {}
 
-    /// Takes in a line, in the order of the files.
+    /// Adds a line. Lines must be added in the order of the files.
     package mutating func note(_ line: LogLine) {
         books.note(line, into: &stays)
-        // Who has left is not here; somebody's day has it.
+        // A visit that ended is not a presence, but the live page of `serve` draws it in the day of its beacon.
         for stay in stays { recent.note(stay) }
         stays.removeAll(keepingCapacity: true)
     }
 
-    /// Who is here, as ``PresentReport/read(_:now:)`` tells of the same lines.
+    /// Returns the same report as ``PresentReport/read(_:now:)`` for the same lines.
     ///
     /// - Parameters:
-    ///   - proof: that the gateway was alive beside its lines, where that is known.
-    ///   - now: what the wall clock of the machine that asks says.
-    ///   - directory: who is who.
+    ///   - proof: a time at which the gateway was alive, from another source than its lines; `nil` if there is none.
+    ///   - now: the time of the wall clock of the machine that reports.
+    ///   - directory: the names of beacons.
     /// - Returns: the report.
     package func report(
         _ proof: LogReader.Proof?, now: WallDate, _ directory: BeaconDirectory

@@ -3,83 +3,89 @@ package import BluetoothLE
 package import CommandSupport
 import EventLog
 
-/// Who is here: what event files tell of the last moment at which their gateways are known to have been alive.
+/// The beacons that were present when their gateways were last known to be alive, from event files.
 ///
-/// It only computes; `visits --now` writes it, and so may whoever shows it otherwise.
+/// It only computes. `visits --now` writes it, and other programs can show it in other forms.
 package struct PresentReport: Sendable {
-    /// Somebody, or a condition of which no beacon has states of its own.
+    /// A beacon that is present or unknown, or a condition without events of beacons.
     package struct Presence: Sendable, Hashable {
-        /// The beacon; absent of a condition.
+        /// The beacon; `nil` for a condition.
         package var beacon: BeaconIdentity?
-        /// What the configuration calls the beacon; absent where it does not.
+        /// The name of the beacon in the configuration; `nil` if it has none.
         package var name: String?
-        /// The group that the configuration has it in; absent where it has none.
+        /// The group of the beacon in the configuration; `nil` if it has none.
         package var group: String?
-        /// The conditions that hold, in their order; of a beacon under several it is one presence.
+        /// The conditions that are satisfied, in their order. A beacon under several conditions is one presence.
         package var identifiers: [String]
-        /// The gateways that tell of it: those that know, where one does.
+        /// The gateways that report it. If some of them know the state, only these.
         package var gateways: [String]
-        /// When it arrived; absent where it was assumed to be there, or the line has been deleted.
+        /// The arrival; `nil` if the presence was assumed, or the line was deleted.
         package var since: WallDate?
-        /// The last sighting that a line tells of. While somebody stays, no line is written: he was heard within
-        /// ``exitTimeout`` of listening before the gateway's as-of, too, where ``notKnownSince`` is absent.
+        /// The last sighting in a line. No line is written while a beacon stays. If ``notKnownSince`` is `nil`, the
+        /// beacon was nevertheless received within ``exitTimeout`` of scanning before the time at which the gateway was
+        /// last known to be alive.
         package var lastHeard: WallDate?
-        /// The silence after which he would have left, the shortest of its conditions; absent where no line tells it.
+        /// The silence after which the beacon exits: the shortest exit timeout of its conditions. `nil` if no line has
+        /// it.
         package var exitTimeout: Duration?
-        /// Since when nobody knows whether he is here: the gateway lost sight of him, none of its adapters listens, or it
-        /// was not alive any more. Absent where he is here.
+        /// The time since which it is not known whether the beacon is present; `nil` if it is present. The gateway lost
+        /// sight of it, none of the gateway's adapters scans, or the gateway was last known to be alive then.
         package var notKnownSince: WallDate?
-        /// The number of the line that tells of the arrival, of the first gateway; absent where that is not known.
+        /// The sequence number of the line with the arrival, of the first gateway; `nil` if it is not known.
         package var sequence: Int?
 
-        /// Under what he is listed: his group, else the first of the conditions.
+        /// The section of the list: the group, else the first of the conditions.
         package var section: String { group ?? identifiers.first ?? "" }
     }
 
-    /// What an adapter does, as the last line of it says.
+    /// An adapter with its state in its last line.
     package struct Adapter: Sendable, Hashable {
-        /// The name that lines give the adapter: `hci0`.
+        /// The name of the adapter in lines: `hci0`.
         package var name: String
-        /// Whether the adapter listens.
+        /// The state of the adapter, which shows whether it scans.
         package var state: AdapterChange.State
-        /// The moment since which it has been in that state.
+        /// The time since which it has been in this state.
         package var since: WallDate
-        /// Why; absent where the state says it all.
+        /// The reason; `nil` if the state is explanation enough.
         package var reason: String?
     }
 
-    /// A gateway that told of this.
+    /// A gateway with lines.
     package struct Gateway: Sendable, Hashable {
         /// The name of the gateway.
         package var name: String
-        /// When it was last known to be alive.
+        /// The time at which it was last known to be alive.
         package var asOf: WallDate
-        /// Whether it said of itself that it was stopped.
+        /// Whether its last line about itself reports that it was stopped.
         package var isStopped: Bool
-        /// Whether it is alive when the report is made: not stopped, and its newest proof is within ``PresentReport/livelyFor``.
+        /// Whether it is alive when the report is made: it was not stopped, and its newest proof is within
+        /// ``PresentReport/livelyFor``.
         package var isAlive: Bool
-        /// Its adapters, by name; those that were taken out are not among them.
+        /// Its adapters by name, without those that were removed.
         package var adapters: [Adapter]
-        /// Since when none of its adapters listens; absent where one does, and where no line tells of any.
+        /// The time since which none of its adapters has scanned. `nil` if one scans, or if its run has no line about
+        /// its start or about an adapter.
         package var deafSince: WallDate?
     }
 
-    /// How old the proof of a gateway's life may be. It renews it a minute or more after the last time.
+    /// The maximum age of the proof that a gateway is alive. A gateway renews its proof a minute or more after the
+    /// previous one.
     package static let livelyFor: Duration = .seconds(120)
 
-    /// When the report was made.
+    /// The time at which the report was made.
     package var made: WallDate
-    /// The gateways, in the order in which they came.
+    /// The gateways, in the order of their first lines.
     package var gateways: [Gateway]
-    /// Who is here, or was when that was last known: by section, those who are here first, by name or numbers.
+    /// The subjects that are present or were at the last known time: by section, then present ones first, then by name
+    /// or numbers.
     package var presences: [Presence]
 
-    /// Who is here for sure: how many.
+    /// The number of subjects that are known to be present.
     package var hereCount: Int { presences.count { $0.notKnownSince == nil } }
-    /// The newest moment at which a gateway is known to have been alive.
+    /// The newest time at which a gateway is known to have been alive; ``made`` if there is no gateway.
     package var asOf: WallDate { gateways.map(\.asOf).max() ?? made }
 
-    /// The earliest date that the report shows, or ``made``.
+    /// The earliest date in the report, or ``made``.
     var earliest: WallDate {
         var earliest = made
         for presence in presences {
@@ -96,20 +102,21 @@ package struct PresentReport: Sendable {
         return earliest
     }
 
-    /// Reads event files and finds who is here. Of `options`, the range does not count.
+    /// Reads event files and finds the beacons that are present. The range in `options` does not count.
     ///
     /// - Parameters:
-    ///   - options: places, condition, beacon and names.
-    ///   - now: what the wall clock of the machine that asks says.
-    /// - Returns: the report, and what the operator should know besides.
-    /// - Throws: ``ExitFailure`` where the files can't be read, or hold nothing that could be told.
+    ///   - options: the files, condition, beacon and names.
+    ///   - now: the time of the wall clock of the machine that reports.
+    /// - Returns: the report, and remarks for the operator.
+    /// - Throws: ``ExitFailure`` if the files cannot be read, or have no requested data.
     package static func read(
         _ options: VisitsOptions, now: WallDate
     ) throws(ExitFailure) -> (report: PresentReport, remarks: [String]) {
         var options = options
         (options.from, options.to, options.made) = (nil, nil, now)
         do {
-            // Stays of several gateways that touch are one: whoever is here may have come to another one.
+            // Visits of several gateways that touch are one visit, because a beacon can have moved from one gateway to
+            // another.
             var merged: [VisitsBook.Stay] = []
             let found = try StayReader(options).read { stay in if stay.end == .open { merged.append(stay) } }
             let finder = PresenceFinder(found.books, now: now)

@@ -5,20 +5,20 @@ import EventLog
 package import JSON
 import OperatorLogging
 
-/// Writes who is here: as a table, as JSON lines, as CSV.
+/// Writes the beacons that are present, as a table, as JSON lines, or as CSV.
 package struct PresentWriter {
     private let report: PresentReport
     private let options: VisitsOptions
     private let time: VisitsTime
 
-    /// Of `options`, form, zone and names count.
+    /// Creates a writer that uses the format, the zone and the names of `options`.
     package init(_ report: PresentReport, _ options: VisitsOptions) {
         self.report = report
         self.options = options
         time = options.time.showing(from: report.earliest, to: report.made)
     }
 
-    /// Writes the report in the form that was asked for.
+    /// Writes the report in the requested format.
     package func write(into buffer: inout LineBuffer) {
         switch options.format {
         case .table: writeTable(into: &buffer)
@@ -27,33 +27,33 @@ package struct PresentWriter {
         }
     }
 
-    // MARK: Words that the page has, too
+    // MARK: Words that the page uses too
 
-    /// What somebody is called.
+    /// Returns the name of a beacon, or the conditions of a presence without a beacon.
     package func label(_ presence: PresentReport.Presence) -> String {
         presence.beacon.map { options.directory.label($0) } ?? presence.identifiers.joined(separator: "+")
     }
 
-    /// Whether somebody is here, in words.
+    /// Returns the state of a presence in words.
     package func state(_ presence: PresentReport.Presence) -> String {
         presence.notKnownSince.map { "unknown since \(moment($0))" } ?? "present"
     }
 
-    /// How many are here, in words.
+    /// The number of present and unknown subjects in words.
     package var count: String {
         let rest = report.presences.count - report.hereCount
         let here =
             report.hereCount == 0 && rest > 0 ? "None known to be present" : "\(report.hereCount) present"
         guard report.presences.isEmpty else { return here + (rest > 0 ? ", \(rest) unknown" : "") }
-        // That nobody is here only a gateway can say that hears.
+        // Only a gateway that is alive and scans can know that no beacon is present.
         let knows = report.gateways.contains { $0.isAlive && $0.deafSince == nil }
         return knows ? "None present" : "None present at the last known time"
     }
 
-    /// What is to be said of a gateway: how new what it told is, and who of its adapters does not listen.
+    /// Returns sentences about a gateway: the age of its data, and the adapters that do not scan.
     package func remarks(_ gateway: PresentReport.Gateway) -> [String] {
         let age = Duration.microseconds(report.made.microseconds - gateway.asOf.microseconds)
-        // A little is a difference between two clocks.
+        // A small distance is a difference between two clocks.
         let isAhead = age + PresentReport.livelyFor < .zero
         let distance = isAhead ? "\((.zero - age).inWords) in the future" : "\(max(.zero, age).inWords) ago"
         var remarks = ["As of \(moment(gateway.asOf)), \(distance): \(gateway.name)"]
@@ -78,13 +78,13 @@ package struct PresentWriter {
         return remarks
     }
 
-    /// A time of day, with its day where that is not the day on which the report was made.
+    /// Returns a time of day, with the date unless it is the day on which the report was made.
     package func moment(_ date: WallDate) -> String {
         let text = time.text(date)
         return text.prefix(10) == time.plainText(report.made).prefix(10) ? String(text.dropFirst(11)) : text
     }
 
-    // MARK: Forms
+    // MARK: Formats
 
     private func row(_ presence: PresentReport.Presence) -> PresentRow { PresentRow(presence: presence, words: self) }
 

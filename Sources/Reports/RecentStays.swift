@@ -2,23 +2,25 @@ package import BeaconMonitoring
 package import BluetoothLE
 package import EventLog
 
-/// The stays that ended within twenty-five hours, as long as a day can be: for whoever shows somebody's day.
+/// The visits that ended recently, for a program that shows the day of a beacon. It has at least those of 25 hours,
+/// which is the longest day, unless there are more than ``most``. Older ones are deleted only to make room.
 package struct RecentStays: Sendable {
-    /// A stay that is over.
+    /// A visit that has ended.
     package struct Stay: Sendable, Hashable {
-        /// When it began; absent where the entry was assumed, or its line has been deleted.
+        /// The arrival; `nil` if the entry was assumed, or its line was deleted.
         package var arrival: WallDate?
-        /// The last sighting.
+        /// The last sighting; the arrival if there was none.
         package var departure: WallDate
     }
 
-    /// Whose a stay is: a beacon's, whatever the condition, or a condition's of which no beacon has states of its own.
+    /// The subject of a visit: a beacon, whatever its conditions, or a condition itself.
     package enum Subject: Sendable, Hashable {
         case beacon(BeaconIdentity)
         case condition(Identifier)
     }
 
-    /// How many are kept. Of more, those that are older than a day go; where none is, the oldest quarter.
+    /// The maximum number of visits. If there are more, visits older than 25 hours are deleted. If there are still too
+    /// many, the oldest quarter is deleted.
     package static let most = 20_000
     private static let microsecondsKept: Int64 = 25 * 3600 * 1_000_000
 
@@ -36,10 +38,11 @@ package struct RecentStays: Sendable {
 
     private var entries: [Entry] = []
     private var newest: WallDate?
-    /// How many stays of the last day were given up, since there were more than ``most``.
+    /// The number of visits of the last 25 hours that were deleted because there were more than ``most``.
     package private(set) var givenUp = 0
 
-    /// Takes in a stay that is over. One that ended without a sighting or an arrival is nowhere in a day.
+    /// Adds a visit that has ended. A visit with neither a sighting nor an arrival is ignored, because it has no time
+    /// in a day.
     mutating func note(_ stay: VisitsBook.Stay) {
         guard let departure = stay.departure ?? stay.arrival else { return }
         newest = max(newest ?? departure, departure)
@@ -48,7 +51,7 @@ package struct RecentStays: Sendable {
         entries.append(Entry(subject: subject, stay: Stay(arrival: stay.arrival, departure: departure)))
     }
 
-    /// The stays that ended at `date` or later, of each who had any, in the order in which they were told.
+    /// Returns the visits that ended at `date` or later, by subject, in the order in which they were added.
     package func since(_ date: WallDate) -> [Subject: [Stay]] {
         var stays: [Subject: [Stay]] = [:]
         for entry in entries where entry.stay.departure >= date { stays[entry.subject, default: []].append(entry.stay) }

@@ -4,12 +4,12 @@ import EventLog
 import JSON
 import OperatorLogging
 
-/// A column of a report: the forms of the report that have it, and the value of a row in each form.
+/// A column of a report: the formats that have it, and the value of a row in each format.
 ///
-/// Tables, pages and CSV have their columns in the order of the numbers that are given for the form; JSON has its members in
-/// the order of the list.
+/// Tables, pages and CSV have their columns in the order of the numbers for this format. JSON has its members in the
+/// order of the list.
 struct ReportColumn<Row> {
-    /// The value for programs. If the function returns `nil`, JSON does not have the member, and the field of CSV is empty.
+    /// The value for programs. If the function returns `nil`, JSON omits the member, and the field of CSV is empty.
     enum Value {
         case text((Row) -> String?)
         /// An array in JSON; in CSV one text with `+` between the elements.
@@ -17,12 +17,12 @@ struct ReportColumn<Row> {
         case integer((Row) -> Int?)
         /// A number in units of its last decimal, with 1…6 decimals. JSON omits zeros at its end.
         case decimal(Int, (Row) -> Int64?)
-        /// Seconds with a fraction, from microseconds.
+        /// Seconds with a fraction; the function returns microseconds.
         case seconds((Row) -> Int64?)
         case boolean((Row) -> Bool)
         /// A ``boolean(_:)`` that JSON has only if it is `true`.
         case flag((Row) -> Bool)
-        /// UTC in JSON; the zone of the report in CSV, with the offset from UTC in a field of its own.
+        /// UTC in JSON. In CSV it is in the zone of the report, with the offset from UTC in a separate field.
         case date((Row) -> WallDate?)
         /// An object in JSON; in CSV the fields `uuid`, `major` and `minor`.
         case beacon((Row) -> BeaconIdentity?)
@@ -32,12 +32,12 @@ struct ReportColumn<Row> {
         case none
     }
 
-    /// The place of the value in a record of CSV, from 1. A beacon and a strength take three places.
+    /// The place of the value in a record of CSV, from 1. A beacon and a strength need three places.
     struct Field {
         var place: Int
-        /// The heading. A beacon and a strength have headings of their own.
+        /// The heading. A beacon and a strength have fixed headings.
         var name: String
-        /// The place of the offset from UTC, of a date; `nil`: the next place.
+        /// The place of a date's offset from UTC; `nil` means the next place.
         var offsetPlace: Int?
 
         init(_ place: Int, _ name: String = "", offset: Int? = nil) {
@@ -47,19 +47,19 @@ struct ReportColumn<Row> {
 
     /// A cell for people.
     struct Cell {
-        /// The title on pages; tables have it in capitals.
+        /// The title on pages. Tables have it in capitals.
         var title: String
-        /// The place in a row of the table, from 1; `nil`: tables do not have the column.
+        /// The place in a row of the table, from 1; `nil` if tables do not have the column.
         var table: Int?
-        /// The place in a row of the page, from 1; `nil`: pages do not have the column.
+        /// The place in a row of the page, from 1; `nil` if pages do not have the column.
         var page: Int?
-        /// The least width in tables, in characters.
+        /// The minimum width in tables, in characters.
         var width = 0
-        /// Numbers are aligned to the right in tables.
+        /// Whether the text is aligned to the right in tables.
         var isNumber = false
-        /// The plain text in both forms. If the function returns `nil`, a table has `-`, and a page has `–`.
+        /// The plain text in both formats. If the function returns `nil`, a table has `-`, and a page has `–`.
         var text: (Row) -> String?
-        /// HTML of the page in place of ``text``.
+        /// The HTML on the page, instead of ``text``.
         var html: ((Row) -> String?)?
     }
 
@@ -73,7 +73,7 @@ struct ReportColumn<Row> {
     }
 }
 
-/// The columns of a report in the order of each form.
+/// The columns of a report in the order of each format.
 struct ReportColumns<Row> {
     private struct Field {
         var place: Int
@@ -86,7 +86,7 @@ struct ReportColumns<Row> {
     private let tableCells: [ReportColumn<Row>.Cell]
     private let pageCells: [ReportColumn<Row>.Cell]
 
-    /// Dates in CSV are in the zone of `time`.
+    /// Creates the columns. Dates in CSV are in the zone of `time`.
     init(_ columns: [ReportColumn<Row>], _ time: VisitsTime) {
         members = columns.compactMap { column in column.json.map { ($0, column.value) } }
         fields = columns.flatMap { column in column.csv.map { Self.fields(column.value, $0, time) } ?? [] }
@@ -194,7 +194,7 @@ struct ReportColumns<Row> {
         buffer.append("<table><thead><tr>\(titles)</tr></thead><tbody>\n")
     }
 
-    /// Writes the row of a page's table. `attributes` are those of the element `tr`, with a space before them.
+    /// Writes a row of a page's table. `attributes` are those of the element `tr`, and must start with a space.
     func writeRow(_ row: Row, _ attributes: String = "", into buffer: inout LineBuffer) {
         buffer.append("<tr\(attributes)>")
         for cell in pageCells {
@@ -205,9 +205,10 @@ struct ReportColumns<Row> {
     }
 }
 
-/// Texts of numbers in reports.
+/// Formats numbers in reports.
 enum ReportNumber {
-    /// Returns `number` with this many decimals, at least 1; it is in units of the last one and not negative.
+    /// Returns `number` with this many decimals, at least 1. The number is in units of its last decimal, and must not
+    /// be negative.
     static func text(_ number: Int64, decimals: Int) -> String {
         let digits = "\(number)"
         let padded = String(repeating: "0", count: max(0, decimals + 1 - digits.utf8.count)) + digits

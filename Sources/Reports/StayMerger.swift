@@ -1,19 +1,19 @@
 import BeaconMonitoring
 
-/// Makes one stay of what several gateways tell of one subject at once, or one after another without a gap.
+/// Merges the visits of one subject that several gateways report at once, or one after another without a gap.
 ///
-/// A gateway holds somebody for present until the exit timeout is over, so stays touch where the next begins before the
-/// end of the one before was established.
+/// A beacon is present at a gateway until the exit timeout ends. So visits touch if one starts before the end of the
+/// previous one was established.
 struct StayMerger {
-    // A hundred octets each.
+    // About 100 bytes each.
     private static let countMax = 2_000_000
 
     private var stays: [VisitsBook.Subject: [VisitsBook.Stay]] = [:]
     private var count = 0
-    /// How many stays there was no room for.
+    /// The number of visits that were omitted because there was no room.
     private(set) var leftOut = 0
 
-    /// Takes in a stay of any gateway.
+    /// Adds a visit of any gateway.
     mutating func add(_ stay: VisitsBook.Stay) {
         guard count < Self.countMax else {
             leftOut += 1
@@ -23,14 +23,14 @@ struct StayMerger {
         stays[stay.subject, default: []].append(stay)
     }
 
-    /// All stays, those that ended in the order of their ends, then those that go on.
+    /// Returns all visits: the ended ones in the order of their ends, then the open ones in the order of their starts.
     func merged() -> [VisitsBook.Stay] {
         var all: [VisitsBook.Stay] = []
         for subject in stays.values {
             let sorted = subject.sorted { $0.begin < $1.begin }
             var current = sorted[0]
             for stay in sorted.dropFirst() {
-                // Whoever holds the subject has held it meanwhile.
+                // If the current visit is known to continue, its gateway has held the subject meanwhile.
                 if stay.begin <= current.until || current.isPresent {
                     current = current.joined(with: stay)
                 } else {
@@ -49,17 +49,18 @@ struct StayMerger {
 }
 
 extension VisitsBook.Stay {
-    /// When it began, as far as that is known.
+    /// The start of the visit, as far as it is known.
     fileprivate var begin: WallDate { arrival ?? departure ?? until }
 
     /// 1 if it is known to continue, else 0.
     private var certainty: Int { isPresent ? 1 : 0 }
-    /// Open stays rank above those that ended at the same time.
+    /// Open visits rank above those that ended at the same time.
     private var rank: Int { end == .open ? 1 : 0 }
 
-    /// This stay and another of the same subject that it overlaps or touches, as one: it ends as the later of the two did.
+    /// Merges this visit with another one of the same subject that it overlaps or touches. The result ends like the
+    /// later one.
     fileprivate func joined(with other: VisitsBook.Stay) -> VisitsBook.Stay {
-        // A gateway that is alive and holds the subject knows that it is present, even if its proof is a minute older than
+        // A gateway that is alive and holds the subject knows that it is present. Its proof can be a minute older than
         // an exit that another gateway reports.
         let isLater = (other.certainty, other.lastKnown, other.rank) >= (certainty, lastKnown, rank)
         var stay = isLater ? other : self

@@ -4,32 +4,32 @@ import CommandSupport
 import EventLog
 import OperatorLogging
 
-/// Reads event files as reports are asked for: the one fold that they share, so that they can't disagree.
+/// Reads event files for reports. All reports use it, so that they cannot contradict each other.
 struct StayReader {
-    /// What was read besides the stays.
+    /// The results besides the visits.
     struct Found {
-        /// The books of all gateways, which are finished.
+        /// The finished books of all gateways.
         var books: VisitsBooks
-        /// What goes on, of each gateway by itself, as far as it was asked for; not clipped, and not put together.
+        /// The requested open visits of each gateway, neither clipped nor merged.
         var goingOn: [VisitsBook.Stay]
-        /// What the operator should know besides.
+        /// Remarks for the operator.
         var remarks: [String]
     }
 
     private let options: VisitsOptions
 
-    /// Creates a reader that uses the places, range, condition, beacon and ``VisitsOptions/made`` of `options`.
+    /// Creates a reader that uses the files, range, condition, beacon and ``VisitsOptions/made`` of `options`.
     init(_ options: VisitsOptions) { self.options = options }
 
-    /// Passes the range of the report to `range`, then each matching stay to `body`, clipped to the range: first the ended
-    /// stays in the order of their ends, then the open ones. Stays of several gateways that touch are merged.
+    /// Passes the range of the report to `range`, then each matching visit to `body`, clipped to the range: first the
+    /// ended visits in the order of their ends, then the open ones. Visits of several gateways that touch are merged.
     ///
-    /// - Throws: what ``readEach(_:)`` and `body` throw.
+    /// - Throws: the errors of ``readEach(range:untilMade:_:)`` and `body`.
     func read(
         range: (_ from: WallDate, _ to: WallDate) -> Void = { _, _ in },
         _ body: (VisitsBook.Stay) throws(EventLogError) -> Void
     ) throws -> Found {
-        // One folder is one gateway's: what it tells goes on at once.
+        // One folder belongs to one gateway, so its visits are passed on immediately.
         var merger = options.paths.count > 1 ? StayMerger() : nil
         func tell(_ stay: VisitsBook.Stay) throws(EventLogError) {
             if let stay = stay.clipped(from: options.from, to: options.to) { try body(stay) }
@@ -45,15 +45,15 @@ struct StayReader {
         return found
     }
 
-    /// Passes the range of the report to `range`, then each stay of a matching subject to `body` as its gateway reports it,
-    /// neither clipped nor merged: first the ended stays in the order of their ends, then the open ones.
+    /// Passes the range of the report to `range`, then each visit of a matching subject to `body` as its gateway
+    /// reports it, neither clipped nor merged: first the ended visits in the order of their ends, then the open ones.
     ///
     /// - Parameters:
-    ///   - range: called once.
-    ///   - untilMade: whether a range is accepted that starts after the last proof of a gateway that is alive.
-    ///   - body: called for each stay.
-    /// - Returns: the rest of what was read.
-    /// - Throws: what ``LogReader`` and `body` throw; ``ExitFailure`` where nothing is found, in words that say why.
+    ///   - range: called at most once, before `body`. It is not called if no line has a date.
+    ///   - untilMade: whether a range can start after the last proof of a gateway that is alive.
+    ///   - body: called for each visit.
+    /// - Returns: the other results.
+    /// - Throws: the errors of ``LogReader`` and `body`; ``ExitFailure`` if nothing is found, with the reason.
     func readEach(
         range: (_ from: WallDate, _ to: WallDate) -> Void = { _, _ in }, untilMade: Bool = false,
         _ body: (VisitsBook.Stay) throws -> Void
@@ -137,14 +137,14 @@ struct StayReader {
 }
 
 extension LogReader {
-    /// What is to be said where a later version of the program has written lines.
+    /// The remark about lines that a later version of the program wrote; `nil` if there are none.
     var newerRemark: String? {
         guard newerLines > 0 else { return nil }
         let lines = PlainText.count(newerLines, "line was", "lines were")
         return "\(lines) written by a later version of the program and skipped; use that version"
     }
 
-    /// What is to be said where lines are damaged, with the places of some.
+    /// The remark about damaged lines, with the places of some of them; `nil` if there are none.
     var damagedRemark: String? {
         guard damagedLines > 0 else { return nil }
         let places = damages.map { "\($0.path):\($0.line)" }.joined(separator: ", ")

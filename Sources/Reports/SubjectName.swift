@@ -2,22 +2,25 @@ import BeaconMonitoring
 import BluetoothLE
 import CommandSupport
 
-/// What somebody calls a subject: `staff`, `staff 100/7` or `Ada (staff)` as `visits` has it, `100/7`, `Ada`.
+/// A name of a subject that a user gave: `staff`, `staff 100/7` or `Ada (staff)` as in `visits`, `100/7`, or `Ada`.
 struct SubjectName {
     private let text: String
-    /// Where it names a beacon: under which conditions (any where absent), and which.
+    /// The beacon that the text names, and its conditions; `nil` conditions mean any condition. `nil` if the text does
+    /// not name a beacon.
     private let beacon: (identifiers: [String]?, filter: BeaconFilter)?
 
-    /// Whether it names a beacon whatever the condition: by numbers, or by its name.
+    /// Whether the text names a beacon under any condition: by its numbers or by its name.
     var isBeacon: Bool { beacon != nil && beacon?.identifiers == nil }
 
-    /// The name of a beacon.
+    /// Creates the name of a beacon.
     init(_ beacon: BeaconIdentity, name: String) {
         text = name
         self.beacon = (nil, BeaconFilter(beacon, text: name))
     }
 
-    /// - Throws: ``ExitFailure`` where more than one beacon has that name.
+    /// Parses a name.
+    ///
+    /// - Throws: ``ExitFailure`` if more than one beacon has the name.
     init(_ text: String, _ directory: BeaconDirectory) throws(ExitFailure) {
         self.text = text
         if let filter = BeaconFilter(text) {
@@ -39,12 +42,13 @@ struct SubjectName {
         }
     }
 
-    /// The conditions that tables put in one row (`staff+visitors`), and what is written itself, where `+` is a part of it.
+    /// Returns the conditions that tables have in one row (`staff+visitors`), and the complete text, because an
+    /// identifier can contain `+`.
     private static func identifiers(_ text: Substring) -> [String] {
         [String(text)] + text.split(separator: "+").map { String($0) }
     }
 
-    /// Whether an event is of what is called so.
+    /// Returns whether an event is about a subject with this name.
     func contains(_ event: BeaconMonitor.Event) -> Bool {
         if event.identifier == text { return true }
         guard let beacon, event.scope == .beacon, let refinement = event.refinement else { return false }

@@ -1,17 +1,17 @@
 import JSON
 import OperatorLogging
 
-/// A table as text, its columns as wide as what stands in them.
+/// A table as text. Its columns are as wide as their content.
 ///
-/// Its first rows are held back: they say how wide. What comes then is written as it comes, and a column that has to become
-/// wider stays so.
+/// The first rows are stored, because they decide the widths. Later rows are written immediately. If one makes a column
+/// wider, the column keeps this width.
 struct TextTable {
     /// A cell.
     struct Cell {
         var text: String
-        /// How wide its column is at least, in characters.
+        /// The minimum width of its column in characters.
         var width: Int
-        /// Numbers stand to the right.
+        /// Whether the text is aligned to the right.
         var isNumber: Bool
 
         init(_ text: String, _ width: Int, isNumber: Bool = false) {
@@ -21,15 +21,15 @@ struct TextTable {
         }
     }
 
-    /// How many rows are held back at most.
+    /// The maximum number of rows that are stored.
     static let heldMax = 200
-    /// What is wider than this stands out of its column: one long name is no reason for a table that fits nowhere.
+    /// A wider cell exceeds its column. One long name must not make the table too wide for the screen.
     static let widthMax = 64
 
     private var held: [[Cell]]? = []
     private var widths: [Int] = []
 
-    /// Adds a row; the last cell's column is as wide as there is room.
+    /// Adds a row. Spaces after the last cell are not written, so its text can use the rest of the line.
     mutating func add(_ cells: [Cell], into buffer: inout LineBuffer) {
         for (column, cell) in cells.enumerated() {
             if column == widths.count { widths.append(cell.width) }
@@ -41,13 +41,14 @@ struct TextTable {
         if held?.count == Self.heldMax { end(into: &buffer) }
     }
 
-    /// Writes what is held back.
+    /// Writes the stored rows.
     mutating func end(into buffer: inout LineBuffer) {
         for cells in held ?? [] { write(cells, into: &buffer) }
         held = nil
     }
 
-    // How wide a character is, a terminal knows; most have one octet and one column.
+    // The width of a character depends on the terminal. Most characters need one column, so each Unicode scalar counts
+    // as one.
     private static func width(of cell: Cell) -> Int { PlainText.safe(cell.text).utf8.count { $0 & 0xC0 != 0x80 } }
 
     private func write(_ cells: [Cell], into buffer: inout LineBuffer) {

@@ -1,19 +1,19 @@
 import BeaconMonitoring
 
-/// Where the ticks of a time axis stand: at local midnights and, where there is room, hours between them, over a clock
-/// change too.
+/// The ticks of a time axis: at local midnights and, if there is room, at hours between them, also across clock
+/// changes.
 struct TimeAxis {
     /// A tick with its label.
     struct Tick: Hashable {
         /// Seconds since 1970.
         var second: Int64
-        /// `11-23` or `2026-11` of a day; `06:00` of an hour, or `06:00 +0100` after a change of the offset from UTC.
+        /// `11-23` or `2026-11` for a day; `06:00` for an hour, or `06:00 +0100` after a change of the offset from UTC.
         var label: String
-        /// Whether a day, or more, begins there.
+        /// Whether a day, or a longer unit, starts there.
         var isDay: Bool
     }
 
-    // What stands on the narrowest line with labels that can be read.
+    // The maximum number of ticks whose labels can be read on the narrowest page.
     static let ticksMax = 10
     private static let day: Int64 = 86_400
 
@@ -21,7 +21,7 @@ struct TimeAxis {
 
     init(_ time: VisitsTime) { self.time = time }
 
-    /// The ticks that lie between two moments, in seconds since 1970, these not included; in their order.
+    /// Returns the ticks between two times in seconds since 1970, in order. The times themselves are excluded.
     func ticks(from: Int64, to: Int64) -> [Tick] {
         let length = to - from
         let steps: [Int64] = [60, 300, 900, 3600, 10_800, 21_600, 43_200]
@@ -31,8 +31,8 @@ struct TimeAxis {
         return days(from, to)
     }
 
-    /// At whole multiples of a step since each local midnight, as clocks on the wall show them: none in an hour that clocks
-    /// skip, two for a time that they show twice.
+    /// Returns ticks at whole multiples of a step after each local midnight, on the clocks of the zone. There is none
+    /// in an hour that clocks skip, and there are two for a time that they show twice.
     private func hours(every step: Int64, _ from: Int64, _ to: Int64) -> [Tick] {
         var ticks: [Tick] = []
         for day in localDays(from, to) {
@@ -40,7 +40,7 @@ struct TimeAxis {
                 let label = String(day.dropFirst(5))
                 for (place, second) in seconds(of: day, clock(offset)).enumerated()
                 where second > from && second < to && !ticks.contains(where: { $0.second == second }) {
-                    // A midnight that clocks show twice is in the day the second time.
+                    // If clocks show midnight twice, the second one is within the day.
                     let isDay = offset == 0 && place == 0
                     ticks.append(Tick(second: second, label: isDay ? label : clock(offset), isDay: isDay))
                 }
@@ -62,7 +62,7 @@ struct TimeAxis {
         }
     }
 
-    /// At local midnights: of each day, of every few, of the first of months or of years.
+    /// Returns ticks at local midnights: of each day, of every few days, or of the first days of months or years.
     private func days(_ from: Int64, _ to: Int64) -> [Tick] {
         let days = localDays(from, to)
         if days.count <= Self.ticksMax * 31 {
@@ -83,10 +83,10 @@ struct TimeAxis {
         return Tick(second: second, label: String(label), isDay: true)
     }
 
-    /// The days that local calendars have between two moments, as `2026-11-23`.
+    /// Returns the days of the local calendar between two times, such as `2026-11-23`.
     private func localDays(_ from: Int64, _ to: Int64) -> [String] {
         var days: [String] = []
-        // Three times a day: no day is so short that none of them falls into it.
+        // Three times a day is enough to find each day, also a short one.
         var second = from
         while second < to + Self.day, days.count < 40_000 {
             let day = String(text(min(second, to)).prefix(10))
@@ -96,7 +96,8 @@ struct TimeAxis {
         return days
     }
 
-    /// The instants at which clocks show a time; for midnight at least the start of the day, which may have no midnight.
+    /// Returns the instants at which clocks show a time. For midnight, it has at least the start of the day, because
+    /// some days have no midnight.
     private func seconds(of day: String, _ clock: String) -> [Int64] {
         let date = try? GivenDate("\(day)T\(clock)", in: time)
         let start = clock == "00:00" ? try? GivenDate(day, in: time) : nil

@@ -5,18 +5,18 @@ import JSON
 import OperatorLogging
 import SystemPackage
 
-/// Who was here when, told from the event files alone.
+/// Reports which beacons were present, and when, from the event files alone.
 package struct Visits {
     private let options: VisitsOptions
     private var totals = VisitsTotals()
 
-    /// Visits that have not been read.
+    /// Creates a report. ``run()`` reads the files.
     package init(_ options: VisitsOptions) { self.options = options }
 
-    /// Reads the files and tells what is in them.
+    /// Reads the files and writes the report.
     ///
-    /// - Returns: what the operator should know besides.
-    /// - Throws: ``ExitFailure`` where the files can't be read or what is told can't be written.
+    /// - Returns: remarks for the operator.
+    /// - Throws: ``ExitFailure`` if the files cannot be read, or the report cannot be written.
     package mutating func run() throws(ExitFailure) -> [String] {
         do {
             if let html = options.html { return try writePage(html) }

@@ -3,20 +3,20 @@ import BeaconMonitoring
 import BluetoothLE
 import EventLog
 
-/// Puts together who was here when: lines of one gateway in, stays out.
+/// Computes visits from the lines of one gateway.
 struct VisitsBook: Sendable {
-    /// Whose stays they are: a condition's own, or one beacon's under it.
+    /// The subject of a visit: a condition, or one beacon under it.
     struct Subject: Hashable {
         var identifier: Identifier
         var beacon: BeaconIdentity?
     }
 
-    /// What ended a stay.
+    /// The end of a visit.
     enum End: Hashable {
         case left, removed, replaced, displaced
-        /// Nothing has: it goes on.
+        /// The visit has not ended.
         case open
-        /// The condition was added anew, without what was known before: nobody knows when it ended.
+        /// The condition was added again without its previous state, so the time of the end is not known.
         case lost
 
         var word: String {
@@ -31,34 +31,36 @@ struct VisitsBook: Sendable {
         }
     }
 
-    /// A time that somebody was here.
+    /// A period in which a subject was present.
     struct Stay: Hashable {
         var subject: Subject
         var monitor: String
-        /// Where it was; more than one where gateways heard it at once, or one after another.
+        /// The gateways of the visit. There are several if gateways held the subject at once or one after another.
         var gateways: [String]
-        /// The number of the line that tells why it ended, or, where it goes on, that it began; absent where that is not
-        /// known.
+        /// The sequence number of the line with the reason of the end or, for an open or lost visit, of the line with
+        /// the start; `nil` if it is not known.
         var sequence: Int?
-        /// Absent where the entry was assumed, or its line has been deleted.
+        /// `nil` if the entry was assumed, or its line was deleted.
         var arrival: WallDate?
-        /// The last sighting; absent where it goes on, and where there was none.
+        /// The last sighting; `nil` for an open or lost visit, or if there was none.
         var departure: WallDate?
-        /// When its end was established, or up to when it is known to go on.
+        /// The time at which the end was established or, for an open visit, the last time at which it was known to
+        /// continue.
         var until: WallDate
         var sightings: Int?
         var strength: Visit.Strength?
         var end: End
-        /// What was asked for, where the stay goes past it: its duration counts what lies between the two.
+        /// The requested range, if the visit extends beyond it. The duration then only has the part inside the range.
         var clippedFrom: WallDate?
         var clippedTo: WallDate?
-        /// Of one that goes on: the last sighting that a line tells of.
+        /// For an open visit, the last sighting in a line.
         var lastHeard: WallDate?
-        /// For an open stay, the time since which it is not known to continue: its gateway lost sight of the subject, none of
-        /// the gateway's adapters listens, or the gateway was last known to be alive then. Absent if it is known to continue.
+        /// For an open visit, the time since which it is not known to continue; `nil` if it is known to continue. Its
+        /// gateway lost sight of the subject, none of the gateway's adapters scans, or the gateway was last known to be
+        /// alive then.
         var notKnownSince: WallDate?
 
-        /// By arrival, then by subject.
+        /// Orders by arrival, then by subject.
         static func isBefore(_ left: Stay, _ right: Stay) -> Bool {
             let (date, other) = (left.arrival ?? left.until, right.arrival ?? right.until)
             return date == other ? left.subject < right.subject : date < other
@@ -66,7 +68,7 @@ struct VisitsBook: Sendable {
     }
 
     private struct Open: Kept {
-        /// What a leaving event said.
+        /// The content of an exit event.
         struct Leaving: Kept {
             var date: WallDate
             var lastSeen: WallDate?
@@ -82,13 +84,13 @@ struct VisitsBook: Sendable {
 
         var monitor: String
         var arrival: WallDate?
-        /// The number of the line that it began with.
+        /// The sequence number of the line with which it started.
         var sequence: Int?
-        /// Since when nobody knows whether it goes on.
+        /// The time since which it is not known whether the visit continues.
         var lostSight: WallDate?
-        /// The last sighting that a line tells of.
+        /// The last sighting in a line.
         var lastHeard: WallDate?
-        /// What the leaving event said, where its visit has not come.
+        /// The content of the exit event, until the `visit` line comes.
         var left: Leaving?
 
         static var blank: Open { Open(monitor: "") }
@@ -103,43 +105,45 @@ struct VisitsBook: Sendable {
     }
 
     private var open: [Subject: Open] = [:]
-    /// When it heard.
+    /// The periods in which the gateway scanned.
     private(set) var hearing: HearingBook
-    /// How long each condition waits in silence before it ends.
+    /// The exit timeout of each condition: the silence after which a visit ends.
     private(set) var exitTimeouts: [Identifier: Duration] = [:]
-    /// Whether the last that the gateway said of itself is that it was stopped.
+    /// Whether the last line of the gateway about itself reports that it was stopped.
     private(set) var isStopped = false
     private var boot: String?
-    /// Between two runs: until its `gateway` line comes, nothing says when the one before ended.
+    /// The period between two runs, until the `gateway` line of the second one comes. Only this line has the end of the
+    /// first run.
     private var restart: HearingBook.Silence?
     private let gateway: String
     /// The dates of the first line and of the last.
     private(set) var first: WallDate?
     private(set) var last: WallDate?
-    /// The newest proof that the gateway was alive beside its lines.
+    /// The newest time at which the gateway was alive, from another source than its lines.
     private var proof: WallDate?
 
-    /// When the gateway was last known to be alive; absent where it has told nothing.
+    /// The time at which the gateway was last known to be alive; `nil` if it has no lines.
     var asOf: WallDate? { last.map { max($0, proof ?? $0) } }
 
-    /// Whether the gateway is alive at `now`: not stopped, and the newest proof is at most ``PresentReport/livelyFor`` from
-    /// `now`. A proof that lies farther in the future is of another clock and proves nothing. Without a time, it is not.
+    /// Returns whether the gateway is alive at `now`: it was not stopped, and the newest proof is at most
+    /// ``PresentReport/livelyFor`` from `now`. A proof that is further in the future is from another clock and proves
+    /// nothing. If `now` is `nil`, the result is `false`.
     func isAlive(at now: WallDate?) -> Bool {
         guard let now, let asOf, !isStopped else { return false }
         let age = Duration.microseconds(now.microseconds - asOf.microseconds)
         return age <= PresentReport.livelyFor && .zero - age <= PresentReport.livelyFor
     }
 
-    /// Of a gateway that has told nothing yet.
+    /// Creates the book of a gateway without lines.
     init(gateway: String) {
         self.gateway = gateway
         hearing = HearingBook(of: gateway)
     }
 
-    /// The gateway was alive at `date`, whatever its lines say.
+    /// Adds a proof that the gateway was alive at `date`, whatever its lines contain.
     mutating func note(proof date: WallDate) { proof = max(proof ?? date, date) }
 
-    /// Takes in a line; what it ended goes to `stays`.
+    /// Adds a line, and appends the visits that it ended to `stays`.
     mutating func note(_ line: LogLine, into stays: inout [Stay]) {
         notePassing(line)
         switch line.entry {
@@ -152,10 +156,10 @@ struct VisitsBook: Sendable {
         }
     }
 
-    /// Takes in when a line was written, in which run, and that somebody was heard, whoever that was.
+    /// Adds only the date and the run of a line, and whether a beacon was received, whichever it was.
     mutating func notePassing(_ line: LogLine) {
         noteDate(of: line)
-        // A year has ten million lines, of which nearly none can change what is known of hearing.
+        // A year has ten million lines. Almost none of them can change the periods of scanning.
         guard !hearing.hearsBeacons || hearing.deafSince != nil else { return }
         switch line.entry {
         case .event(let event) where !event.condition.isCircle:
@@ -183,7 +187,7 @@ struct VisitsBook: Sendable {
         last = max(last ?? date, date)
     }
 
-    /// Returns the stays that had not ended when the gateway was last known to be alive, for a report made at `now`.
+    /// Returns the visits that had not ended when the gateway was last known to be alive, for a report made at `now`.
     mutating func finish(at now: WallDate?) -> [Stay] {
         endRestart()
         let last = asOf ?? WallDate(microseconds: 0)
@@ -242,7 +246,7 @@ struct VisitsBook: Sendable {
             beacon: event.scope == .beacon ? event.refinement : nil)
         let known = open[subject]
         if let known, let left = known.left {
-            // Its visit never came: what the event said has to do.
+            // The `visit` line never came, so the content of the event must be used.
             stays.append(stay(subject, known, departure: left.lastSeen, until: left.date, .left))
             open[subject] = nil
         }
@@ -272,7 +276,8 @@ struct VisitsBook: Sendable {
         let subject = Subject(
             identifier: Identifier(lookup: visit.identifier),
             beacon: visit.scope == .beacon ? visit.refinement : nil)
-        // The entering event was dated in its own time, which may be another timeline than the visit's.
+        // The date of the entry event is used if it is known, because the event has its own timeline. This can be
+        // another one than that of the visit.
         let known = open.removeValue(forKey: subject)
         let entered = known?.arrival
         let end: End =
@@ -296,7 +301,8 @@ struct VisitsBook: Sendable {
             change.kind == .removed ? nil : change.settings.exitTimeout
         guard change.kind != .changed else { return }
         let identifier = Identifier(lookup: change.identifier)
-        // Visits were ended before; what is open still was forgotten by a gateway that lost its state.
+        // If the gateway still had the visits of the condition, it has ended them with `visit` lines before. Visits
+        // that are still open are those that it forgot when it lost its state.
         let forgotten = open.filter { $0.key.identifier == identifier }.sorted { $0.key < $1.key }
         for (subject, entry) in forgotten {
             stays.append(
@@ -342,7 +348,7 @@ extension VisitsBook.Subject: Kept {
 }
 
 extension VisitsBook.Subject: Comparable {
-    /// By identifier, a condition's own before its beacons'.
+    /// Orders by identifier, then the condition itself before its beacons.
     static func < (left: VisitsBook.Subject, right: VisitsBook.Subject) -> Bool {
         guard left.identifier == right.identifier else { return left.identifier < right.identifier }
         guard let beacon = left.beacon else { return right.beacon != nil }
@@ -352,22 +358,24 @@ extension VisitsBook.Subject: Comparable {
 }
 
 extension Instant {
-    /// The date of what a line says of a time before it; what is not on the line's own timeline is dated as it was printed.
+    /// Returns the date of a time before the line that contains it. A time that is not on the line's timeline keeps the
+    /// printed date.
     func date(on line: LogLine) -> WallDate {
         (0...max(0, line.time.nanoseconds)).contains(nanoseconds)
             ? line.date(of: self) : WallDate(self, offset: line.printedOffset)
     }
 }
 
-// What lies between the dates that were asked for.
+// The part within the requested range.
 extension VisitsBook.Stay {
     /// Whether the subject is known to be present when the report is made.
     var isPresent: Bool { end == .open && notKnownSince == nil }
-    /// When it was last known to be going on, wherever that lies.
+    /// The last time at which the visit was known to continue, also outside the requested range.
     var lastKnown: WallDate { end == .open ? until : departure ?? until }
 
-    /// From arrival to departure, or as long as it is known to have gone on, in microseconds; of a clipped stay what lies
-    /// inside. Absent where nobody knows when it began, or was last heard.
+    /// The time from arrival to departure, or while an open visit was known to continue, in microseconds. A clipped
+    /// visit only has the part inside the range. `nil` if the start, or the last sighting of an ended visit, is not
+    /// known.
     var duration: Int64? {
         guard let arrival, let last = end == .open ? until : departure else { return nil }
         let from = max(arrival, clippedFrom ?? arrival)
@@ -375,15 +383,17 @@ extension VisitsBook.Stay {
         return max(0, to.microseconds - from.microseconds)
     }
 
-    /// Whether it began before what was asked for.
+    /// Whether it started before the requested range.
     var beganBefore: Bool { clippedFrom != nil }
-    /// Whether it went on past the end of what was asked for.
+    /// Whether it continued after the requested range.
     var goesOn: Bool { clippedTo != nil }
 
-    /// The part of it that lies between two dates, of which either may be absent; `nil` where none does.
+    /// Returns the visit, clipped to the part between two dates; `nil` if no part is between them. A `nil` date is not
+    /// a limit.
     func clipped(from: WallDate?, to: WallDate?) -> VisitsBook.Stay? {
         let last = lastKnown
-        // What was over, or not known any more, before that has no part in it; a present subject is there until the report.
+        // A visit that had ended, or was not known to continue, before the range has no part in it. A subject that is
+        // present is present until the report is made.
         if let from, !isPresent, last < from || end == .open && last == from { return nil }
         if let to, arrival ?? last >= to { return nil }
         var stay = self
@@ -394,7 +404,8 @@ extension VisitsBook.Stay {
 }
 
 extension HearingBook.Silence {
-    /// The part of it that lies between two dates, of which either may be absent; `nil` where none does.
+    /// Returns the period, clipped to the part between two dates; `nil` if no part is between them. A `nil` date is not
+    /// a limit.
     func clipped(from: WallDate?, to: WallDate?) -> HearingBook.Silence? {
         if let from, let end = self.to, end <= from { return nil }
         if let to, self.from >= to { return nil }

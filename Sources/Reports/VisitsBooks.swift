@@ -3,33 +3,35 @@ import EventLog
 import JSON
 import OperatorLogging
 
-/// The books of all gateways whose lines are read, each by its name.
+/// The books of all gateways with lines, by the names of the gateways.
 struct VisitsBooks: Sendable {
-    // A site has some; what names more is damaged, and told as the last one's.
+    // A site has a few gateways. Damaged lines can contain more names; these lines count for the last gateway.
     private static let gatewaysMax = 1000
 
     private var books: [VisitsBook] = []
     private var places: [String: Int] = [:]
     private var latest: (gateway: String, place: Int)?
 
-    /// The names of the gateways that have told something, in the order in which they came.
+    /// The names of the gateways with lines, in the order of their first lines.
     private(set) var gateways: [String] = []
 
-    /// Takes in a line; what it ended goes to `stays`.
+    /// Adds a line, and appends the visits that it ended to `stays`.
     mutating func note(_ line: LogLine, into stays: inout [VisitsBook.Stay]) {
         let place = place(of: line.gateway)
         books[place].note(line, into: &stays)
     }
 
-    /// Takes in that a gateway was alive, and heard, when it wrote a line that tells of somebody who was not asked for.
+    /// Adds a line about a subject that was not requested. It shows that the gateway was alive, and can show that it
+    /// scanned.
     mutating func notePassing(_ line: LogLine) {
         let place = place(of: line.gateway)
         books[place].notePassing(line)
     }
 
-    /// Takes in when a gateway with lines was alive, for a report made at `now`.
+    /// Adds a time at which a gateway with lines was alive, for a report made at `now`.
     ///
-    /// - Returns: Whether it proves anything: a date more than ``PresentReport/livelyFor`` after `now` is of another clock.
+    /// - Returns: whether it proves anything. A date more than ``PresentReport/livelyFor`` after `now` is from another
+    ///   clock.
     @discardableResult
     mutating func note(_ proof: LogReader.Proof, at now: WallDate?) -> Bool {
         if let now, .microseconds(proof.date.microseconds - now.microseconds) > PresentReport.livelyFor {
@@ -56,7 +58,7 @@ struct VisitsBooks: Sendable {
         return place
     }
 
-    /// Returns the stays that had not ended when each gateway was last known to be alive, for a report made at `now`.
+    /// Returns the visits that had not ended when each gateway was last known to be alive, for a report made at `now`.
     mutating func finish(at now: WallDate?) -> [VisitsBook.Stay] {
         var stays: [VisitsBook.Stay] = []
         for place in books.indices { stays += books[place].finish(at: now) }
@@ -65,11 +67,11 @@ struct VisitsBooks: Sendable {
         return stays
     }
 
-    /// When anything was first told; absent where nothing was.
+    /// The date of the first line; `nil` if there is none.
     var first: WallDate? { books.compactMap(\.first).min() }
-    /// When a gateway was last known to be alive; absent where none has told anything.
+    /// The last time at which a gateway was known to be alive; `nil` if there are no lines.
     var asOf: WallDate? { books.compactMap(\.asOf).max() }
-    /// When each gateway that has a line was last known to be alive, for a report made at `now`.
+    /// Returns when each gateway with a line was last known to be alive, for a report made at `now`.
     func proofs(at now: WallDate?) -> [GatewayProof] {
         zip(gateways, books).compactMap { name, book in
             book.asOf.map { date in
@@ -79,25 +81,26 @@ struct VisitsBooks: Sendable {
             }
         }
     }
-    /// The book of a gateway; `nil` where it has told nothing.
+    /// Returns the book of a gateway; `nil` if it has no lines.
     func book(of gateway: String) -> VisitsBook? { places[gateway].map { books[$0] } }
-    /// Stretches in which an adapter, or a gateway as a whole, heard nothing, in the order in which they ended.
+    /// The periods in which an adapter, or a complete gateway, did not scan. Those of one gateway are in the order in
+    /// which they ended, those of several gateways in the order in which they started.
     var silences: [HearingBook.Silence] {
         books.count == 1 ? books[0].hearing.silences : books.flatMap(\.hearing.silences).sorted { $0.from < $1.from }
     }
-    /// How many of those were too many.
+    /// The number of these periods that were omitted because there were too many.
     var silencesLeftOut: Int { books.reduce(0) { $0 + $1.hearing.silencesLeftOut } }
 }
 
-/// When a gateway was last known to be alive.
+/// The time at which a gateway was last known to be alive.
 package struct GatewayProof: Sendable, Hashable {
     /// The state of a gateway when a report is made.
     package enum State: Sendable, Hashable {
-        /// The proof is at most ``PresentReport/livelyFor`` old.
+        /// The newest proof is within ``PresentReport/livelyFor`` of the report, and the gateway was not stopped.
         case alive
-        /// Its last line says that it was stopped.
+        /// The last line of the gateway about itself reports that it was stopped.
         case stopped
-        /// Nothing is known since.
+        /// Nothing is known about the time since the newest proof.
         case lastKnown
     }
 
@@ -108,7 +111,7 @@ package struct GatewayProof: Sendable, Hashable {
     /// Its state when the report is made.
     package let state: State
 
-    /// The proof as a sentence: `As of 2026-11-21 17:42:10: lobby is alive.`
+    /// Returns the proof as a sentence: `As of 2026-11-21 17:42:10: lobby is alive.`
     func sentence(_ time: VisitsTime) -> String {
         let words =
             switch state {

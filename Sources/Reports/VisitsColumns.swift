@@ -8,10 +8,10 @@ struct VisitsRow {
     let stay: VisitsBook.Stay
     let time: VisitsTime
     let directory: BeaconDirectory
-    /// The address of explanations up to the number of the line; `nil`: no links.
+    /// The start of the address of explanations, to which the number of the line is appended; `nil` means no links.
     let explanations: String?
 
-    /// The columns of `visits`. Tables name the gateway only if there are several.
+    /// Returns the columns of `visits`. Tables only name the gateway if there are several.
     static func columns(isOneGateway: Bool) -> [ReportColumn<VisitsRow>] {
         [
             .init(.text { $0.stay.monitor }, json: "monitor", csv: .init(1, "monitor")),
@@ -36,7 +36,8 @@ struct VisitsRow {
                 .seconds { $0.stay.duration }, json: "duration", csv: .init(8, "duration"),
                 cell: .init(title: "Duration", table: 4, width: 12, isNumber: true) { $0.duration }),
             .init(cell: .init(title: "Time", page: 4) { $0.duration }),
-            // Hours as spreadsheets add them: a ten-thousandth is a third of a second.
+            // Hours are a decimal number, so that spreadsheets can add them. A ten-thousandth of an hour is a third of
+            // a second.
             .init(.decimal(4) { $0.stay.duration.map { ($0 + 180_000) / 360_000 } }, csv: .init(21, "hours")),
             .init(
                 .integer { $0.stay.sightings }, json: "sightings", csv: .init(9, "sightings"),
@@ -80,7 +81,8 @@ struct VisitsRow {
 
     private var duration: String? { stay.duration.map { Duration.microseconds($0).asClock } }
 
-    /// How the visit ended. An open one is `here` if it is known to continue, else `here at 17:42:10, not known since`.
+    /// The end of the visit. An open one is `present` if it is known to continue, else `present at 17:42:10, unknown
+    /// since then`.
     private var ending: String {
         if stay.goesOn { return "continues" }
         guard stay.end == .open else { return stay.end.word }

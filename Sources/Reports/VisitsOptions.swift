@@ -2,50 +2,53 @@ package import BeaconMonitoring
 package import BluetoothLE
 package import SystemPackage
 
-/// What `visits` is asked for.
+/// The options of `visits`.
 package struct VisitsOptions: Sendable {
-    /// The form in which visits are told.
+    /// The format of visits on standard output.
     package enum Format: Sendable {
         /// A table for people.
         case table
-        /// A JSON object a line.
+        /// One JSON object per line.
         case json
         /// RFC 4180, with a line of headings.
         case csv
     }
 
-    /// Folders of event files, or files.
+    /// Folders of event files, or event files.
     package var paths: [FilePath]
-    /// From when on time counts: of a visit that began before, what lies behind it.
+    /// The start of the range. Of a visit that started before, only the part after it counts.
     package var from: WallDate?
-    /// Up to when time counts: of a visit that went on, what lies before it.
+    /// The end of the range. Of a visit that continued after it, only the part before it counts.
     package var to: WallDate?
-    /// Those of the two dates that clocks show twice.
+    /// The dates of the range that clocks show twice.
     package var ambiguousDates: [AmbiguousDate] = []
-    /// The only condition whose visits are told; all where absent.
+    /// The only condition whose visits are reported; `nil` means all.
     package var condition: String?
-    /// The only beacons whose visits are told; all where absent.
+    /// The only beacons whose visits are reported; `nil` means all.
     package var beacon: BeaconFilter?
-    /// How dates are told.
+    /// The form of dates.
     package var time = VisitsTime(isUTC: false)
-    /// Names and groups of beacons, by the configuration.
+    /// The names and groups of beacons in the configuration.
     package var directory = BeaconDirectory()
-    /// When the report is made: what the machine's wall clock says.
+    /// The time at which the report is made, by the machine's wall clock.
     package var made: WallDate?
-    /// The form on standard output.
+    /// The format on standard output.
     package var format = Format.table
-    /// The file for a page with a timeline, and nothing goes to standard output then; `-`: the page goes there.
+    /// The file for a page with a timeline. If there is one, nothing else is written to standard output. `-` writes the
+    /// page to standard output.
     package var html: FilePath?
-    /// What stands before a line's number in links of the page to why it was written; no links where absent.
+    /// The start of the address of explanations in links of the page, to which the number of the line is appended;
+    /// `nil` means no links.
     package var explanations: String?
 
-    /// How many visits the page lists at most.
+    /// The maximum number of visits that the page lists.
     package var listedMax = VisitsPage.listedMax
-    /// Behind how many of them it begins to.
+    /// The number of visits before the first one that the page lists.
     package var listedAfter = 0
-    /// What stands before `after=…` in its links to the pages before and behind it; no links where absent.
+    /// The start of the address in links to the previous and the next page, to which `after=…` is appended; `nil` means
+    /// no links.
     package var pages: String?
 
-    /// All visits in event files: `paths` are the files, or folders of them.
+    /// Creates options for all visits in event files. `paths` are the files, or folders of them.
     package init(paths: [FilePath]) { self.paths = paths }
 }

@@ -5,13 +5,14 @@ import EventLog
 import JSON
 import OperatorLogging
 
-/// The page with the timeline: one file, nothing to load, no script to run.
+/// Writes the page with the timeline: one file that loads nothing and runs no script.
 ///
-/// A row for each subject, a bar for each stay, shaded where nobody listened. Bars that would fall on the same hair's
-/// breadth are drawn as one, the paler the less of it somebody was here, so that a year of a busy site stays a page.
+/// It has a row for each subject and a bar for each visit. Times in which no gateway scanned are shaded. Bars that
+/// would overlap or touch are drawn as one. Such a bar is paler if the subject was present for a smaller part of its
+/// time. So the page of a year of a busy site stays small.
 struct VisitsPage {
-    // The width of a row in the drawing's own units; a screen shows less, paper not much more. Where there are many rows it
-    // is less: a page of too many bars opens nowhere.
+    // The width of a row in units of the drawing. A screen shows less, paper not much more. If there are many rows, the
+    // width is smaller, because browsers cannot open a page with too many bars.
     private static let columnsMax = 2000
     private static let columnsMin = 400
     private static let columnsInAll = 400_000
@@ -90,7 +91,7 @@ struct VisitsPage {
         parts.end(into: &output.buffer)
     }
 
-    /// Beacons' visits, or, where there are none, conditions': the two are not added.
+    /// Returns the number of beacons' visits or, if there are none, of conditions' visits. The two must not be added.
     private func counted(_ totals: VisitsTotals) -> String {
         func words(_ totals: [VisitsTotals.Total], _ what: String) -> String {
             let visits = totals.reduce(0) { $0 + $1.count }
@@ -132,7 +133,7 @@ struct VisitsPage {
                     (bar.from, bar.to), columns, bar.isOpen ? "here open" : "here", title(bar),
                     opacity: bar.thinness, into: &output.buffer)
             }
-            // Over the bars: that somebody was here meanwhile is not known either.
+            // The shading covers the bars, because presence during this time is not known either.
             for stretch in deaf { Self.writeRectangle(stretch, columns, "deaf", nil, into: &output.buffer) }
             output.buffer.append("</svg></div>\n")
         }
@@ -193,11 +194,12 @@ struct VisitsPage {
         )
     }
 
-    /// Where nobody heard anything: no gateway was running, or none had an adapter that listened.
+    /// Returns the columns in which nothing scanned: no gateway was running, or none had an adapter that scanned.
     private func deafColumns(_ books: VisitsBooks, _ range: (from: Int64, to: Int64)) -> [(Int, Int)] {
         guard let first = books.first, let asOf = books.asOf else { return [] }
         let from = max(Self.date(range.from), first)
-        // What nobody can know yet is not known either; a page of a moment is a minute wide all the same.
+        // The time after the last proof up to the requested end is unknown too. The page shows at least a minute, but
+        // the added time is not shaded.
         let to = min(Self.date(range.to), max(asOf, options.to ?? asOf))
         return KnownTime(of: books.gateways, books).unknown(from: from, to: to).compactMap { stretch in
             let begin = column(stretch.from.microseconds / 1_000_000, range)
@@ -206,7 +208,7 @@ struct VisitsPage {
         }
     }
 
-    /// What is drawn as one bar: stays that would overlap or touch.
+    /// A drawn bar: one visit, or several that would overlap or touch.
     private struct MergedBar {
         var from: Int
         var to: Int
@@ -215,10 +217,11 @@ struct VisitsPage {
         /// Seconds since 1970.
         var begin: Int64
         var end: Int64
-        /// Seconds in which somebody was here.
+        /// The time for which the subject was present, in seconds.
         var present: Int64
 
-        /// The share of the bar in which somebody was here, in hundredths, where that is less than most of it.
+        /// The share of the bar in which the subject was present, in percent, at least 20; `nil` for a single visit, or
+        /// from 95 percent.
         var thinness: Int? {
             guard stays > 1, end > begin, present * 20 < (end - begin) * 19 else { return nil }
             return max(20, Int(present * 100 / (end - begin)))
@@ -252,7 +255,7 @@ struct VisitsPage {
         return "\(from) – \(to), \(PlainText.count(bar.stays, "visit")), \(Duration.seconds(bar.present).asClock)"
     }
 
-    // MARK: Words
+    // MARK: Tables
 
     private func writeTotals(_ totals: VisitsTotals, into buffer: inout LineBuffer) {
         buffer.append("<h2>Totals</h2>\n<table><thead><tr><th>Name</th><th>Visits</th><th>Time</th><th>Last</th></tr>")
@@ -298,7 +301,7 @@ struct VisitsPage {
         buffer.append("</section>\n")
     }
 
-    /// How many are not listed, and where they are.
+    /// Writes the number of visits that are not listed, or links to the pages that list them.
     private func writeRest(into buffer: inout LineBuffer) {
         guard count > listed.count else { return }
         guard let pages = options.pages else {

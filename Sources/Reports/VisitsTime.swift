@@ -2,13 +2,14 @@ package import BeaconMonitoring
 import Glibc
 import SystemPackage
 
-/// Dates as people read and write them: in the machine's zone (localtime(3), `TZ`) or in UTC.
+/// Formats dates for people, in the machine's zone (localtime(3), `TZ`) or in UTC. Dates that people write are in the
+/// same zone.
 package struct VisitsTime: Sendable {
-    /// Which dates are written with their distance from UTC.
+    /// The dates that are written with their offset from UTC.
     private enum Offsets {
         case none
         case all
-        /// All but those with this distance, in seconds.
+        /// All dates except those with this offset in seconds.
         case other(than: Int64)
     }
 
@@ -22,10 +23,10 @@ package struct VisitsTime: Sendable {
         if !isUTC { tzset() }
     }
 
-    /// Returns the same dates for a report of a range of time.
+    /// Returns a value for a report of a range of time, which shows offsets from UTC if they are needed.
     ///
-    /// If the zone changes its distance from UTC within the range, every text has the offset: otherwise a visit can seem to
-    /// end before its arrival. If not, only texts of dates with another offset than the range's have it.
+    /// If the zone's offset from UTC changes within the range, every text has the offset. Otherwise a visit can seem to
+    /// end before its arrival. If it does not change, only texts of dates with another offset than the range's have it.
     package func showing(from: WallDate, to: WallDate) -> VisitsTime {
         guard !isUTC else { return self }
         var time = self
@@ -57,10 +58,10 @@ package struct VisitsTime: Sendable {
         }
     }
 
-    /// Returns a date for a field of its own, without its offset.
+    /// Returns a date for a separate field, without its offset.
     package func plainText(_ date: WallDate) -> String { Self.text(parts(date)) }
 
-    /// Returns the offset from UTC for a field of its own: `+01:00`.
+    /// Returns the offset from UTC for a separate field: `+01:00`.
     package func offsetText(_ date: WallDate) -> String { isUTC ? "+00:00" : Self.zone(parts(date), colon: ":") }
 
     /// Returns the name of the zone at a date: `UTC`, or `+0100`.
@@ -101,8 +102,8 @@ package struct VisitsTime: Sendable {
 
     // MARK: Days
 
-    /// Returns the number of the local day at an instant: days since 1970-01-01 on the zone's calendar. The instant is in
-    /// seconds since 1970.
+    /// Returns the number of the local day at an instant: days since 1970-01-01 on the zone's calendar. The instant is
+    /// in seconds since 1970.
     func day(atSecond second: Int64) -> Int64 {
         let local = second + offset(atSecond: second)
         return local / 86_400 - (local % 86_400 < 0 ? 1 : 0)
@@ -110,7 +111,7 @@ package struct VisitsTime: Sendable {
 
     /// Returns the first instant of a local day, or of the next day that the zone has, in seconds since 1970.
     ///
-    /// Some zones have days without a midnight, and some have left out a day.
+    /// Some zones have days without a midnight, and some have skipped a day.
     func start(ofDay day: Int64) -> Int64 {
         if let midnight = instants(local: day * 86_400).first { return midnight }
         var (low, high) = ((day - 2) * 86_400, (day + 2) * 86_400)
@@ -129,9 +130,10 @@ package struct VisitsTime: Sendable {
 
     // MARK: Zones
 
-    /// What `TZ` names, where that is no zone that this machine knows; `nil` where it is one, is empty (UTC), or is not set.
+    /// The value of `TZ` if this machine does not know the zone; `nil` if it does, or if `TZ` is empty (UTC) or not
+    /// set.
     ///
-    /// localtime(3) takes an unknown zone for UTC without a word (tzset(3)): every date would be told wrong.
+    /// localtime(3) uses UTC for an unknown zone and reports no error (tzset(3)), so every date would be wrong.
     package static var unknownZone: String? {
         guard let value = unsafe getenv("TZ") else { return nil }
         let folder = unsafe getenv("TZDIR").map { unsafe String(cString: $0) }
@@ -139,10 +141,11 @@ package struct VisitsTime: Sendable {
         return isKnown(zone: zone, in: folder ?? "/usr/share/zoneinfo") ? nil : zone
     }
 
-    /// Has dates told in the zone of that name from now on, in the whole process, as `TZ` would (tzset(3)). To be called
-    /// before anything else is running.
+    /// Uses the zone with this name for all dates of the process, as `TZ` does (tzset(3)). It must be called before
+    /// anything else runs.
     ///
-    /// - Returns: whether this machine knows such a zone; nothing has changed where it does not.
+    /// - Returns: whether the zone is used. If this machine does not know it, or if the name has a reversed sign
+    ///   (`UTC+2`), nothing changes.
     package static func use(zone: String) -> Bool {
         let folder = unsafe getenv("TZDIR").map { unsafe String(cString: $0) }
         guard !zone.isEmpty, !isReversed(zone), isKnown(zone: zone, in: folder ?? "/usr/share/zoneinfo") else {
@@ -153,13 +156,13 @@ package struct VisitsTime: Sendable {
         return true
     }
 
-    /// Returns the last sentence of a report: `Times are UTC.`, or `Times are local, +0100.` with the changes of the zone's
-    /// offset between the two dates.
+    /// Returns the last sentence of a report: `Times are UTC.`, or `Times are local, +0100.` with the changes of the
+    /// zone's offset between the two dates.
     func zoneSentence(from: WallDate, to: WallDate) -> String {
         "Times are \(isUTC ? "UTC" : "local, \(zones(from: from, to: to))")."
     }
 
-    /// What the zone is called between two dates, with when that changes: `+0200, from 2026-10-25 02:00:00 on +0100`.
+    /// Returns the name of the zone between two dates, with its changes: `+0200, from 2026-10-25 02:00:00 on +0100`.
     func zones(from: WallDate, to: WallDate) -> String {
         var text = zone(at: from)
         for change in changes(from: from, to: to, most: 8) {
@@ -168,9 +171,11 @@ package struct VisitsTime: Sendable {
         return text
     }
 
-    /// Returns the instants at which the zone's distance from UTC changes between two dates, to the second; the first `most`.
+    /// Returns the instants at which the zone's offset from UTC changes between two dates, to the second; the first
+    /// `most`.
     ///
-    /// Changes less than a day apart are not found; no zone has them. Of a longer range, the first 50 years are searched.
+    /// Changes less than a day apart are not found, but no zone has them. Only the first 50 years of a range are
+    /// searched.
     func changes(from: WallDate, to: WallDate, most: Int = .max) -> [WallDate] {
         guard !isUTC else { return [] }
         var changes: [WallDate] = []
@@ -194,34 +199,36 @@ package struct VisitsTime: Sendable {
         return changes
     }
 
-    /// Whether a name such as `UTC+2` would be read as two hours behind UTC, the opposite of its common meaning: in a rule of
-    /// POSIX the sign is that of the way to UTC. `GMT0`, `GMT+0` and `UTC0` have one meaning.
+    /// Returns whether a name such as `UTC+2` would be read as two hours behind UTC, the opposite of its common
+    /// meaning. In a POSIX rule, the offset is the time that must be added to local time to get UTC. `GMT0`, `GMT+0`
+    /// and `UTC0` have one meaning.
     private static func isReversed(_ zone: String) -> Bool {
         ["UTC", "GMT"].contains { zone.hasPrefix($0) && zone.dropFirst(3).contains { ("1"..."9").contains($0) } }
     }
 
-    /// Whether a value of `TZ` means a zone: a file of tzfile(5) below `folder` or by its path, or a rule such as
-    /// `CET-1CEST,M3.5.0,M10.5.0/3` (POSIX, Base Definitions §8.3).
+    /// Returns whether a value of `TZ` means a zone: a file of tzfile(5) below `folder` or by its path, or a rule such
+    /// as `CET-1CEST,M3.5.0,M10.5.0/3` (POSIX, Base Definitions §8.3).
     static func isKnown(zone: String, in folder: String) -> Bool {
         let name = zone.hasPrefix(":") ? String(zone.dropFirst()) : zone
-        // A machine without zone files knows these all the same.
+        // A machine without zone files knows these zones too.
         if ["", "UTC", "GMT", "Etc/UTC", "Etc/GMT"].contains(name) { return true }
         let path = name.hasPrefix("/") ? FilePath(name) : FilePath("\(folder)/\(name)")
         return isZoneFile(path) || isRule(name)
     }
 
     private static func isZoneFile(_ path: FilePath) -> Bool {
-        // Not to wait for whoever writes to a FIFO.
+        // Without `nonBlocking`, opening a FIFO would wait for a writer.
         guard let file = try? FileDescriptor.open(path, .readOnly, options: [.nonBlocking, .closeOnExec]) else {
             return false
         }
         var magic: [UInt8] = [0, 0, 0, 0]
-        // Whatever stands in the way of reading it stands in localtime's way too.
+        // If the file cannot be read here, localtime(3) cannot read it either.
         let count = try? file.closeAfter { unsafe try magic.withUnsafeMutableBytes { unsafe try file.read(into: $0) } }
         return count == 4 && magic == Array("TZif".utf8)
     }
 
-    /// A name of three letters or more, or of anything between < and >, and how far it is from UTC.
+    /// Returns whether text starts with a name and an offset from UTC of 0 to 24 hours. The name has three or more
+    /// letters, or three or more of any characters between < and >.
     private static func isRule(_ text: String) -> Bool {
         var rest = Array(text.utf8)[...]
         if rest.first == UInt8(ascii: "<") {
@@ -233,7 +240,7 @@ package struct VisitsTime: Sendable {
             rest = rest[letters.endIndex...]
         }
         if let sign = rest.first, sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") { rest = rest.dropFirst() }
-        // Hours, 0 to 24, then minutes or the name in summer.
+        // Hours from 0 to 24. Minutes, or the name of summer time, can follow.
         let digits = rest.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
         return Int(String(decoding: digits, as: UTF8.self)).map { $0 <= 24 } ?? false
     }

@@ -1,19 +1,19 @@
 import BeaconMonitoring
 import BluetoothLE
 
-/// What stays come to: of conditions, and of beacons, each of which counts once however many conditions told of it.
+/// Totals of visits: of conditions, and of beacons. A beacon counts once, however many conditions it has visits under.
 struct VisitsTotals {
-    /// What those of one come to.
+    /// The totals of one condition or beacon.
     struct Total {
         var count = 0
-        /// Microseconds.
+        /// In microseconds.
         var duration: Int64 = 0
-        /// How many had not ended.
+        /// The number of visits that had not ended.
         var open = 0
-        /// How many of the open ones are known to continue.
+        /// The number of open visits that are known to continue.
         var present = 0
         var last: WallDate?
-        /// The conditions that told of it, in their order.
+        /// The conditions of its visits, in their order.
         var identifiers: [Identifier] = []
 
         fileprivate mutating func add(_ stay: VisitsBook.Stay) {
@@ -28,18 +28,18 @@ struct VisitsTotals {
         }
     }
 
-    // Invented beacons of a year must not fill the memory.
+    // Forged beacons of a year must not fill the memory.
     static let countMax = 200_000
 
     private var conditionTotals: [Identifier: Total] = [:]
     private var people: [BeaconIdentity: PersonTime] = [:]
     private var kept = 0
-    /// How many stays are in no total, because there were too many subjects.
+    /// The number of visits that are not in the totals because there were too many subjects.
     private(set) var leftOut = 0
-    /// Whether there were too many visits to keep those of one beacon apart.
+    /// Whether there were too many visits to store those of one beacon separately.
     private(set) var isFolded = false
 
-    /// Counts a stay.
+    /// Adds a visit.
     mutating func add(_ stay: VisitsBook.Stay) {
         guard let beacon = stay.subject.beacon else {
             let identifier = stay.subject.identifier
@@ -71,7 +71,7 @@ struct VisitsTotals {
         isFolded = true
     }
 
-    /// Those of conditions, in the order of their identifiers.
+    /// The totals of conditions, in the order of their identifiers.
     var conditions: [(identifier: Identifier, total: Total)] {
         conditionTotals.sorted { $0.key < $1.key }.map { key, total in
             var total = total
@@ -80,7 +80,7 @@ struct VisitsTotals {
         }
     }
 
-    /// Those of beacons, in the order of the first of their identifiers.
+    /// The totals of beacons, in the order of the first of their identifiers, then by beacon.
     var beacons: [(beacon: BeaconIdentity, total: Total)] {
         people.map { beacon, person in
             let total = Total(

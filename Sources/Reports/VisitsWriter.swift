@@ -7,7 +7,7 @@ import GatewayConfiguration
 import JSON
 import OperatorLogging
 
-/// Writes visits, silences and totals as a table, as JSON lines or as CSV.
+/// Writes visits, periods without scanning, and totals as a table, as JSON lines or as CSV.
 struct VisitsWriter {
     private let options: VisitsOptions
     private let columns: ReportColumns<VisitsRow>
@@ -21,7 +21,7 @@ struct VisitsWriter {
         columns = ReportColumns(VisitsRow.columns(isOneGateway: options.paths.count < 2), options.time)
     }
 
-    /// Writes dates as a report of this range needs them; called before the first visit.
+    /// Sets the range of the report, which decides how dates are written. It must be called before the first visit.
     mutating func show(from: WallDate, to: WallDate) { time = options.time.showing(from: from, to: to) }
 
     func begin(_ buffer: inout LineBuffer) {
@@ -52,7 +52,7 @@ struct VisitsWriter {
         buffer.append(octet: 0x0A)
     }
 
-    /// Writes which of two instants was taken, as a JSON line.
+    /// Writes the instant that was taken for an ambiguous date, and the other one, as a JSON line.
     static func write(_ date: AmbiguousDate, into buffer: inout LineBuffer) {
         line("ambiguousDate", into: &buffer) { buffer in
             buffer.write("option", date.option)
@@ -62,7 +62,7 @@ struct VisitsWriter {
         }
     }
 
-    /// A beacon, with its name and group where it has them; nothing where there is none.
+    /// Writes a beacon with its name and group, if it has them; writes nothing if there is no beacon.
     static func write(_ beacon: BeaconIdentity?, _ directory: BeaconDirectory, into buffer: inout LineBuffer) {
         guard let beacon else { return }
         buffer.object("beacon") { $0.write(beacon) }
@@ -70,10 +70,10 @@ struct VisitsWriter {
         buffer.write("group", directory[beacon]?.group)
     }
 
-    /// All stays have been told.
+    /// Called after the last visit.
     mutating func endStays(into buffer: inout LineBuffer) { table.end(into: &buffer) }
 
-    // MARK: Silences and totals
+    // MARK: Periods without scanning, and totals
 
     mutating func write(_ silence: HearingBook.Silence, into buffer: inout LineBuffer) {
         switch options.format {
@@ -99,7 +99,7 @@ struct VisitsWriter {
         silences += 1
     }
 
-    /// Who did not hear, and why.
+    /// Returns the adapter or gateway that did not scan, and the reason.
     static func what(_ silence: HearingBook.Silence, isOneGateway: Bool) -> String {
         if let adapter = silence.adapter {
             return "\(isOneGateway ? "" : "\(silence.gateway) ")\(adapter): \(silence.reason ?? "off")"
@@ -139,7 +139,7 @@ struct VisitsWriter {
             return
         }
         if count == 0 { buffer.append("No visits\(range).\n") }
-        // A condition and the beacon that satisfied it are two subjects of one stay: they are not added.
+        // A condition and the beacon that satisfied it are two subjects of one visit, so they must not be added.
         if !conditions.isEmpty { buffer.append("\nTotals of conditions:\n") }
         for (identifier, total) in conditions { buffer.append(Self.totalRow(identifier.text, total)) }
         if !beacons.isEmpty { buffer.append("\nTotals of beacons:\n") }
@@ -181,6 +181,6 @@ struct VisitsWriter {
 }
 
 extension LineBuffer {
-    /// Appends text as it is.
+    /// Appends text unchanged.
     mutating func append(_ text: String) { append(text: text) }
 }

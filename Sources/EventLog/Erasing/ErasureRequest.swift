@@ -5,7 +5,7 @@ package import BluetoothLE
 package struct ErasureRequest: Sendable, Hashable {
     /// The beacon.
     package let beacon: BeaconIdentity
-    /// Only events before this date are erased; `nil` means all.
+    /// Only data from before this date are erased; `nil` means all.
     package let before: WallDate?
 
     /// Creates a request.
