@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-// struct crypt_data has 32 KiB of arrays, which Swift would have as tuples.
+// This is in C, because struct crypt_data has 32 KiB of arrays, which Swift would import as tuples.
 
-/* Whether a phrase has a hash (crypt(3)); as long in time wherever they differ. 0 where a hash is of no kind that is known. */
+/* Returns 1 if `hash` is the hash of `phrase` (crypt(3)), 0 otherwise. The time of the comparison does not depend on where
+   the hashes differ. The result is also 0 if the type of the hash is unknown, or if there is no memory. */
 static inline int ccrypt_matches(const char *phrase, const char *hash) {
     struct crypt_data *data = calloc(1, sizeof *data);
     if (data == NULL)

@@ -1,7 +1,7 @@
 #ifndef CMICROHTTPD_SHIM_H
 #define CMICROHTTPD_SHIM_H
 
-// What microhttpd.h needs, and does not bring.
+// Headers that microhttpd.h needs, but does not include.
 #include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,28 +15,29 @@
 #include <gnutls/x509.h>
 #include <microhttpd.h>
 
-// The calls that take what follows a word of the library's own: Swift has no such calls.
+// Calls of library functions with variable arguments, which Swift cannot call.
 
-/* A query has at most so many members, and takes at most so many bytes of a connection's memory, 64 of them for each member:
-   if that memory is full, the library closes the connection without an answer. */
+/* The maximum number of members of a query, and of the bytes that it takes of a connection's memory, with 64 bytes more
+   for each member. If that memory is full, the library closes the connection without an answer. */
 enum { cmicrohttpd_query_max = 100, cmicrohttpd_query_bytes_max = 10240 };
 
-/* The state that the first call of `answers` gets: the length of the target, and these flags below it. It is not the address
-   of an object. */
+/* Flags in the state that the first call of `answers` receives. The state is not the address of an object: its low bits
+   are these flags, and the bits above them are the length of the target. */
 enum { cmicrohttpd_long_query_flag = 1, cmicrohttpd_control_flag = 2, cmicrohttpd_flags = 4 };
 
-/* Whether the query of a target has more. */
+/* Returns whether the query of a target exceeds cmicrohttpd_query_max or cmicrohttpd_query_bytes_max. */
 static inline bool cmicrohttpd_query_is_long(const void *found) {
     return ((uintptr_t)found & cmicrohttpd_long_query_flag) != 0;
 }
 
-/* Whether a target has a space, a control character, or %00, which the library decodes to the end of a text. */
+/* Returns whether a target has a space, a control character, or %00. The library decodes %00 to a NUL, which ends a C
+   string. */
 static inline bool cmicrohttpd_has_control(const void *found) {
     return ((uintptr_t)found & cmicrohttpd_control_flag) != 0;
 }
 
-/* Called with the target of each request, in the library's memory, before its query is taken apart. A query that is too long
-   is cut off there, so that the request can be answered. */
+/* Called with the target of each request, in the library's memory, before its query is parsed. If the query is too
+   long, it is removed there, so that the request can be answered. */
 static inline void *cmicrohttpd_look_at_target(void *context, const char *target, struct MHD_Connection *connection) {
     (void)context;
     (void)connection;
@@ -60,31 +61,33 @@ static inline void *cmicrohttpd_look_at_target(void *context, const char *target
     return (void *)((uintptr_t)(end - target) * cmicrohttpd_flags + flags);
 }
 
-/* Whether an octet may be in the name of a header (RFC 9110, 5.6.2). */
+/* Returns whether a byte is allowed in the name of a header (RFC 9110, 5.6.2). */
 static inline bool cmicrohttpd_is_token(unsigned char octet) {
     return (octet >= '0' && octet <= '9') || (octet >= 'A' && octet <= 'Z') || (octet >= 'a' && octet <= 'z') ||
            (octet != 0 && strchr("!#$%&'*+-.^_`|~", octet) != NULL);
 }
 
-/* Whether a request's head is as RFC 9112 has it: lines that end with CR LF, none of them folded, no white space before a
-   colon, no control character. `found` is the state after the look at the target.
+/* Returns whether the head of a request conforms to RFC 9112. Its lines must end with CR LF and must not be folded.
+   White space before a colon and control characters are not allowed. `found` is the result of
+   cmicrohttpd_look_at_target.
 
-   Before 0.9.76 the library takes all these, and makes other headers of them than a proxy may have: of a length that stands on
-   a folded line it knows nothing, and the body is the next request. Its memory still has the lines then, each colon and line
-   end replaced by zeros. Later versions refuse them by themselves (MHD_OPTION_STRICT_FOR_CLIENT). */
+   Versions of the library before 0.9.76 accept heads that do not conform, and can parse other headers from them than a
+   proxy. For example, they ignore a Content-Length on a folded line, and read the body as the next request. Their
+   memory still has the lines, with each colon and line end replaced by zeros, so they are checked there. Later versions
+   reject such heads themselves (MHD_OPTION_STRICT_FOR_CLIENT). */
 static inline bool cmicrohttpd_is_strict(
     struct MHD_Connection *connection, const char *method, const char *target, const char *version, const void *found) {
 #if MHD_VERSION < 0x00097600
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
-    // The version follows the target, unless a NUL in the target cuts off the rest of it.
+    // The version follows the target directly, unless a NUL has cut off the rest of the target.
     if (info == NULL || target != method + strlen(method) + 1 ||
         version != target + (uintptr_t)found / cmicrohttpd_flags + 1)
         return false;
     const unsigned char *place = (const unsigned char *)version + strlen(version);
     const unsigned char *end = (const unsigned char *)method + info->header_size - 2;
     int headers = -1;
-    // The end of the line of the request, then of each header.
+    // Each iteration is at the end of a line: first the request line, then each header.
     while (place < end && place[0] == 0 && place[1] == 0) {
         place += 2;
         headers++;
@@ -107,7 +110,7 @@ static inline bool cmicrohttpd_is_strict(
 #endif
 }
 
-/* What a daemon is started with: MHD_OPTION_… of microhttpd.h. */
+/* The options of a daemon: MHD_OPTION_… of microhttpd.h. */
 struct cmicrohttpd_settings {
     int listener;
     size_t connection_memory;
@@ -119,14 +122,16 @@ struct cmicrohttpd_settings {
     MHD_RequestCompletedCallback completed;
     MHD_NotifyConnectionCallback notified;
     void *context;
-    /* PEM; NULL without TLS. They are read while the daemon is started. */
+    /* PEM texts; NULL without TLS. They must stay valid only until the daemon is started. */
     const char *certificate;
     const char *key;
 };
 
-/* Without a thread of its own: whoever watches its descriptor calls MHD_run. NULL where it can't be started. */
+/* Starts a daemon without a thread of its own. The caller must watch the descriptor of cmicrohttpd_epoll, and call
+   MHD_run when it is readable or when the time of MHD_get_timeout has passed. Returns NULL if the daemon cannot be
+   started. */
 static inline struct MHD_Daemon *cmicrohttpd_start(const struct cmicrohttpd_settings *settings) {
-    // What came before TLS 1.2 is spoken by nobody who shows pages any more (RFC 8996).
+    // Browsers no longer support TLS versions before 1.2 (RFC 8996).
     struct MHD_OptionItem tls[] = {
         {MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)(uintptr_t)settings->certificate},
         {MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)settings->key},
@@ -145,8 +150,8 @@ static inline struct MHD_Daemon *cmicrohttpd_start(const struct cmicrohttpd_sett
         MHD_OPTION_ARRAY, is_plain ? tls + 3 : tls, MHD_OPTION_END);
 }
 
-/* Whether GnuTLS takes a certificate, with those above it, and its key: 0, or its error (gnutls_strerror). `ends` is when the
-   certificate does, in seconds since 1970. */
+/* Checks whether GnuTLS accepts a certificate, with its intermediate certificates, and its key. Returns 0, or an error
+   of GnuTLS (gnutls_strerror). Sets `ends` to the time at which the certificate expires, in seconds since 1970. */
 static inline int cmicrohttpd_check_identity(const char *certificate, const char *key, int64_t *ends) {
     gnutls_certificate_credentials_t credentials;
     int result = gnutls_certificate_allocate_credentials(&credentials);
@@ -169,20 +174,20 @@ static inline int cmicrohttpd_check_identity(const char *certificate, const char
     return result < 0 ? result : 0;
 }
 
-/* What is to be watched; -1 where it has none. */
+/* Returns the descriptor of a daemon that must be watched; -1 if it has none. */
 static inline int cmicrohttpd_epoll(struct MHD_Daemon *daemon) {
     const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);
     return info == NULL ? -1 : info->epoll_fd;
 }
 
-/* The socket of a connection; -1 where it has none. */
+/* Returns the socket of a connection; -1 if it has none. */
 static inline int cmicrohttpd_socket(struct MHD_Connection *connection) {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     return info == NULL ? -1 : info->connect_fd;
 }
 
-/* Whether a socket's peer has closed it, or sends no more. (POLLRDHUP of poll(2) has the same value, and is for GNU sources
-   alone.) */
+/* Returns whether the peer of a socket has closed it, or has shut it down for writing. EPOLLRDHUP has the same value as
+   POLLRDHUP of poll(2), which is defined only with _GNU_SOURCE. */
 static inline bool cmicrohttpd_is_closed(int socket) {
     struct pollfd state = {.fd = socket, .events = EPOLLRDHUP, .revents = 0};
     return poll(&state, 1, 0) == 1 && (state.revents & (EPOLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) != 0;

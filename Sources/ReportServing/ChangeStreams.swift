@@ -2,24 +2,26 @@ import BaseTypes
 import EventLoops
 import JSON
 
-/// Tells open pages that what they show has changed, as server-sent events (HTML, 9.2): at once after a rest, and then not
-/// more often than a page is worth loading anew. A hundred pages cost a busy site no more than a quiet one so.
+/// Notifies open pages that their content has changed, as server-sent events (HTML, 9.2). The first change after a
+/// pause is sent immediately, later ones at most once per ``pause``. So the cost of a hundred open pages does not grow
+/// with the number of lines.
 final class ChangeStreams {
-    /// What lies between two tellings at least: with what a line waits before it is read, and with the loading of the page,
-    /// well under a second.
+    /// The minimum time between two notifications. With the delay before a line is read and the time to load the page,
+    /// a page is updated well within a second.
     static let pause: Duration = .milliseconds(500)
 
-    /// What pages show, as far as it says that they show something else.
+    /// The content of pages, as far as a change of it is worth a notification.
     struct Shown: Equatable {
-        /// The last line.
+        /// The sequence number of the last line.
         var sequence: Int
-        /// Why the files can't be read.
+        /// The reason why the files cannot be read; `nil` if they can.
         var trouble: String?
-        /// Lines that are missing in them.
+        /// The number of lines that are missing in the files.
         var missed = 0
-        /// Lines that can't be made sense of.
+        /// The number of lines that cannot be parsed.
         var damaged = 0
-        /// Another number after all was read again: lines that were shown can be erased.
+        /// A number that changes when all files are read again because files were replaced or removed
+        /// (``Following/reading``). Lines that pages show can have been erased then.
         var reading = 0
     }
 
@@ -27,11 +29,12 @@ final class ChangeStreams {
     private var timer: EventLoop.Timer?
     private var streams: [ObjectIdentifier: HTTPStream] = [:]
     private var shown: Shown?
-    // What was told last, by its number.
+    // The content at the last notification, and the number of notifications.
     private var told: Shown?
     private var number = 0
 
-    /// Until when nothing is told; absent while nothing changes, and no clock runs.
+    /// The end of the current pause, in which no notification is sent; `nil` after it. So no timer is set while nothing
+    /// changes.
     var rest: Instant? { timer.flatMap { loop.time(of: $0) } }
 
     init(on loop: EventLoop) {
@@ -43,14 +46,14 @@ final class ChangeStreams {
         if let timer { loop.end(timer) }
     }
 
-    /// A stream of changes from now on: `{"sequence":N}`, the number of the last line that is shown.
+    /// Opens a stream of later changes: `{"sequence":N}` with the number of the last line that pages show.
     func open() -> HTTPStream {
         var last = number
         var isBegun = false
         let stream = HTTPStream { [weak self] octets in
             if !isBegun {
                 isBegun = true
-                // How long a client waits before it comes again, in milliseconds.
+                // The time that a client must wait before it reconnects, in milliseconds.
                 octets += Array("retry: 2000\n\n".utf8)
             }
             guard let self, last != number, let told else { return }
@@ -63,14 +66,15 @@ final class ChangeStreams {
         return stream
     }
 
-    /// What pages show may have changed.
+    /// Records the current content of pages, which can have changed.
     func note(_ shown: Shown) {
         self.shown = shown
         if rest == nil { tell() }
     }
 
     private func tell() {
-        // Who came meanwhile has the page as it is; nobody is told twice.
+        // Content that was already reported is not reported again. Without open streams, nothing is sent: a client
+        // loads the current page when its stream opens (live.js).
         guard let timer, shown != told else { return }
         told = shown
         guard !streams.isEmpty else { return }

@@ -5,16 +5,17 @@ import Glibc
 import JSON
 import SystemPackage
 
-/// What the gateway says of itself at its status socket, asked when somebody wants to know, once for all who do.
+/// The status of the gateway, from its status socket. It is requested only when a client needs it, once for all clients
+/// that wait for it.
 final class DaemonStatus {
-    // A gateway with some 20,000 conditions says as much; of one that says more nothing is known here.
+    // The status of a gateway with about 20,000 conditions has this size. A longer answer counts as no answer.
     static let octetsMax = 4 << 20
-    // It answers once a second at most, and may have others to answer.
+    // A request can wait a second for the gateway's next answer, and other clients can be answered first.
     static let patience: Duration = .seconds(3)
     private static let freshFor: Duration = .seconds(1)
     private static let octetsPerTurn = 65_536
 
-    /// What it said last; `nil` where it could not be asked, or did not answer.
+    /// The last answer; `nil` if the gateway could not be reached or did not answer.
     private(set) var answer: JSONText?
 
     private let path: String
@@ -26,7 +27,7 @@ final class DaemonStatus {
     private var timer: EventLoop.Timer?
     private var octets: [UInt8] = []
 
-    /// Asks at `path`.
+    /// Creates a client of the status socket at `path`.
     init(_ path: String, on loop: EventLoop) {
         (self.path, self.loop) = (path, loop)
         timer = loop.makeTimer { [unowned self] _ in end(nil) }
@@ -37,10 +38,11 @@ final class DaemonStatus {
         if let timer { loop.end(timer) }
     }
 
-    /// Whether ``answer`` is not older than a second.
+    /// Whether ``answer`` is less than a second old, and no request is in progress.
     var isFresh: Bool { asked.map { socket == nil && loop.now - $0 < Self.freshFor } ?? false }
 
-    /// Asks, unless that is being done, and calls back once when it is known what it says, or that it does not.
+    /// Requests the status, unless a request is in progress. Calls `known` once, when there is an answer or the request
+    /// has failed.
     func ask(_ known: @escaping () -> Void) {
         waiting.append(known)
         guard socket == nil else { return }
@@ -65,7 +67,7 @@ final class DaemonStatus {
             return
         }
         octets += part[..<count]
-        // The object is a line; a page for people follows, which nobody here reads.
+        // The JSON object is one line. The page for people after it is not read.
         if let line = octets.firstIndex(of: 0x0A) {
             var text = JSONText(Array(octets[..<line]))
             end(text.parse() ? text : nil)

@@ -3,12 +3,12 @@ import JSON
 import OperatorLogging
 import SystemPackage
 
-/// A page of lines as a JSON array, for clients that do not follow a stream.
+/// A page of lines as a JSON array, for clients that do not read a stream.
 ///
 /// It has at most `limit` lines after `after=gateway:sequence`, or from the first line of the files. An element
-/// `{"kind":"missed",…}` counts the lines that can't be read, and `{"kind":"more",…}` ends a page that lines follow.
+/// `{"kind":"missed",…}` counts the lines that cannot be read, and `{"kind":"more",…}` ends a page if lines follow.
 final class EventPage {
-    // Unwanted lines are read too, so a piece ends after this many lines of any kind.
+    // Lines of types that were not requested are read too, so a piece ends after this many lines of any type.
     private static let linesPerPiece = 64
     private static let window = 16_384
 
@@ -53,9 +53,9 @@ final class EventPage {
     /// Starts the answer to a request for a page.
     ///
     /// - Parameters:
-    ///   - request: `limit`, `after` and `types`.
+    ///   - request: the request, with `limit`, `after` and `types`.
     ///   - following: the event files.
-    /// - Returns: the answer with its first piece. An error in a later piece ends the answer early.
+    /// - Returns: the answer with its first piece. If a later piece fails, the answer ends early.
     static func open(_ request: HTTPRequest, _ following: Following) -> HTTPAnswer {
         let page: EventPage
         do throws(HTTPProblem) {
@@ -77,7 +77,8 @@ final class EventPage {
             if first.isEmpty { page.write(to: &bytes) }
             bytes += first
             first = []
-            // The client sees that an answer which ends early is a part.
+            // After an error, the connection is closed, so that the client does not treat the part as a complete
+            // answer.
             if page.isAtEnd || page.failure != nil { open?.finish(isWhole: page.failure == nil) }
         }
         stream.contentType = "application/json"
@@ -86,7 +87,7 @@ final class EventPage {
         return .stream(stream)
     }
 
-    /// Adds the next piece.
+    /// Adds the next piece to `bytes`.
     private func write(to bytes: inout [UInt8]) {
         guard !isAtEnd, failure == nil else { return }
         for _ in 0..<Self.linesPerPiece where bytes.count < HTTPStream.pieceMax {
@@ -114,7 +115,7 @@ final class EventPage {
             written += 1
             add(payload + [0x0A], to: &bytes)
         }
-        // Only unwanted lines so far: a blank keeps the connection alive.
+        // No line of this piece was requested. Without bytes, the stream would be suspended, so a line feed is sent.
         if bytes.isEmpty { bytes = [0x0A] }
     }
 

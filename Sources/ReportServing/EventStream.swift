@@ -3,26 +3,28 @@ import JSON
 import OperatorLogging
 import SystemPackage
 
-/// The lines as server-sent events (HTML, 9.2), each client with a place of its own in them: whoever was away goes on behind
-/// the last that he has, as long as the files hold it. Who is near the end is told what was read for all. A stream breaks off
-/// if the folder is gone: the lines of another one have other numbers.
+/// The lines as server-sent events (HTML, 9.2). Each client has its own position in them.
+///
+/// A client that reconnects continues after its last line, if the files still have the next ones. Clients near the end
+/// share the lines that were read last. If the folder is removed or replaced, a stream is closed, because the lines of
+/// another folder have other numbers.
 final class EventStream {
-    // Lines that nobody asked for are read too; so many are a piece, whatever is in them.
+    // Lines of types that were not requested are read too, so a piece ends after this many lines of any type.
     private static let linesPerPiece = 64
-    // Each client that is behind has a reader of its own.
+    // The buffer size of a reader, in bytes. Each client that reads older lines from the files has its own reader.
     private static let window = 16_384
 
     private let following: Following
     private let gateway: String
     private let types: Set<[UInt8]>?
-    // Where the client is: the number of the last line that he was told, or that is not for him.
+    // The position of the client: the last line that was sent to it, or that it did not request.
     private var position: LinePosition
     private var files: FileLines?
     private var isBegun = false
-    // The folder that it was opened for.
+    // The value of `Following.folder` when the stream was opened.
     private let folder: Int
 
-    /// Where one reads who is behind.
+    /// The reader of a client that is too far from the end for the shared lines, or while there are none.
     private final class FileLines {
         var follower: LineFollower
         var message = LineMessage(prefix: "")
@@ -44,17 +46,17 @@ final class EventStream {
         let end = following.end
         let last = request.lastEventID ?? request["lastEventID"]
         let number = last.flatMap { Self.sequence($0, of: gateway) }
-        // Where the end is known by its place too, nobody has to look for it.
+        // If the client has the last line, the known place of the end is used, so that it does not have to be searched.
         position = number.flatMap { $0 == end.sequence ? nil : LinePosition(sequence: $0) } ?? end
     }
 
-    /// A stream of the lines that are followed.
+    /// Opens a stream of the lines that are followed.
     ///
     /// - Parameters:
-    ///   - request: `Last-Event-ID`, or `lastEventID` in the query, says `gateway:sequence`; `types` in the query which
-    ///     types of lines, with commas between them. Who says nothing begins at the end.
-    ///   - following: whose lines they are.
-    /// - Returns: the stream, at its beginning.
+    ///   - request: `Last-Event-ID`, or `lastEventID` in the query, is `gateway:sequence`. `types` in the query lists
+    ///     types of lines, separated by commas. Without an ID, the stream starts at the end.
+    ///   - following: the event files.
+    /// - Returns: the stream, at its start.
     static func open(_ request: HTTPRequest, _ following: Following) -> HTTPStream {
         let events = EventStream(request, following)
         weak var open: HTTPStream?
@@ -73,19 +75,20 @@ final class EventStream {
     private func write(_ octets: inout [UInt8]) {
         if !isBegun {
             isBegun = true
-            // How long a client waits before it comes again, in milliseconds.
+            // The time that a client must wait before it reconnects, in milliseconds.
             octets += Array("retry: 2000\n\n".utf8)
         }
         for _ in 0..<Self.linesPerPiece where octets.count < HTTPStream.pieceMax {
             guard writeNext(&octets) else { return }
         }
-        // There is more, of what nobody asked for perhaps: the connection stays awake for it.
+        // There can be more lines, although none of this piece was requested. Without bytes, the stream would be
+        // suspended, so a comment is sent.
         if octets.isEmpty { octets += Array(":\n\n".utf8) }
     }
 
-    /// Goes on by a line.
+    /// Writes the next line.
     ///
-    /// - Returns: whether there was one.
+    /// - Returns: `false` if there is no further line.
     private func writeNext(_ octets: inout [UInt8]) -> Bool {
         guard let tail = following.tail, tail.knowsAll(behind: position.sequence) else {
             return writeNextOfFiles(&octets)
@@ -108,7 +111,7 @@ final class EventStream {
                 following.directory,
                 from: position.segment.isEmpty ? position.placed(in: following.directory) : position)
         self.files = files
-        // What can't be read now is read when the files change; the page says that they can't be.
+        // A file that cannot be read now is read when the files change. Pages report the error.
         guard (try? files.follower.next(into: &files.line, upTo: LinePosition.sequenceMax, &files.message)) == true
         else {
             return false
@@ -139,27 +142,27 @@ final class EventStream {
         octets += [0x0A, 0x0A]
     }
 
-    /// The types of lines that are asked for; all where absent.
+    /// Returns the requested types of lines; `nil` means all.
     static func types(_ request: HTTPRequest) -> Set<[UInt8]>? {
         request["types"].map { Set($0.split(separator: ",").map { Array($0.utf8) }) }
     }
 
-    /// Whether a line is of one of `types`.
+    /// Returns whether a line has one of `types`.
     static func isWanted(_ payload: [UInt8], _ types: Set<[UInt8]>?) -> Bool {
         types.map { $0.contains(type(payload)) } ?? true
     }
 
-    /// Returns the name of a gateway as ids have it: without the characters that JSON answers escape. A line feed would end the
-    /// field of an event.
+    /// Returns the name of a gateway as IDs have it: without the characters that JSON answers escape. A line feed would
+    /// end the field of an event.
     static func stem(_ gateway: String) -> String {
         var stem = ""
         stem.unicodeScalars.append(contentsOf: gateway.unicodeScalars.filter { PlainText.isHarmless($0) })
         return stem
     }
 
-    /// The number in `gateway:sequence`; `nil` of another gateway's.
+    /// Returns the number in `gateway:sequence`; `nil` if the ID is invalid or of another gateway.
     static func sequence(_ id: String, of gateway: String) -> Int? {
-        // By bytes: the end of a name and the colon can be one character.
+        // Compared by bytes, because the end of a name and the colon can form one `Character`.
         let octets = Array(id.utf8)
         guard let colon = octets.lastIndex(of: UInt8(ascii: ":")), octets[..<colon].elementsEqual(stem(gateway).utf8),
             let number = Int(String(decoding: octets[(colon + 1)...], as: UTF8.self)), number >= 0

@@ -3,21 +3,22 @@ import EventLog
 import Glibc
 import SystemPackage
 
-/// The file in which the fold of event files that are over is kept, so that a start need not read a year of them: in
-/// `serve.cache_directory`, where that is a folder that may be written to.
+/// The file with cached totals of closed event files, so that a start does not have to read a year of them. It is in
+/// `serve.cache_directory`, if that is a folder that can be written to.
 ///
-/// It is nothing but a shortcut. Whatever does not fit (another version's, damaged, of other files, of files that were
-/// written anew, are gone or have come besides) counts for nothing, and all is read from the first line.
+/// The file never changes a result. If it does not match, it is ignored, and all lines are read. That is the case if it
+/// is damaged, of another version or of another folder, or if the included event files were rewritten or deleted, or
+/// others were added before or among them. Later event files do not matter.
 struct FoldFile {
-    /// What the files up to one of them come to.
+    /// The totals of all files before one file.
     struct Fold: Kept {
         var state = Following.State()
         var dating = LineDating()
-        /// The first line that is not in it: at the beginning of a file.
+        /// The position of the first line that is not included, at the start of a file.
         var position = LinePosition(sequence: 0)
         var missed = 0
         var damaged = 0
-        /// How many files it is of.
+        /// The number of files that are included.
         var files = 0
 
         static var blank: Fold { Fold() }
@@ -33,25 +34,27 @@ struct FoldFile {
         }
     }
 
-    /// What it is called in its folder.
+    /// The name of the file in its folder.
     static let name = "fold"
-    /// More is not kept: it would be a site's with a hundred thousand people in it at once.
+    /// The maximum size of the file, in bytes. Larger totals are not stored. They would need a site with 100,000 people
+    /// present at the same time.
     static let octetsMax = 16 << 20
     private static let digestOctets = 8
 
     private let path: FilePath
     private let directory: FilePath
-    // Another format, or another way to fold, is another version's.
+    // Another format, or another way to compute totals, must have another version.
     private let version: String
 
-    /// The one in `folder` of the event files in `directory`.
+    /// Represents the cache file in `folder` for the event files in `directory`. The file is neither created nor read
+    /// here.
     init(in folder: FilePath, of directory: FilePath, version: String = Program.version) {
         path = folder.appending(Self.name)
         self.directory = directory
         self.version = "beacon-gateway-serve fold 1, \(version)"
     }
 
-    /// What is kept; `nil` where nothing is, or what is does not fit the files.
+    /// Returns the stored totals; `nil` if there are none, or if they do not match the event files.
     func read() -> Fold? {
         guard let octets = (try? WholeFile.read(path, octetsMax: Self.octetsMax)) ?? nil,
             octets.count > Self.digestOctets
@@ -75,7 +78,7 @@ struct FoldFile {
         return fold
     }
 
-    /// Keeps `fold`, which is of the files that `marks` are of; where that can't be, nothing is kept.
+    /// Stores `fold`, which has the totals of the files with these `marks`. If this fails, the file is deleted.
     func write(_ fold: Fold, _ marks: [SegmentMark]) {
         var (kept, fold, marks) = (KeptOctets(), fold, marks)
         var (version, directory) = (version, directory.string)
@@ -91,7 +94,8 @@ struct FoldFile {
         guard octets.count <= Self.octetsMax else { return drop() }
         let temporary = path.removingLastComponent().appending(".\(Self.name).new")
         do {
-            // Who was here is nobody else's. It need not be on the disk: half of it is known by the digest.
+            // The file shows which beacons are and were present, so only its user can read it. It does not have to be
+            // synchronized, because the digest detects an incomplete file.
             let file = try FileDescriptor.open(
                 temporary, .writeOnly, options: [.create, .truncate, .closeOnExec, .noFollow],
                 permissions: .ownerReadWrite)
@@ -106,7 +110,7 @@ struct FoldFile {
         }
     }
 
-    /// Keeps nothing any more.
+    /// Deletes the file.
     func drop() { Self.remove(path) }
 
     private static func remove(_ path: FilePath) { _ = unsafe path.withPlatformString { unsafe unlink($0) } }

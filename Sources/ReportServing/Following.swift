@@ -5,67 +5,73 @@ import EventLoops
 import Reports
 import SystemPackage
 
-/// Follows the event files of a gateway, some lines a turn, so that nobody waits for a year of them.
+/// Follows the event files of a gateway. Each turn of the loop reads a limited number of lines, so that clients are
+/// answered while a year of them is read.
 final class Following {
-    /// What the lines come to: the reports' own books, and counts.
+    /// The totals of the lines: the state from which reports are made, and counts.
     struct State: Sendable {
         var present = PresentFold()
         var counts = LineCounts()
     }
 
-    // What is read in a turn takes some milliseconds.
+    // The maximum number of lines in one turn of the loop. Reading them takes some milliseconds.
     private static let linesPerTurn = 500
-    // Writes that come one after the other are one wake.
+    // Several writes within this time cause only one read.
     private static let gathering: Duration = .milliseconds(50)
-    // What is kept is marked, and only a turn later written: whoever puts files in place of others has been heard of then.
+    // The delay before the totals of closed files are marked, and again before they are stored. If a program replaces
+    // files meanwhile, the loop receives this event first and discards the totals.
     private static let keepingDelay: Duration = .seconds(1)
-    // Where nothing can be watched yet: a folder that is still to be made.
+    // The delay after an error, for example if the folder does not exist yet and cannot be watched.
     private static let retry: Duration = .seconds(2)
 
-    /// What is to be shown.
+    /// The totals that clients get.
     private(set) var state = State()
-    /// Whether all that the files hold has been read once.
+    /// Whether all lines of the files have been read once.
     private(set) var isCurrent = false
-    /// Why they can't be read; absent while they can.
+    /// The reason why the files cannot be read; `nil` if they can.
     private(set) var trouble: EventLogError?
-    /// Numbers whose lines are missing, and lines that could not be made sense of.
+    /// The number of sequence numbers without a line, and of lines that could not be parsed.
     private(set) var missed = 0
     private(set) var damaged = 0
-    /// Another one whenever what is to be shown is.
+    /// A number that changes whenever the content of answers can have changed.
     private(set) var version = 0
-    /// Another number whenever all is read again since files were replaced: lines that were read before may be erased.
+    /// A number that changes when all files are read again because files were replaced. Lines that were read before can
+    /// be erased.
     private(set) var reading = 0
-    /// Called when lines have come, or can't be read any more.
+    /// Called after each turn of reading while ``isCurrent`` is true; before that, only when ``trouble`` changes.
     var changed: () -> Void = {}
 
-    /// The folder.
+    /// The folder of the event files.
     let directory: FilePath
     private let loop: EventLoop
     private var follower: LineFollower
     private var dating = LineDating()
-    /// Another number whenever the path leads to another folder, or to none.
+    /// A number that changes when the path leads to another folder, or to none.
     private(set) var folder = 0
-    // Whether a file or the folder is gone; false again once that was looked at.
+    // Whether a file or the folder was removed and this is not handled yet.
     private var (isFileGone, isFolderGone) = (false, false)
-    // What is read anew, since a `clock` line put dates right; what was read before is shown meanwhile.
+    // The totals of the second reading after a `clock` line corrected dates. Until it is complete, `state` has the
+    // totals of the first one.
     private var anew: State?
-    // The lines that came last, since all was read for the first time.
+    // The lines that were read last, since all lines were read for the first time.
     private var latest = LineTail(after: 0)
     private var message = LineMessage(prefix: "")
     private var line: [UInt8] = []
     private var watch: DirectoryWatch?
     private var timer: EventLoop.Timer?
     private let file: FoldFile?
-    // What the files up to the present one came to, until it is kept; and by what these are known again.
+    // The totals of the files before the current one, until they are stored, and the marks of these files.
     private var finished: FoldFile.Fold?
     private var marks: (segment: String, marks: [SegmentMark])?
     private var keeping: EventLoop.Timer?
-    // The file of the line that was noted last, how many came before it, and what was known of them.
+    // The file of the last line, and the number of files before it. Then the counts of missing and damaged lines in the
+    // totals that were read from the cache, 0 without them; `follower` counts those that come after them.
     private var segment = ""
     private var filesBefore = 0
     private var (missedBefore, damagedBefore) = (0, 0)
 
-    /// Reads on behind what `file` has kept, else from the first line on, once the loop turns.
+    /// Creates a follower that continues after the totals in `file`, or else starts at the first line. It reads when
+    /// the loop runs.
     init(_ directory: FilePath, keptIn file: FoldFile? = nil, on loop: EventLoop) {
         (self.directory, self.loop, self.file) = (directory, loop, file)
         if let fold = file?.read() {
@@ -85,25 +91,28 @@ final class Following {
         if let keeping { loop.end(keeping) }
     }
 
-    /// Whether dates are being put right: what is shown is as it was told before.
+    /// Whether not all lines have been read yet: for the first time, again because files were replaced or removed, or
+    /// again to correct dates. Only in the last case, ``state`` has the complete earlier totals.
     var isReading: Bool { !isCurrent || anew != nil }
 
-    /// The last line that is shown, and where the next one begins as far as that is known.
+    /// The last line in ``state``, and the place of the next line if that is known.
     var end: LinePosition {
         isReading ? LinePosition(sequence: state.counts.sequence) : follower.position
     }
 
-    /// The lines that came last; absent while files are read again, where others may stand by then.
+    /// The lines that were read last; `nil` if ``isReading``, because the files can change until all lines are read
+    /// again.
     var tail: LineTail? { isReading ? nil : latest }
 
-    /// When the gateway was alive beside its lines; absent where nothing says so, or what does can't be read.
+    /// The last time at which the gateway was alive, from the file `alive` next to its lines; `nil` if this file is
+    /// missing or cannot be read.
     var proof: LogReader.Proof? {
-        // What can't be read says nothing of life.
+        // A file that cannot be read does not prove anything.
         ((try? AliveFile.read(in: directory)) ?? nil).map { dating.proof($0) }
     }
 
-    /// Has all read again if the path does not lead to the folder that is watched any more. The kernel does not report every
-    /// such change.
+    /// Reads all lines again if the path no longer leads to the watched folder. The kernel does not report every such
+    /// change.
     func checkFolder() {
         guard !isFolderGone, let watch, !watch.isStill(directory) else { return }
         note(.gone)
@@ -147,19 +156,21 @@ final class Following {
             })
     }
 
-    /// Reads the lines of a turn.
+    /// Reads the lines of one turn.
     ///
-    /// - Returns: whether there are no more.
+    /// - Returns: `true` if there are no more lines.
     private func readLines() throws(EventLogError) -> Bool {
         do throws(Errno) {
-            // Files are deleted by age, but never the last one.
+            // Retention deletes old files, but never the last one. So if the file at this position was removed, all
+            // files are read again.
             if isFileGone, try !follower.hasFile() { begin() }
             isFileGone = false
             for _ in 0..<Self.linesPerTurn {
                 let (before, missed, damaged) = (follower.position.sequence, follower.missed, follower.damaged)
                 guard try follower.next(into: &line, upTo: LinePosition.sequenceMax, &message) else { return true }
                 if follower.position.segment != segment {
-                    // What is missing or damaged between two files counts for neither.
+                    // Lines that are missing or damaged between two files do not belong clearly to either, so these
+                    // totals are not stored.
                     noteEnd(before, isClean: (missed, damaged) == (follower.missed, follower.damaged))
                 }
                 note()
@@ -186,7 +197,7 @@ final class Following {
         }
     }
 
-    /// All that there is has been read.
+    /// Handles that all available lines have been read.
     private func finish() {
         if let read = anew {
             state = read
@@ -211,7 +222,8 @@ final class Following {
         (finished, marks, segment, filesBefore, missedBefore, damagedBefore) = (nil, nil, "", 0, 0, 0)
     }
 
-    /// The first line of another file has come, and has not been noted; `last`: the number of the last line before it.
+    /// Records the totals of the previous files when the first line of another file was read, before that line is
+    /// counted. `last` is the number of the line before it.
     private func noteEnd(_ last: Int, isClean: Bool) {
         defer { segment = follower.position.segment }
         guard !segment.isEmpty else { return }
@@ -223,7 +235,8 @@ final class Following {
             missed: missedBefore + follower.missed, damaged: damagedBefore + follower.damaged, files: filesBefore)
     }
 
-    /// Marks the files of what is finished, and keeps it once all who put files in place of others have been heard.
+    /// Marks the files of the finished totals. Stores the totals at the next call, when all events of replaced files
+    /// have been received.
     private func keep() {
         guard let file, let keeping, let finished else { return }
         if let marks, marks.segment == finished.position.segment {
@@ -235,7 +248,7 @@ final class Following {
         guard let marks = (try? SegmentMark.marks(before: segment, in: directory)) ?? nil,
             marks.count == finished.files
         else {
-            // Some are gone, which the fold still has: it is of no files that there are.
+            // Files were deleted whose lines are in the totals, so these do not match the existing files.
             self.finished = nil
             return file.drop()
         }
@@ -243,7 +256,8 @@ final class Following {
         loop.set(keeping, at: loop.now + Self.keepingDelay)
     }
 
-    /// Everything from the first line: what was told before may have been erased, and is not to be shown any more.
+    /// Starts again at the first line, and discards all totals: lines that were read before can be erased, and must not
+    /// be shown.
     private func begin() {
         reading += 1
         state = State()
@@ -262,7 +276,7 @@ final class Following {
 }
 
 extension HTTPProblem {
-    /// The answer while event files can't be read.
+    /// Creates the answer while event files cannot be read.
     init(_ error: EventLogError) {
         self.init(
             503, "\(error)",

@@ -1,43 +1,44 @@
 import BeaconMonitoring
 import EventLog
 
-/// How many lines said what, and what the newest of them says of the gateway: for metrics, of which none is a report.
+/// The counts of lines, and the state of the gateway in the newest ones, for metrics. No report contains them.
 struct LineCounts: Sendable {
-    /// A condition, and whether its beacons are meant or it itself.
+    /// A condition, or the beacons of a condition. Their events and visits are counted separately.
     struct Subject: Hashable, Sendable {
         var identifier: String
         var isBeacon: Bool
     }
 
-    /// Of which events there is a count of their own.
+    /// A key of the event counts: a subject and its new state.
     struct EventKind: Hashable, Sendable {
         var subject: Subject
         var state: BeaconMonitor.Event.State
     }
 
-    // A gateway has some; what names more is counted under no name.
+    // The maximum number of different identifiers. A gateway has far fewer. Further ones are counted together, under an
+    // empty identifier.
     static let identifiersMax = 1000
 
-    /// Who wrote the newest line.
+    /// The name of the gateway that wrote the newest line.
     private(set) var gateway = ""
-    /// The version of the program, and when it was started, as the last `gateway` line that tells it says.
+    /// The version of the program and the time of its start, from the last `gateway` line that has them.
     private(set) var program: String?
     private(set) var started: WallDate?
-    /// Lines by their type; what is of none that is known is `other`.
+    /// The number of lines by type. Unknown types are counted as `other`.
     private(set) var lines: [String: Int] = [:]
     private(set) var events: [EventKind: Int] = [:]
     private(set) var visits: [Subject: Int] = [:]
-    /// The conditions that are monitored.
+    /// The identifiers of the monitored conditions.
     private(set) var conditions: Set<String> = []
-    /// Those of which nothing has been decided: since they were added, or since nobody listened.
+    /// The conditions without a determined state, since they were added or since no adapter scanned.
     private(set) var undecided: Set<String> = []
-    /// The date of the newest line.
+    /// The latest date of a line.
     private(set) var lastDate: WallDate?
-    /// The last number.
+    /// The highest sequence number.
     private(set) var sequence = 0
     private var identifiers: Set<String> = []
 
-    /// Takes in a line.
+    /// Counts a line.
     mutating func note(_ head: LineParser.Head, _ line: LogLine?) {
         lines[head.kind.map { "\($0)" } ?? "other", default: 0] += 1
         if let number = head.sequence { sequence = max(sequence, number) }
@@ -67,7 +68,7 @@ struct LineCounts: Sendable {
         let subject = subject(event.identifier, event.scope == .beacon)
         events[EventKind(subject: subject, state: event.state), default: 0] += 1
         guard !subject.identifier.isEmpty, event.state != .unmonitored else { return }
-        // The lines that added it may be deleted by now.
+        // The line that added the condition can be deleted already.
         conditions.insert(event.identifier)
         guard event.scope == .condition else { return }
         if event.state == .unknown { undecided.insert(event.identifier) } else { undecided.remove(event.identifier) }

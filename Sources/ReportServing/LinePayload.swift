@@ -1,8 +1,8 @@
 import CommandSupport
 import JSON
 
-/// Writes the payloads of lines again for clients, so that no damaged or forged line ends an event of a stream or an element
-/// of an array.
+/// Writes the payloads of lines again for clients, so that a damaged or forged line cannot end an event of a stream or
+/// an element of an array.
 final class LinePayload {
     private var text = JSONText()
     private var buffer = LineBuffer(forTerminals: 4096)
@@ -16,6 +16,6 @@ final class LinePayload {
         return buffer.bytes
     }
 
-    /// Returns a JSON object on one line, with a line feed at its end; `body` writes its members.
+    /// Returns a JSON object on one line, with a line feed at its end. `body` writes its members.
     static func line(_ body: (inout LineBuffer) -> Void) -> [UInt8] { Array(LineBuffer.lineForTerminals(body).utf8) }
 }

@@ -1,40 +1,42 @@
 import EventLog
 
-/// The lines that came last, read once for all who look: whoever has come to the end of the files opens none of them.
+/// The lines that were read last, shared by all clients. A client that has reached the end of the files opens none of
+/// them.
 struct LineTail {
-    /// A line as streams tell it.
+    /// A line as streams send it.
     struct Line {
-        /// The number that it has in the files, from 1 up.
+        /// The sequence number of the line; at least 1.
         let sequence: Int
-        /// How many numbers before it have no line in the files.
+        /// The number of sequence numbers before it that have no line in the files.
         let missedBefore: Int
-        /// What is published of it.
+        /// The published payload.
         let payload: [UInt8]
     }
 
-    /// The most lines that are held, and their octets: some seconds of a busy site. Whoever is further behind reads files.
+    /// The maximum number of lines, and of their bytes: some seconds of a busy site. A client that needs earlier lines
+    /// reads the files.
     static let linesMax = 256
     static let octetsMax = 256 << 10
 
     private var lines: [Line] = []
     private var octets = 0
     private let payloads = LinePayload()
-    // Numbers without a line since the last one that is held.
+    // The count of sequence numbers without a line since the last stored line.
     private var missed = 0
-    /// The line behind which all are known: each that was published since is held.
+    /// The line after which all published lines are stored.
     private(set) var begin: Int
     /// The last line that was noted, published or not.
     private(set) var end: Int
 
-    /// Nothing has come behind that line yet.
+    /// Creates a tail without lines, after the line `sequence`.
     init(after sequence: Int) { (begin, end) = (sequence, sequence) }
 
-    /// Takes the next line; what was taken before is passed over.
+    /// Adds the next line. Earlier lines are ignored.
     ///
     /// - Parameters:
-    ///   - line: the octets, as they stand in the file.
-    ///   - message: the same, taken apart.
-    ///   - missed: how many numbers before it have no line in the files.
+    ///   - line: the bytes in the file.
+    ///   - message: the same line, parsed.
+    ///   - missed: the number of sequence numbers before it that have no line in the files.
     mutating func note(_ line: [UInt8], _ message: LineMessage, missed: Int) {
         guard let sequence = message.sequence, sequence > end else { return }
         end = sequence
@@ -55,10 +57,10 @@ struct LineTail {
         }
     }
 
-    /// Whether each line behind that one which is told at all is held, or still to come.
+    /// Returns whether all published lines after `sequence` are stored or still to come.
     func knowsAll(behind sequence: Int) -> Bool { sequence >= begin }
 
-    /// The first line behind that number.
+    /// Returns the first line after `sequence`; `nil` if there is none.
     func first(behind sequence: Int) -> Line? {
         var (low, high) = (0, lines.count)
         while low < high {

@@ -1,17 +1,17 @@
-/// Lines of JSON as an array, a page of them: what stands before its place is passed over, what stands behind its end is
-/// counted and told by the last element, `{"kind":"more",…}`.
+/// Converts JSON lines to an array with one page of them. Lines before the page are skipped. Lines after it are
+/// counted, and the last element, `{"kind":"more",…}`, has their number.
 struct LinesAsPage {
     private let bounds: PageBounds
     private let next: (LinePlace) -> String
     private var array = LinesAsArray()
-    /// How many lines are over.
+    /// The number of complete lines so far.
     private var count = 0
     private var mark = LineMark()
     private var last: LinePlace?
-    /// Whether the lines before the page are not those of the page before it.
+    /// Whether the lines before the page are not those of the previous page.
     private(set) var isStale = false
 
-    /// A page that has not begun; `next` gives the address of the one behind it.
+    /// Creates an empty page. `next` returns the address of the next page.
     init(_ bounds: PageBounds, next: @escaping (LinePlace) -> String) {
         self.bounds = bounds
         self.next = next
@@ -19,7 +19,7 @@ struct LinesAsPage {
 
     private var begin: Int { bounds.after?.count ?? 0 }
 
-    /// What the page has of these octets, which may end anywhere in a line.
+    /// Returns the bytes of the page for the next bytes, which can end anywhere in a line.
     mutating func take(_ lines: [UInt8]) -> [UInt8] {
         var octets: [UInt8] = []
         var start = lines.startIndex
@@ -46,7 +46,8 @@ struct LinesAsPage {
         mark = LineMark()
     }
 
-    /// What ends it; of fewer lines than stand before it there is no page.
+    /// Returns the end of the page. If there are fewer lines than the page skips, the page is stale and the result is
+    /// empty.
     mutating func end() -> [UInt8] {
         guard count >= begin, !isStale else {
             isStale = true

@@ -3,17 +3,17 @@ import JSON
 import OperatorLogging
 import Reports
 
-/// Who is here, and what hears, as a page: whole without scripts, and then it says how old it is.
+/// The pages of present beacons and of gateways. They are complete without scripts, and then show their age.
 struct LivePage {
-    // More is a page that opens nowhere; the JSON has all.
+    // The maximum number of rows. Browsers cannot open much larger pages; the JSON has all.
     static let rowsMax = 2000
-    // More can't be told apart in a bar of some hundred points.
+    // The maximum number of visits in a bar. More cannot be distinguished in a few hundred pixels.
     private static let staysMax = 100
 
     private static let skeleton = PageSkeleton(PackageResources.live_html)
 
     private let snapshot: Snapshot
-    /// When the day began in which the page is made.
+    /// The start of the day in which the page is made.
     private let midnight: WallDate
     private let earlier: [RecentStays.Subject: [RecentStays.Stay]]
 
@@ -24,7 +24,7 @@ struct LivePage {
         earlier = snapshot.recent.since(midnight)
     }
 
-    /// `/`.
+    /// The page `/`.
     var present: [UInt8] {
         var body = ""
         var section: String?
@@ -60,7 +60,7 @@ struct LivePage {
     private func row(_ presence: PresentReport.Presence) -> String {
         let isHere = presence.notKnownSince == nil
         let state = isHere ? "present" : "unknown since \(time(presence.notKnownSince))"
-        // The line that tells of the arrival says why.
+        // The page of this line explains the arrival.
         let link = presence.sequence.map { "<a href=\"/explain/\($0)\">\(state)</a>" } ?? state
         let group = presence.group.map { _ in
             " <small>\(PlainText.html(presence.identifiers.joined(separator: ", ")))</small>"
@@ -71,7 +71,7 @@ struct LivePage {
             + "<td>\(time(presence.since))</td><td class=\"rare\">\(bar(presence))</td><td>\(link)</td></tr>\n"
     }
 
-    /// The day up to now, and the parts of it that somebody has been here.
+    /// Returns a bar of the day until now, with the parts in which the beacon or condition was present.
     private func bar(_ presence: PresentReport.Presence) -> String {
         let length = max(1, snapshot.report.made.microseconds - midnight.microseconds)
         func place(_ date: WallDate) -> Int64 {
@@ -88,7 +88,7 @@ struct LivePage {
         let before = subjects.flatMap { earlier[$0] ?? [] }
         let from = presence.since.map { place($0) } ?? 0
         let known = presence.notKnownSince.map { place($0) } ?? 1000
-        // Of what began nobody knows when, its end alone is sure.
+        // If the start of a visit is unknown, only its end is certain.
         var parts = before.suffix(Self.staysMax).map { stay in
             part(stay.arrival.map { place($0) } ?? 0, place(stay.departure), isSure: stay.arrival != nil)
         }
@@ -100,7 +100,7 @@ struct LivePage {
             + parts.joined() + "</svg>"
     }
 
-    /// `/gateways`.
+    /// The page `/gateways`.
     var gateways: [UInt8] {
         let counts = snapshot.counts
         var body = "<dl>\n"

@@ -3,14 +3,14 @@ import EventLog
 import JSON
 import Reports
 
-/// What a server knows, in Prometheus' text format 0.0.4. Labels are conditions, states, types and adapters, which are
-/// bounded; never beacons, which are people.
+/// The metrics of a server, in Prometheus' text format 0.0.4. Labels are conditions, states, types and adapters, which
+/// are bounded; never beacons, because they identify people.
 struct Metrics: Sendable {
     static let adaptersMax = 255
 
     private var text = ""
 
-    /// The metrics of a snapshot.
+    /// Creates the metrics of a snapshot.
     init(_ snapshot: Snapshot) {
         writeLines(snapshot)
         writePresence(snapshot)
@@ -51,7 +51,7 @@ struct Metrics: Sendable {
     }
 
     private mutating func writePresence(_ snapshot: Snapshot) {
-        // The beacons, and the states, of each condition.
+        // The number of beacons of each condition, and whether the condition is satisfied.
         var here: [String: Int] = [:]
         var unknown: [String: Int] = [:]
         var isSatisfied: [String: Bool] = [:]
@@ -92,7 +92,7 @@ struct Metrics: Sendable {
 
     private mutating func writeLife(_ snapshot: Snapshot) {
         family("adapter_listening", "gauge", "Whether an adapter scans; 0 if this is unknown.")
-        // Of one name, whichever gateway of that folder lives.
+        // If several gateways have an adapter of this name, it scans if that of any live gateway scans.
         var adapters: [String: Bool] = [:]
         for gateway in snapshot.report.gateways {
             for adapter in gateway.adapters {
@@ -115,7 +115,7 @@ struct Metrics: Sendable {
         }
     }
 
-    /// Writes the metrics of the server itself.
+    /// Adds the metrics of the server itself.
     mutating func write(_ server: HTTPServer) {
         let counters = server.counters
         family("serve_responses_total", "counter", "Responses of this server, by status code.")
@@ -139,7 +139,7 @@ struct Metrics: Sendable {
             "Bytes of the responses that are being sent; a shared response counts once.")
     }
 
-    /// Writes who was let in.
+    /// Adds the number of logins by result.
     mutating func write(_ access: BasicAccess.Counters) {
         family("serve_logins_total", "counter", "Logins by result.")
         sample("serve_logins_total", [("result", "allowed")], access.allowed)
@@ -147,20 +147,20 @@ struct Metrics: Sendable {
         sample("serve_logins_total", [("result", "not_looked_at")], access.turnedAway)
     }
 
-    /// Writes what became of reports that commands make.
+    /// Adds the number of reports that were requested from commands, and of those that were refused.
     mutating func write(_ reports: ReportRunner.Counters) {
         counter("serve_reports_total", reports.asked, "Requested reports.")
         counter(
             "serve_reports_refused_total", reports.refused, "Reports that were refused because too many were waiting.")
     }
 
-    // MARK: The format
+    // MARK: Format
 
     private mutating func counter(_ name: String, _ value: Int, _ help: String) { single(name, "counter", value, help) }
     private mutating func gauge(_ name: String, _ value: Int, _ help: String) { single(name, "gauge", value, help) }
     private mutating func gauge(_ name: String, _ value: Bool, _ help: String) { gauge(name, value ? 1 : 0, help) }
 
-    /// Writes a metric that has one value and no labels.
+    /// Adds a metric that has one value and no labels.
     private mutating func single(_ name: String, _ type: String, _ value: Int, _ help: String) {
         family(name, type, help)
         sample(name, [], value)
@@ -188,7 +188,8 @@ struct Metrics: Sendable {
         text += "{\(labels.map { "\($0.0)=\"\(Self.escaped($0.1))\"" }.joined(separator: ","))}"
     }
 
-    /// A label's value: three characters are escaped, and no other can be.
+    /// Returns a label's value. A backslash, a quotation mark and a line feed are escaped, because the format has no
+    /// other escapes.
     private static func escaped(_ value: String) -> String {
         var text = ""
         for scalar in value.unicodeScalars {
@@ -202,11 +203,12 @@ struct Metrics: Sendable {
         return text
     }
 
-    // MARK: The gateway
+    // MARK: Gateway
 
-    // Values that only the gateway knows. One that it does not report has no sample: a zero would be a claim.
+    // These values are only known to the gateway. A value that it does not report has no sample, because a zero would
+    // be wrong.
 
-    /// Writes what the gateway said at its status socket; `nil`: it did not answer.
+    /// Adds the values that the gateway returned at its status socket. `text` is `nil` if it did not answer.
     mutating func write(daemon text: JSONText?) {
         gauge("status_known", text != nil, "Whether the gateway answered at its status socket.")
         guard let text else { return }

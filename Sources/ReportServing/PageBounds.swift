@@ -1,25 +1,26 @@
 import JSON
 
-/// Which part of an answer is asked for: `limit` and `after` of a query.
+/// The requested part of an answer: `limit` and `after` of a query.
 struct PageBounds: Sendable {
-    /// How many lines, or rows, an answer has at most, unless fewer are asked for.
+    /// The highest `limit` of a request for JSON, in lines. The rows of the page `/visits` have a lower one
+    /// (`ReportOrders`).
     static let limitMost = 10_000
-    /// How many it has where nobody says.
+    /// The default of `limit`.
     static let limitUsual = 1000
 
-    /// The first lines, as many as are told where nobody says.
+    /// The first page with the default limit.
     static let first = PageBounds()
 
-    /// How many at most.
+    /// The maximum number of lines or rows.
     var limit = limitUsual
-    /// Behind which place.
+    /// The place after which the page starts; `nil` means the first line.
     var after: LinePlace?
 
     private init() {}
 
-    /// What `request` asks for of the lines of a report.
+    /// Reads the bounds of a request for the lines of a report.
     ///
-    /// - Throws: ``HTTPProblem`` if `limit` or `after` is wrong.
+    /// - Throws: ``HTTPProblem`` if `limit` or `after` is invalid.
     init(_ request: HTTPRequest) throws(HTTPProblem) {
         limit = try Self.limit(request)
         guard let text = request["after"] else { return }
@@ -29,14 +30,14 @@ struct PageBounds: Sendable {
         after = place
     }
 
-    /// How many are told at most.
+    /// Returns the `limit` of a request.
     ///
     /// - Parameters:
     ///   - request: the request.
-    ///   - most: how many may be asked for.
-    ///   - usual: how many are told where nobody says.
+    ///   - most: the highest valid number.
+    ///   - usual: the default.
     /// - Returns: the number.
-    /// - Throws: ``HTTPProblem`` if `limit` is wrong.
+    /// - Throws: ``HTTPProblem`` if `limit` is invalid.
     static func limit(
         _ request: HTTPRequest, most: Int = limitMost, usual: Int = limitUsual
     ) throws(HTTPProblem) -> Int {
@@ -47,7 +48,7 @@ struct PageBounds: Sendable {
         return number
     }
 
-    /// The address of the page behind `place`: the same query, and that.
+    /// Returns the address of the page after `place`: the same query with another `after`.
     static func next(_ request: HTTPRequest, after place: String) -> String {
         let same = request.query.filter { $0.key != "after" }.map { "\(encoded($0.key))=\(encoded($0.value))&" }
         return "\(request.path)?\(same.joined())after=\(encoded(place))"
@@ -64,7 +65,7 @@ struct PageBounds: Sendable {
         more(left: left, after: place, next: next(request, after: place))
     }
 
-    /// Returns the same with the address of the next page.
+    /// Returns the same element for a given address of the next page.
     static func more(left: Int, after place: String, next: String) -> [UInt8] {
         LinePayload.line { json in
             json.write("kind", word: "more")
@@ -74,7 +75,7 @@ struct PageBounds: Sendable {
         }
     }
 
-    /// Percent-encoded (RFC 3986 §2.1), all but what is unreserved.
+    /// Returns text with percent-encoding (RFC 3986 §2.1) of all characters except the unreserved ones.
     static func encoded(_ text: String) -> String {
         var encoded = ""
         for octet in text.utf8 {
@@ -90,17 +91,17 @@ struct PageBounds: Sendable {
     }
 }
 
-/// A place in the lines of a report: behind how many of them, and what the last of those was, so that whoever goes on is told
-/// where the files have changed meanwhile. As text: `1000-9ae16a3b`.
+/// A place in the lines of a report: the number of lines before it, and the mark of the last of these. The mark detects
+/// that the files have changed since the previous page. As text: `1000-9ae16a3b`.
 struct LinePlace: Sendable, Hashable, CustomStringConvertible {
-    /// How many lines stand before it.
+    /// The number of lines before the place.
     var count: Int
-    /// The last of those, by its ``LineMark``.
+    /// The ``LineMark`` of the last of these lines.
     var mark: UInt32
 
     init(count: Int, mark: UInt32) { (self.count, self.mark) = (count, mark) }
 
-    /// The place that `text` names; `nil` where it names none.
+    /// Reads a place; `nil` if `text` is not a valid place.
     init?(_ text: String) {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 2, parts[1].utf8.count == 8, let count = Int(parts[0]), count > 0, count < 1 << 40,
@@ -115,7 +116,7 @@ struct LinePlace: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// What a line is known again by: FNV-1a of its octets, 32 bits (draft-eastlake-fnv).
+/// Identifies a line by a hash of its bytes: FNV-1a with 32 bits (draft-eastlake-fnv).
 struct LineMark {
     private(set) var value: UInt32 = 2_166_136_261
 

@@ -17,7 +17,7 @@ enum PageFrame {
     ///
     /// - Parameters:
     ///   - title: its title, plain text.
-    ///   - isLive: whether a script loads its main part again when lines come.
+    ///   - isLive: whether a script reloads its main part when lines arrive.
     /// - Returns: HTML.
     static func frame(_ title: String, isLive: Bool = false) -> (before: String, after: String) {
         let script = isLive ? "<script src=\"/live.js\" defer></script>" : ""
@@ -30,7 +30,8 @@ enum PageFrame {
         return Array((frame.before + body + frame.after).utf8)
     }
 
-    /// Returns the element `time` of a date: the text in the zone of the report, and UTC as its attribute.
+    /// Returns the element `time` of a date: the text in the zone of the report, and UTC as its attribute. A date that
+    /// is `nil` results in `unknown`.
     static func time(_ date: WallDate?, _ time: VisitsTime) -> String {
         guard let date else { return "unknown" }
         let text = "\(time.text(date)) \(time.zone(at: date))"

@@ -2,7 +2,7 @@ import CommandSupport
 import JSON
 import OperatorLogging
 
-/// How problems are shown: as JSON below `/api/`, as text to Prometheus, else as a page.
+/// Converts errors to answers: JSON below `/api/`, text for Prometheus, otherwise a page.
 enum ProblemForm {
     /// Returns the answer to a request for `path`.
     static func response(_ problem: HTTPProblem, path: String) -> HTTPResponse {
@@ -10,7 +10,7 @@ enum ProblemForm {
         return path == "/metrics" ? problem.text : page(problem)
     }
 
-    /// Returns `{"error":…,"hint":…}`.
+    /// Returns an answer with `{"error":…,"hint":…}`.
     static func json(_ problem: HTTPProblem) -> HTTPResponse {
         let body = LinePayload.line { json in
             json.write("error", problem.error)
@@ -19,12 +19,12 @@ enum ProblemForm {
         return response(problem, "application/json", body)
     }
 
-    /// Returns a page.
+    /// Returns a page that shows an error.
     ///
     /// - Parameters:
-    ///   - problem: what it shows.
-    ///   - title: its title; `nil`: the status.
-    ///   - top: HTML before the problem, such as a form in which the query can be changed.
+    ///   - problem: the error.
+    ///   - title: its title; `nil` means the status.
+    ///   - top: HTML before the error, such as a form in which the query can be changed.
     /// - Returns: the page, as an answer with the status of `problem`.
     static func page(_ problem: HTTPProblem, title: String? = nil, top: String = "") -> HTTPResponse {
         let body = """

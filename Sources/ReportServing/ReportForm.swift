@@ -1,37 +1,39 @@
 import OperatorLogging
 
-/// What becomes of what a command writes on its way to whoever asked, piece by piece.
+/// Converts the output of a command to the body of an answer, piece by piece.
 struct ReportForm {
-    /// As which of them.
+    /// The kind of conversion.
     enum Kind {
-        /// As it is.
+        /// The output is sent without changes.
         case asIs
-        /// JSON lines, as one array.
+        /// The output is JSON lines, which become one array.
         case array
-        /// JSON lines, as one array of some of them; the address of the page behind a place.
+        /// The output is JSON lines, and some of them become one array. `next` returns the address of the page after a
+        /// place.
         case arrayPage(PageBounds, next: (LinePlace) -> String)
-        /// A page of the command's, with what goes on top of it, HTML.
+        /// The output is a page, into which the HTML `top` is inserted.
         case page(top: String)
-        /// Text for people, in a page of this title.
+        /// The output is text for people, which becomes the body of a page with this title.
         case text(title: String)
     }
 
-    /// The shape of what the command prints, and of what goes out.
+    /// The kind of conversion of this answer.
     let kind: Kind
     private var array = LinesAsArray()
     private var page: LinesAsPage?
     private var isBegun = false
 
-    /// Nothing has come yet.
+    /// Creates a conversion that has no input yet.
     init(_ kind: Kind) {
         self.kind = kind
         if case .arrayPage(let bounds, let next) = kind { page = LinesAsPage(bounds, next: next) }
     }
 
-    /// Whether what is asked for begins behind something that is not there any more: nothing has gone out then.
+    /// Whether the requested page starts after a line that has changed or does not exist any more. Then nothing has
+    /// been sent.
     var isStale: Bool { page?.isStale ?? false }
 
-    /// What is sent for `octets`; a page's beginning has to come in the first of them.
+    /// Returns the bytes to send for `octets`. The first piece must contain the `<body>` of a page.
     mutating func take(_ octets: [UInt8]) -> [UInt8] {
         defer { isBegun = true }
         switch kind {
@@ -48,7 +50,7 @@ struct ReportForm {
         }
     }
 
-    /// What ends it.
+    /// Returns the end of the answer.
     mutating func end() -> [UInt8] {
         switch kind {
         case .asIs, .page: []

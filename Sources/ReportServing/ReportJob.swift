@@ -2,32 +2,32 @@ import BaseTypes
 import EventLoops
 import SystemPackage
 
-/// One report that somebody asked for: the command that makes it, and what of that has been sent.
+/// One requested report: the command that makes it, and the part of its output that has been sent.
 ///
-/// What a client does not take is not read from the command either, which waits in its pipe then.
+/// If the client does not read, the output is not read from the command either, which then blocks at its pipe.
 final class ReportJob {
-    /// What is asked of the command, and what is made of its answer.
+    /// The arguments of the command, and the conversion of its output to an answer.
     struct Order {
         var arguments: [String]
         var kind: ReportForm.Kind
         var contentType: String
         var fileName: String?
-        /// The title of a page that shows a problem, and HTML before it; other forms have JSON.
+        /// The title of a page that shows an error, and HTML before the error; `nil` for paths whose errors are JSON.
         var failurePage: (title: String, top: String)?
     }
 
-    // As a whole and with a tag, where it is no more; else as it comes.
+    // An answer with fewer bytes is sent as a whole, with an entity tag. A larger one is sent as a stream.
     static let wholeMax = 64 << 10
     private static let pieceMax = 16 << 10
     private static let wordsMax = 4096
-    // How long a command may take, its client included.
+    // The time limit of a command, including the time in which its client reads.
     private static let timeMax: Duration = .seconds(60)
 
-    /// What the client is told.
+    /// The answer for the client.
     let promise = HTTPPromise()
-    /// Called once, when the command is over.
+    /// Called once, when the command has ended.
     var over: () -> Void = {}
-    /// Whether nobody waits for it any more.
+    /// Whether no client waits for the report any more.
     private(set) var isAbandoned = false
     private let order: Order
     private let loop: EventLoop
@@ -44,7 +44,7 @@ final class ReportJob {
     private var isEnded = false
     private var timer: EventLoop.Timer?
 
-    /// A report that is not made yet.
+    /// Creates a report whose command is not started yet.
     init(_ order: Order, on loop: EventLoop) {
         (self.order, self.loop) = (order, loop)
         form = ReportForm(order.kind)
@@ -68,14 +68,14 @@ final class ReportJob {
         }
     }
 
-    /// Ends the command: nobody waits for it any more.
+    /// Kills the command, because no client waits for it any more.
     func abandon() {
         isAbandoned = true
         if !isEnded { process?.kill() }
-        // What it has written still is of no use to anybody.
+        // The rest of its output is not needed.
         (isOutputOver, areErrorsOver) = (true, true)
         endWatches()
-        // It holds this one until the client is gone.
+        // The closure would retain this job until the client has disconnected.
         stream?.ended = {}
         if let timer { loop.set(timer, at: loop.now) }
     }
@@ -102,7 +102,7 @@ final class ReportJob {
         }
         made += form.take(octets)
         if form.isStale {
-            // What it says further is of no use to anybody.
+            // The rest of its output is not needed.
             process.kill()
             (isOutputOver, areErrorsOver) = (true, true)
             endWatches()
@@ -112,7 +112,8 @@ final class ReportJob {
             stream?.goOn()
             return
         }
-        // The client's turn: what ends is not ready to be read, so that the loop rests.
+        // The client must read first. Until then, the output is not watched, because readable output would wake the
+        // loop again and again.
         if let watch = outputWatch { loop.end(watch) }
         outputWatch = nil
         if stream == nil { beginStream() } else { stream?.goOn() }
@@ -123,14 +124,15 @@ final class ReportJob {
             let count = min(made.count, HTTPStream.pieceMax)
             octets += made[..<count]
             made.removeFirst(count)
-            // It is watched again, or is over.
+            // Watches the output again, unless it has ended.
             if made.count < Self.wholeMax { try? watchOutput() }
         }
         stream.contentType = order.contentType
         stream.hasHeartbeat = false
         stream.fileName = order.fileName
         if case .page = order.kind { stream.bringsStyle = true }
-        // It may outlive this: what it has is kept with it until the client is gone.
+        // The stream can exist longer than the entry of this job in the runner. This closure retains the job, with the
+        // unsent bytes, until the client has disconnected.
         stream.ended = { [self] in if !isEnded { abandon() } }
         self.stream = stream
         promise.fulfil(.stream(stream))
@@ -138,7 +140,7 @@ final class ReportJob {
 
     private func readErrors() {
         guard let process, let octets = ReportProcess.read(process.errors, atMost: Self.wordsMax) else { return }
-        // The last line has the error.
+        // The end of the text is kept, because the last line has the error.
         words += octets
         words.removeFirst(max(words.count - Self.wordsMax, 0))
         guard octets.isEmpty else { return }
@@ -152,7 +154,8 @@ final class ReportJob {
         if isOutputOver, areErrorsOver, let timer { loop.set(timer, at: loop.now) }
     }
 
-    /// Its time is over, or its pipes are: how it ended is to be known.
+    /// Called when its time has expired or its pipes are closed. Kills a command that takes too long, and reads how it
+    /// ended.
     private func look() {
         guard let process, let timer, !isEnded else { return }
         if !isOutputOver || !areErrorsOver {
@@ -162,7 +165,7 @@ final class ReportJob {
             endWatches()
         }
         guard let code = process.ending() else {
-            // It has closed its pipes, or was killed: it is a matter of moments.
+            // It has closed its pipes or was killed, so it ends within moments.
             return loop.set(timer, at: loop.now + .milliseconds(5))
         }
         finish(code)
@@ -203,10 +206,10 @@ final class ReportJob {
         over()
     }
 
-    /// Returns the problem that a command reports with its exit code (sysexits.h) and the last line of `words`: an error, and
-    /// after `; ` a remedy. Options have the names of parameters.
+    /// Returns the problem that a command reports, by its exit code (sysexits.h) and the last line of `words`: an
+    /// error, and after `; ` a remedy. Names of options are replaced by those of parameters.
     ///
-    /// Remarks come before that line. Lines about calling the command come after it, and are left out.
+    /// Warnings come before that line. Lines about how to call the command come after it, and are left out.
     static func problem(_ code: Int32, _ words: String) -> HTTPProblem {
         let (status, usual): (UInt16, String) =
             switch code {
@@ -238,7 +241,8 @@ final class ReportJob {
         return HTTPProblem(status, text, hint: usual)
     }
 
-    /// Text with the names of parameters instead of options, but for text of the client, which is between quotation marks.
+    /// Returns a text with the names of parameters instead of options. Text of the client, which is between quotation
+    /// marks, stays the same.
     private static func withParameters(_ text: Substring) -> String {
         var parts = text.split(separator: "“", omittingEmptySubsequences: false).map { part in
             part.split(separator: "”", maxSplits: 1, omittingEmptySubsequences: false).map { String($0) }

@@ -3,27 +3,28 @@ import JSON
 import OperatorLogging
 import Reports
 
-/// Which command tells what is asked for by a path and its query.
+/// Chooses the command for a path and its query.
 struct ReportOrders {
-    // A page without a range has the days that people look at; the files may hold years.
+    // The number of days of a page without a range. Users look at recent days, and the files can contain years.
     private static let pageDays: Int64 = 7
-    // A page lists fewer than a program takes.
+    // The maximum number of rows. A page lists fewer than a program can request as JSON.
     private static let rowsMost = 2000
     private static let rowsUsual = 500
 
-    /// The configuration's path.
+    /// The path of the configuration.
     let configuration: String
-    /// How dates are told.
+    /// The format and zone of dates.
     let time: VisitsTime
 
-    /// The request with dates as they were meant.
+    /// Returns the request with dates as the client intended them: with `+` before an offset.
     func meant(_ request: HTTPRequest) -> HTTPRequest {
         var meant = request
         meant.query = request.query.map { HTTPRequest.Member(key: $0.key, value: Self.value($0)) }
         return meant
     }
 
-    /// The page that shows a problem of `request`, with the form to change the query; `nil` if the path has no form.
+    /// Returns the page that shows a problem of `request`, with the form to change the query; `nil` if the path has no
+    /// form.
     func page(_ problem: HTTPProblem, of request: HTTPRequest, now: WallDate) -> HTTPResponse? {
         let (title, names): (String, [String])
         switch request.path {
@@ -41,7 +42,7 @@ struct ReportOrders {
 
     /// Returns the command that makes the answer to `request`, whose path and query are checked.
     ///
-    /// - Throws: ``HTTPProblem`` if it asks for a page that can't be.
+    /// - Throws: ``HTTPProblem`` if `limit` or `after` is invalid.
     func order(_ request: HTTPRequest, now: WallDate) throws(HTTPProblem) -> ReportJob.Order {
         switch request.path {
         case "/visits":
@@ -58,7 +59,9 @@ struct ReportOrders {
         }
     }
 
-    /// What a page of a list is asked for by: how many rows, behind how many, and what its links begin with.
+    /// Returns the options of a command for one page of a list: the number of rows, and the number of rows before them.
+    ///
+    /// - Throws: ``HTTPProblem`` if `limit` or `after` is invalid.
     private static func rows(_ request: HTTPRequest) throws(HTTPProblem) -> [String] {
         let limit = try PageBounds.limit(request, most: rowsMost, usual: rowsUsual)
         guard let text = request["after"] else { return ["--limit=\(limit)"] }
@@ -99,7 +102,7 @@ struct ReportOrders {
             failurePage: (title, top))
     }
 
-    /// The part of a page's query that the command takes, with a range if there is none.
+    /// Returns the part of a page's query that the command accepts, with a range if there is none.
     private func query(_ names: [String], _ request: HTTPRequest, _ now: WallDate) -> [HTTPRequest.Member] {
         var query = request.query.filter { names.contains($0.key) && !$0.value.isEmpty }
         if request["from"] == nil, request["to"] == nil {
@@ -109,7 +112,7 @@ struct ReportOrders {
         return query
     }
 
-    /// `/explain/17`, and `/api/v1/explain?event=…`, whose event is whatever the command takes.
+    /// Returns the command for `/explain/17` and `/api/v1/explain?event=…`. The command checks the event.
     private func explanation(_ request: HTTPRequest) -> ReportJob.Order {
         if request.path == "/api/v1/explain", let event = request["event"] {
             return ReportJob.Order(
@@ -123,13 +126,13 @@ struct ReportOrders {
             kind: .text(title: title), contentType: PageFrame.contentType, failurePage: (title, ""))
     }
 
-    /// One word each, so that nothing of it is an option of its own.
+    /// Returns the options of a command. Each is one argument, so that no value can be an option of its own.
     private func options(_ names: [String], _ query: [HTTPRequest.Member]) -> [String] {
         query.filter { names.contains($0.key) && !$0.value.isEmpty }.map { "--\($0.key)=\($0.value)" }
     }
 
-    /// Returns the value of a member. In a date with a time, the space that a `+` before the offset becomes in a query (WHATWG
-    /// URL §5.1) is a `+` again.
+    /// Returns the value of a member. In a date with a time, the space that a `+` before the offset becomes in a query
+    /// (WHATWG URL §5.1) is a `+` again.
     private static func value(_ member: HTTPRequest.Member) -> String {
         let text = member.value
         guard member.key == "from" || member.key == "to", let space = text.lastIndex(of: " "),
@@ -138,7 +141,7 @@ struct ReportOrders {
         return "\(text[..<space])+\(text[space...].dropFirst())"
     }
 
-    /// What a page asks for, to be changed, and the same as data.
+    /// Returns HTML with a form to change the query, and links to the same report as CSV and JSON.
     private static func top(_ command: String, _ names: [String], _ query: [HTTPRequest.Member]) -> String {
         func value(_ name: String) -> String {
             query.first { $0.key == name }.map { PlainText.html($0.value) } ?? ""

@@ -2,16 +2,16 @@ import Glibc
 import PublisherProtocol
 import SystemPackage
 
-/// A command that makes a report, as a process of its own: what it writes and what it says come through pipes.
+/// A command that makes a report, as a separate process. Its standard output and standard error are read through pipes.
 ///
-/// Whoever makes one asks ``ending()`` until it says how it ended.
+/// The owner must call ``ending()`` until it returns an exit code.
 final class ReportProcess {
-    /// What it writes, and what it says; reading them does not block.
+    /// The pipes of standard output and standard error; reading them does not block.
     let output: FileDescriptor
     let errors: FileDescriptor
     private let process: ChildProcess
 
-    /// Starts `program` with arguments, this process's environment, and no input.
+    /// Starts `program` with arguments, the environment of this process, and no input.
     ///
     /// - Throws: `Errno` of pipe(2) and posix_spawn(3).
     init(_ program: String, _ arguments: [String]) throws(Errno) {
@@ -35,7 +35,8 @@ final class ReportProcess {
 
     deinit { Self.close(output, errors) }
 
-    /// How it ended: its exit code, or 128 and the signal; `nil` while it has not. To be asked until it says so, not again.
+    /// Returns the exit code, or 128 plus the signal that ended the process; `nil` if it is running. It must be called
+    /// until it returns a number, and not again.
     func ending() -> Int32? {
         switch process.ending() {
         case nil: nil
@@ -45,12 +46,13 @@ final class ReportProcess {
         }
     }
 
-    /// Ends it at once; only while ``ending()`` has not said that it ended: its number may be another's then.
+    /// Ends the process immediately with SIGKILL. It must not be called after ``ending()`` has returned a number,
+    /// because another process can have this process ID then.
     func kill() { process.kill() }
 
-    /// Reads what is there of `descriptor`.
+    /// Reads the available bytes of `descriptor`.
     ///
-    /// - Returns: the octets, none at the end; `nil` where nothing is there yet.
+    /// - Returns: the bytes; an empty array at the end; `nil` if nothing is available yet.
     static func read(_ descriptor: FileDescriptor, atMost count: Int) -> [UInt8]? {
         var octets = [UInt8](repeating: 0, count: count)
         let read = unsafe Glibc.read(descriptor.rawValue, &octets, count)
@@ -62,9 +64,9 @@ final class ReportProcess {
     private static func pipe() throws(Errno) -> (FileDescriptor, FileDescriptor) {
         var ends: [Int32] = [-1, -1]
         guard unsafe Glibc.pipe(&ends) == 0 else { throw Errno(rawValue: errno) }
-        // No other process has a part in it but the one that is given its end as 1 or 2.
+        // No process inherits the pipe, except the command, which gets one end as descriptor 1 or 2.
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        // Only this process's end: that one writes as to any pipe.
+        // Only the end of this process is non-blocking: the command writes as to any pipe.
         _ = fcntl(ends[0], F_SETFL, O_NONBLOCK)
         return (FileDescriptor(rawValue: ends[0]), FileDescriptor(rawValue: ends[1]))
     }

@@ -3,13 +3,13 @@ import GatewayConfiguration
 import OperatorLogging
 import Reports
 
-/// The parameters of the paths, and the check of a query before anything is read: nothing in a query is ignored.
+/// The parameters of the paths, and the check of a query before any file is read. Nothing in a query is ignored.
 struct ReportQuery {
-    /// The parameters of the commands that make reports.
+    /// The parameters of reports of visits, which other reports have too.
     static let visits = ["from", "to", "condition", "beacon"]
-    /// Those of occupancy.
+    /// The parameters of reports of occupancy.
     static let occupancy = visits + ["every", "by"]
-    /// Before the number of a line.
+    /// The path before the number of a line.
     static let explanations = "/explain/"
 
     static let parameters: [String: [String]] = [
@@ -19,17 +19,17 @@ struct ReportQuery {
         "/api/v1/explain": ["event"], "/api/v1/status": [], "/api/v1/gateways": [], "/api/v1/changes": [],
         "/api/v1/events": ["types", "lastEventID", "limit", "after"],
     ]
-    // The fields of forms, which are sent empty if nothing is written into them.
+    // The fields of forms. A form sends a field without text as an empty value.
     private static let fields = occupancy
-    // In Unicode scalars: more than any name or date has.
+    // The maximum length of a value, in Unicode scalars. Names and dates are shorter.
     private static let valueMax = 1000
 
-    /// In which zone dates are read.
+    /// The zone in which dates are read.
     let time: VisitsTime
     /// The named beacons, which can have groups.
     let directory: BeaconDirectory
 
-    /// The names of the parameters of `path`; `nil` if there is nothing at `path`.
+    /// Returns the names of the parameters of `path`; `nil` if the path does not exist.
     static func parameters(of path: String) -> [String]? {
         if let names = parameters[path] { return names }
         guard let number = Int(path.dropFirst(explanations.count)), number > 0, path == "\(explanations)\(number)"
@@ -37,7 +37,7 @@ struct ReportQuery {
         return []
     }
 
-    /// The remedy for a wrong parameter of `path`.
+    /// Returns the remedy for an unknown parameter of `path`.
     static func hint(_ path: String) -> String {
         let names = parameters(of: path) ?? []
         guard let last = names.last else { return "\(path) has no parameters" }
@@ -47,7 +47,7 @@ struct ReportQuery {
 
     /// Checks a query.
     ///
-    /// - Throws: ``HTTPProblem`` with status 404 if there is nothing at the path, and 400 with the first wrong parameter.
+    /// - Throws: ``HTTPProblem`` with status 404 if the path does not exist, and 400 with the first invalid parameter.
     func check(_ request: HTTPRequest) throws(HTTPProblem) {
         guard let names = Self.parameters(of: request.path) else {
             throw HTTPProblem(
@@ -76,7 +76,8 @@ struct ReportQuery {
             try check(member)
         }
         if values["limit"] != nil || values["after"] != nil {
-            // The other answers of these paths are whole.
+            // Of the answers of the API, only JSON arrays have pages: CSV is always complete, and the stream has no
+            // end.
             if values["format"] == "csv" {
                 throw HTTPProblem(
                     400, "limit and after apply only to JSON", hint: "remove them: CSV is always complete")
@@ -95,8 +96,8 @@ struct ReportQuery {
         }
     }
 
-    /// Checks a value on its own. Those of `limit` and `after` are checked where they are used, with the bounds there; whether
-    /// the files have a condition, a beacon or an event is known to the command.
+    /// Checks a value by itself. `limit` and `after` are checked when they are used, with the limits there. Only the
+    /// command knows whether the files have a condition, a beacon or an event.
     private func check(_ member: HTTPRequest.Member) throws(HTTPProblem) {
         let expected: String
         switch member.key {
@@ -146,11 +147,12 @@ struct ReportQuery {
             400, "from is “\(from)”, which is not before to, “\(to)”", hint: "swap them, or use a later to")
     }
 
-    /// Returns the problem of a parameter with a wrong value.
+    /// Returns the problem of a parameter with an invalid value.
     static func wrong(_ name: String, _ value: String, _ expected: String) -> HTTPProblem {
         HTTPProblem(400, value.isEmpty ? "\(name) is empty" : "\(name) is “\(short(value))”", hint: expected)
     }
 
-    /// A text of the client as errors have it.
+    /// Returns a text of the client in the form that errors have: its first 80 characters, with `_` instead of unsafe
+    /// ones.
     static func short(_ text: String) -> String { PlainText.safe(String(text.prefix(80))) }
 }

@@ -1,17 +1,17 @@
 import EventLoops
 
-/// Has reports made: some at once, some that wait, and no more.
+/// Runs the commands that make reports: two at the same time, while up to 16 wait. Others are refused.
 ///
-/// A report reads all event files, which takes seconds where they hold a year: a command of its own does it, so that nobody
-/// else waits for it, and so that what is served is what the command tells.
+/// A report reads all event files, which takes seconds for a year of them. A separate process makes it, so that other
+/// clients do not wait, and the server returns the same result as the command.
 final class ReportRunner {
-    /// What it has done, and does.
+    /// The counters since the start.
     struct Counters: Hashable {
-        /// Reports that were asked for.
+        /// The number of requested reports.
         var asked = 0
-        /// Those that were told to come back, since too many were waiting.
+        /// The number of reports that were refused because too many were waiting.
         var refused = 0
-        /// The most commands that there were at once.
+        /// The maximum number of simultaneous commands so far.
         var most = 0
     }
 
@@ -24,13 +24,13 @@ final class ReportRunner {
     private var running: [ObjectIdentifier: ReportJob] = [:]
     private var waiting: [ReportJob] = []
 
-    /// One that has `program` make them.
+    /// Creates a runner that starts the commands of `program`.
     init(_ program: String, on loop: EventLoop) { (self.program, self.loop) = (program, loop) }
 
-    /// How many commands there are.
+    /// The number of running commands.
     var runningCount: Int { running.count }
 
-    /// Answers with a report, as soon as it is made.
+    /// Returns a promise of the report, or a problem if too many are waiting.
     func answer(_ order: ReportJob.Order) -> HTTPAnswer {
         counters.asked += 1
         waiting.removeAll { $0.isAbandoned }

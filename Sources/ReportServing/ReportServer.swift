@@ -6,27 +6,27 @@ import OperatorLogging
 import Reports
 import SystemPackage
 
-/// What is served of one gateway's event files, at which path.
+/// Serves the pages, reports, events and metrics of one gateway's event files.
 final class ReportServer {
-    /// Where it reads, and what makes the reports that it does not hold.
+    /// The files that the server reads, and the programs that it asks.
     struct Source {
         /// The folder of the event files.
         var directory: FilePath
-        /// Where what the files come to is kept over restarts; absent: nowhere.
+        /// The folder of the cache, which keeps totals over restarts; `nil` means no cache.
         var cacheDirectory: FilePath?
-        /// What people call beacons.
+        /// The names of beacons.
         var names = BeaconNames()
-        /// The configuration's path, for the commands.
+        /// The path of the configuration, which commands need.
         var configuration = ""
         /// The program whose commands make reports.
         var program = ""
-        /// Where the gateway answers; empty: it is not asked.
+        /// The path of the gateway's status socket; empty means that the gateway is not asked.
         var statusSocket = ""
-        /// How dates are told.
+        /// The format and zone of dates.
         var time = VisitsTime(isUTC: false)
     }
 
-    /// The names of beacons; read again on SIGHUP.
+    /// The names of beacons. SIGHUP reads them again.
     var names: BeaconNames {
         didSet {
             guard names != oldValue else { return }
@@ -34,37 +34,37 @@ final class ReportServer {
             namings += 1
         }
     }
-    /// The server below.
+    /// The HTTP server.
     private(set) var server: HTTPServer?
-    /// What is followed.
+    /// The reader of the event files.
     let following: Following
-    /// Called with why the event files can't be read, and with `nil` when they can be read again.
+    /// Called with the error if the event files cannot be read, and with `nil` when they can be read again.
     var troubleChanged: (EventLogError?) -> Void = { _ in }
     private var toldTrouble: EventLogError?
-    /// What makes the reports that are not held.
+    /// The runner of the commands that make reports over all files.
     let runner: ReportRunner
-    /// What the gateway says of itself; absent where it is not asked.
+    /// The status of the gateway; `nil` if the gateway is not asked.
     private let daemon: DaemonStatus?
-    // What open pages wait for.
+    // The streams that notify open pages.
     private let changes: ChangeStreams
     private let loop: EventLoop
     private let wall: () -> WallDate
     private let orders: ReportOrders
     private var directory: BeaconDirectory
-    // How often the names have been read again.
+    // The number of times that the names have changed.
     private var namings = 0
     private var renderer: SnapshotRenderer?
 
-    /// Serves at `listener` what `source` has.
+    /// Starts to serve `source` at `listener`.
     ///
     /// - Parameters:
-    ///   - source: where it reads.
-    ///   - listener: a socket that listens.
-    ///   - settings: bounds, and which address may ask.
-    ///   - access: who may look; anybody who can ask where absent.
-    ///   - loop: where it waits.
-    ///   - wall: the wall clock.
-    /// - Throws: `Errno` of what watches.
+    ///   - source: the files and programs.
+    ///   - listener: a listening socket.
+    ///   - settings: the limits, and the addresses that can connect.
+    ///   - access: the check of logins; `nil` means that each client that can connect has access.
+    ///   - loop: the event loop.
+    ///   - wall: returns the time of the wall clock.
+    /// - Throws: `Errno` of eventfd(2) and epoll_ctl(2); ENOMEM if the HTTP library cannot be started.
     init(
         _ source: Source, listener: FileDescriptor, _ settings: HTTPServerSettings, access: BasicAccess? = nil,
         on loop: EventLoop,
@@ -90,9 +90,9 @@ final class ReportServer {
         }
     }
 
-    /// Serves at `listener` from now on, with other settings: connections of before are ended.
+    /// Serves at another `listener`, with other settings, from now on. Existing connections are closed.
     ///
-    /// - Throws: `Errno`; it goes on as before then.
+    /// - Throws: `Errno`. Then the previous server continues.
     func listen(
         _ listener: FileDescriptor, _ settings: HTTPServerSettings, _ access: BasicAccess?
     ) throws(Errno) {
@@ -107,7 +107,7 @@ final class ReportServer {
         server = next
     }
 
-    /// Ends all connections, and all commands.
+    /// Ends all connections and all commands.
     func stop() {
         runner.stop()
         server?.stop()
@@ -166,7 +166,7 @@ final class ReportServer {
     }
 
     private func events(_ request: HTTPRequest) throws(HTTPProblem) -> HTTPAnswer {
-        // With a number of lines, the answer ends.
+        // With `limit` or `after`, the answer is a page of lines instead of a stream.
         if request["limit"] != nil || request["after"] != nil {
             return EventPage.open(request, following)
         }

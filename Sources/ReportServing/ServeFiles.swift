@@ -3,17 +3,17 @@ import EventLoops
 import GatewayConfiguration
 import SystemPackage
 
-/// The files that say as whom `serve` shows itself, and who may look.
+/// The files with the certificate of `serve` and the users that have access.
 struct ServeFiles: Sendable, Hashable {
-    // A certificate with those above it has some KiB.
+    // The maximum size of a certificate or key file. A certificate with its intermediate certificates has some KiB.
     private static let identityOctetsMax = 1 << 18
 
     var identity: TLSIdentity?
     var users: UsersFile?
 
-    /// Reads what a configuration names.
+    /// Reads the files that a configuration names.
     ///
-    /// - Throws: ``ExitFailure`` where one can't be read, or is not what it should be, with what to do.
+    /// - Throws: ``ExitFailure`` with a remedy if a file cannot be read or is invalid.
     init(_ serve: ServeConfiguration) throws(ExitFailure) {
         if let tls = serve.tls { identity = try Self.identity(tls) }
         if let path = serve.usersFile { users = try Self.users(path) }

@@ -6,7 +6,8 @@ import OperatorLogging
 import PublisherProtocol
 import SystemPackage
 
-/// The process that serves what the event files tell: it hears nothing, changes nothing, and needs no rights but to read.
+/// The process that serves the content of the event files. It does not scan, changes nothing, and needs only permission
+/// to read.
 package enum ServeProcess {
     /// Runs until SIGTERM or SIGINT.
     ///
@@ -31,7 +32,7 @@ package enum ServeProcess {
 
     private static func serve(_ path: String, _ log: OperatorLog) throws(ExitFailure) {
         Program.protectFiles()
-        // A client that is gone is found by what its socket says.
+        // The result of writing to a socket shows that its client has disconnected, so no signal is needed.
         signal(SIGPIPE, SIG_IGN)
         let configuration = try ConfigurationFile.loadWithNames(path, isReplay: false)
         let serve = configuration.serve
@@ -74,7 +75,8 @@ package enum ServeProcess {
         }
     }
 
-    /// Who may ask, and where; refused where anybody could.
+    /// Returns the address and the settings of the server. Throws if the configuration is invalid, or if it would allow
+    /// any client of the network to read the data.
     static func settings(
         _ serve: ServeConfiguration
     ) throws(ExitFailure) -> (address: InternetAddress, HTTPServerSettings) {
@@ -93,14 +95,14 @@ package enum ServeProcess {
             }
             settings.onlyFrom = proxy
         }
-        // The configuration's own rule goes by how an address is written.
+        // `lackOfProtection` checks only the text of an address, so its value is checked here.
         if !address.isLoopback, let lack = serve.lackOfProtection {
             throw ExitFailure(.configurationInvalid, "serve.address is \(serve.address), \(lack.what): \(lack.hint)")
         }
         return (address, settings)
     }
 
-    /// Says of a certificate that has ended, or does within two weeks, that browsers refuse it then.
+    /// Logs a warning if a certificate has expired or expires within two weeks, because browsers reject it then.
     static func warnOfEnd(_ files: ServeFiles, _ serve: ServeConfiguration, _ log: OperatorLog) {
         guard let identity = files.identity, let tls = serve.tls else { return }
         let left = identity.ends - BootClock.wall / 1_000_000_000

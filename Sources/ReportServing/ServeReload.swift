@@ -4,8 +4,10 @@ import Glibc
 import OperatorLogging
 import SystemPackage
 
-/// What SIGHUP has read again: the names of beacons, the certificate with its key, and those who may look. What can't be
-/// read stays as it was, and so do the address and whether there are TLS and users at all: these are for a start.
+/// Reads files again on SIGHUP: the names of beacons, the certificate with its key, and the users.
+///
+/// If a file cannot be read, the previous content stays in use. The address, and whether there are TLS and users at
+/// all, change only at a restart.
 final class ServeReload {
     private let path: String
     private let serve: ServeConfiguration
@@ -16,7 +18,8 @@ final class ServeReload {
     private let access: BasicAccess?
     private var files: ServeFiles
 
-    /// Of a server at a copy of `listener`, which stays open for the servers to come.
+    /// Creates the object that reloads the files of a server. The server listens at a copy of `listener`, which stays
+    /// open for later servers.
     init(
         path: String, serve: ServeConfiguration, settings: HTTPServerSettings, files: ServeFiles,
         listener: FileDescriptor, access: BasicAccess?, server: ReportServer, log: OperatorLog
@@ -25,7 +28,7 @@ final class ServeReload {
         (self.listener, self.access, self.server, self.files) = (listener, access, server, files)
     }
 
-    /// Reads all of them.
+    /// Reads all files again.
     func reload() {
         readNames()
         guard serve.tls != nil || serve.usersFile != nil else { return }
@@ -65,7 +68,7 @@ final class ServeReload {
         }
     }
 
-    /// The same socket once more, which the commands that make reports do not inherit.
+    /// Returns a copy of the socket, which commands that make reports do not inherit.
     static func copy(_ socket: FileDescriptor) throws(Errno) -> FileDescriptor {
         let made = fcntl(socket.rawValue, F_DUPFD_CLOEXEC, 0)
         guard made >= 0 else { throw Errno(rawValue: errno) }

@@ -5,33 +5,35 @@ import JSON
 import OperatorLogging
 import Reports
 
-/// What is known at one moment: all that is served of it is written from this one value.
+/// The state at one moment. All answers about this moment are made from this one value.
 struct Snapshot {
-    /// Who is here, and which gateways tell of it.
+    /// The beacons and conditions that are present or were when last known, and the gateways that report them.
     let report: PresentReport
-    /// Who was here before, within a day.
+    /// The visits that ended recently: at least those of the last 25 hours (the longest day), unless there were more
+    /// than ``RecentStays/most``. Older ones can be among them.
     let recent: RecentStays
     let counts: LineCounts
-    /// The words for it, which `visits --now` has too.
+    /// The texts of the state, which `visits --now` uses too.
     let words: PresentWriter
-    /// How dates are told.
+    /// The format and zone of dates.
     let time: VisitsTime
-    /// Why the files can't be read; absent while they can.
+    /// The reason why the files cannot be read; `nil` if they can.
     let trouble: String?
     let missed: Int
     let damaged: Int
 
-    /// The values of which a snapshot is made. Making it takes time if many beacons are present; these are copied at once.
+    /// The values from which a snapshot is made. To make it takes time if many beacons are present; to copy these
+    /// values does not.
     struct Source: Sendable {
         let state: Following.State
         let proof: LogReader.Proof?
         let trouble: String?
         let (missed, damaged): (Int, Int)
         let options: VisitsOptions
-        /// When the snapshot is made.
+        /// The time of the snapshot.
         let now: WallDate
 
-        /// The state of `following` at `now`.
+        /// Copies the state of `following` at `now`.
         init(_ following: Following, _ directory: BeaconDirectory, _ time: VisitsTime, now: WallDate) {
             (state, proof, trouble) = (following.state, following.proof, following.trouble?.description)
             (missed, damaged) = (following.missed, following.damaged)
@@ -57,10 +59,10 @@ struct Snapshot {
 
     /// Whether a gateway is known to run now.
     var isAlive: Bool { report.gateways.contains { $0.isAlive } }
-    /// Whether one is, and hears.
+    /// Whether a gateway is known to run now and one of its adapters scans.
     var isListening: Bool { report.gateways.contains { $0.isAlive && $0.deafSince == nil } }
 
-    /// What is wrong, the worst first, for whoever looks.
+    /// The warnings for users, the most important first.
     var warnings: [String] {
         var warnings: [String] = []
         if let trouble { warnings.append(trouble) }
@@ -76,7 +78,7 @@ struct Snapshot {
         return warnings
     }
 
-    /// `/api/v1/present`: the lines of `visits --now --json`, as an array.
+    /// The answer to `/api/v1/present`: the lines of `visits --now --json`, as an array.
     var presentJSON: [UInt8] {
         var lines = LineBuffer(forTerminals: 4096)
         words.write(into: &lines)
@@ -86,7 +88,7 @@ struct Snapshot {
         return octets
     }
 
-    /// `/api/v1/gateways`.
+    /// The answer to `/api/v1/gateways`.
     var gatewaysJSON: [UInt8] {
         var buffer = LineBuffer(forTerminals: 4096)
         buffer.object { json in
@@ -122,15 +124,15 @@ struct Snapshot {
     }
 }
 
-/// Makes one JSON array of JSON lines, as they come.
+/// Converts JSON lines to one JSON array, as they arrive.
 struct LinesAsArray {
     private var isBegun = false
     private var isAtLineStart = true
 
-    /// What an array has of these octets, which may end anywhere in a line.
+    /// Returns the bytes of the array for the next bytes, which can end anywhere in a line.
     mutating func take(_ lines: ArraySlice<UInt8>) -> [UInt8] {
         var octets: [UInt8] = []
-        // Each line has a line feed already: a comma more.
+        // Each line already has a line feed, so each needs only a comma more.
         octets.reserveCapacity(lines.count + lines.count / 64 + 16)
         var rest = lines
         while !rest.isEmpty {
@@ -148,6 +150,6 @@ struct LinesAsArray {
         return octets
     }
 
-    /// What ends it; an array of nothing where no line came.
+    /// The end of the array; an empty array if there was no line.
     var end: [UInt8] { Array(isBegun ? "\n]\n".utf8 : "[]\n".utf8) }
 }

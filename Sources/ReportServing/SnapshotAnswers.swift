@@ -1,4 +1,4 @@
-/// A path whose answer is made of a ``Snapshot``.
+/// A path whose answer is made from a ``Snapshot``.
 enum SnapshotPath: String, Sendable {
     case presentPage = "/"
     case gatewaysPage = "/gateways"
@@ -6,11 +6,11 @@ enum SnapshotPath: String, Sendable {
     case presentJSON = "/api/v1/present"
     case gatewaysJSON = "/api/v1/gateways"
 
-    /// Whether the answer has the warnings too, and so says itself that files can't be read.
+    /// Whether the answer has the warnings, and so reports by itself that files cannot be read.
     var hasWarnings: Bool { self != .metrics && self != .presentJSON }
 }
 
-/// The answers for some paths, made of one snapshot.
+/// The answers for some paths, made from one snapshot.
 struct SnapshotAnswers: Sendable {
     private var responses: [SnapshotPath: HTTPResponse] = [:]
     // Counters of the server change without a line, and are added to each answer.

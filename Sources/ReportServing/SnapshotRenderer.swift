@@ -3,24 +3,25 @@ import EventLoops
 import Synchronization
 import SystemPackage
 
-/// Makes answers of snapshots on a thread, so that the loop serves other clients meanwhile.
+/// Makes answers from snapshots on a separate thread, so that the loop serves other clients meanwhile.
 ///
-/// One snapshot is made at a time. Requests for the same state in the same second share its answers. Any other request waits
-/// for the next snapshot, which is one for all that wait: a request is answered after two snapshots at most, unless lines are
-/// erased or names change meanwhile. At most ``waitersMax`` requests wait, and the server limits their time. Answers are kept
-/// for a second.
+/// One snapshot is made at a time. Requests for the same state in the same second share its answers. Any other request
+/// waits for the next snapshot, which all waiting requests share. So a request is answered after two snapshots at most,
+/// unless lines are erased or names change meanwhile. At most ``waitersMax`` requests wait, and the server limits their
+/// time. Answers are cached for a second.
 final class SnapshotRenderer {
-    /// The state of which answers are made, in one second.
+    /// The state from which answers are made, in one second.
     struct Key: Sendable, Equatable {
-        /// ``Following/version``.
+        /// The value of ``Following/version``.
         var version: Int
         /// Seconds since 1970.
         var second: Int64
-        /// Another number if no earlier answer can be sent any more, since lines were erased or names have changed.
+        /// A number that changes when earlier answers must not be sent any more, because lines were erased or names
+        /// have changed.
         var epoch: Int
     }
 
-    /// Functions that return the present state. The loop calls them.
+    /// Functions that return the current state. The loop calls them.
     struct Inputs {
         var key: () -> Key
         var source: () throws(HTTPProblem) -> Snapshot.Source
@@ -28,7 +29,7 @@ final class SnapshotRenderer {
         var addServer: (inout Metrics) -> Void
     }
 
-    /// The most requests that can wait: half of the connections that a server has.
+    /// The maximum number of waiting requests: half of the connections that a server can have.
     static let waitersMax = 256
     private static let keptFor: Duration = .seconds(1)
 
@@ -54,7 +55,7 @@ final class SnapshotRenderer {
 
         init(_ source: Snapshot.Source) { self.source = Mutex(source) }
 
-        /// The answers; absent until they are made.
+        /// The answers; `nil` until they are made.
         var answers: SnapshotAnswers? { made.withLock { $0 } }
 
         func run(_ paths: Set<SnapshotPath>) {
@@ -73,7 +74,7 @@ final class SnapshotRenderer {
     private var running: Running?
     private var kept: (key: Key, answers: SnapshotAnswers)?
 
-    /// Makes answers of the state that `inputs` return.
+    /// Creates a renderer of the state that `inputs` returns.
     ///
     /// - Throws: `Errno` of eventfd(2) and epoll_ctl(2).
     init(on loop: EventLoop, _ inputs: Inputs) throws(Errno) {
@@ -85,7 +86,7 @@ final class SnapshotRenderer {
 
     deinit { stop() }
 
-    /// Ends it after the snapshot that is being made. Promises stay as they are.
+    /// Waits for the snapshot that is being made, and stops. Promises are not fulfilled.
     func stop() {
         running?.thread.join()
         (running, waiting, kept) = (nil, [], nil)
@@ -94,7 +95,7 @@ final class SnapshotRenderer {
         (watch, expiry) = (nil, nil)
     }
 
-    /// Fulfils `promise` with the answer for `path`.
+    /// Fulfills `promise` with the answer for `path`.
     func answer(_ path: SnapshotPath, _ promise: HTTPPromise) {
         let key = inputs.key()
         if let kept, kept.key == key, let response = kept.answers.response(path, inputs.addServer) {
@@ -156,7 +157,7 @@ final class SnapshotRenderer {
         if running.key.epoch == inputs.key().epoch {
             if kept?.key == running.key { kept?.answers.add(answers) } else { kept = (running.key, answers) }
             if let expiry { loop.set(expiry, at: loop.now + Self.keptFor) }
-            // Metrics get those of the server once for all that wait.
+            // The metrics of the server are added once for all waiting requests.
             var responses: [SnapshotPath: HTTPResponse] = [:]
             for path in running.paths { responses[path] = answers.response(path, inputs.addServer) }
             for waiter in running.waiters {

@@ -2,20 +2,21 @@ import BaseTypes
 import CCrypt
 package import EventLoops
 
-/// Who may look: HTTP Basic (RFC 7617) against names with hashes (crypt(5)).
+/// Checks logins by HTTP Basic (RFC 7617) against names with password hashes (crypt(5)).
 ///
-/// A hash is meant to take long. One a second is computed at most, in turns for the addresses that wait for one; a header
-/// that was right is known for some minutes and costs none. So whoever guesses keeps nobody from looking who is let in
-/// already, and holds up those who log in anew by a second.
+/// A hash takes long to compute by design. At most one is computed per second, in turns for the waiting addresses. A
+/// header with a valid login is cached for some minutes and then needs no hash. So a client that guesses passwords does
+/// not delay clients with a cached login, and delays a new login by a second.
 package final class BasicAccess {
-    /// What it has done.
+    /// The counters since the start.
     package struct Counters: Sendable, Hashable {
-        /// Names with their passwords that were right, and that were not.
+        /// The number of computed hashes that matched the password, and of those that did not. Cached logins do not
+        /// count.
         package var allowed = 0
         package var refused = 0
-        /// Those that were not looked at, since too many waited.
+        /// The number of logins that were not checked because too many were waiting.
         package var turnedAway = 0
-        /// How many hashes were computed.
+        /// The number of computed hashes.
         package var hashes = 0
     }
 
@@ -25,7 +26,7 @@ package final class BasicAccess {
     static let waitingMax = 32
     static let waitingPerAddressMax = 8
 
-    /// Somebody who waits to be let in.
+    /// A login that waits to be checked.
     private struct Waiting {
         var number: Int
         var header: String
@@ -35,11 +36,11 @@ package final class BasicAccess {
         var answer: () -> HTTPAnswer
     }
 
-    /// What it has done.
+    /// The counters since the start.
     package private(set) var counters = Counters()
-    /// How many wait to be let in.
+    /// The number of waiting logins.
     var waitingCount: Int { waiting.count }
-    /// How many headers are known to be right.
+    /// The number of cached headers.
     var rememberedCount: Int { remembered.count }
 
     private let loop: EventLoop
@@ -52,7 +53,7 @@ package final class BasicAccess {
     private var lastAddress: InternetAddress?
     private var number = 0
 
-    /// Lets in those that a file has.
+    /// Creates a check of logins against the users of a file.
     package convenience init(_ users: UsersFile, on loop: EventLoop) {
         self.init(users, on: loop) { unsafe ccrypt_matches($0, $1) != 0 }
     }
@@ -66,13 +67,15 @@ package final class BasicAccess {
 
     deinit { if let timer { loop.end(timer) } }
 
-    /// Lets in others from now on: whoever was known has to show again who he is.
+    /// Replaces the users. Cached logins are discarded, so each client must be checked again.
     package func use(_ users: UsersFile) {
         self.users = users
         remembered = [:]
     }
 
-    /// What is answered to a request with this `Authorization`: what `answer` has, where it is known to be right.
+    /// Returns the answer to a request with this `Authorization` header: the result of `answer` if the header is cached
+    /// as valid, a promise if it must be checked. Returns a problem if the header is missing or invalid, or if too many
+    /// logins are waiting.
     func answer(
         _ header: String?, from address: InternetAddress?, _ answer: @escaping () -> HTTPAnswer
     ) -> HTTPAnswer {
@@ -102,7 +105,7 @@ package final class BasicAccess {
     }
 
     private func look(_ now: Instant) {
-        // In turns: an address that asks and asks is in its own way.
+        // Another address than the last one is preferred, so that an address with many logins delays its own.
         guard let index = waiting.firstIndex(where: { $0.address != lastAddress }) ?? waiting.indices.first else {
             return
         }
@@ -112,7 +115,7 @@ package final class BasicAccess {
             counters.allowed += 1
             remembered = remembered.filter { now < $0.value }
             if remembered.count < Self.rememberedMax { remembered[next.header] = now + Self.rememberedFor }
-            // Whoever loads a page asks for several things at once.
+            // A browser that loads a page sends several requests with the same header.
             let same = waiting.filter { $0.header == next.header }
             waiting.removeAll { $0.header == next.header }
             for each in [next] + same { each.promise.fulfil(each.answer()) }
@@ -125,7 +128,8 @@ package final class BasicAccess {
 
     private func isRight(_ credentials: BasicCredentials) -> Bool {
         counters.hashes += 1
-        // For an unknown name the dearest hash is computed: no answer comes sooner because a name is unknown.
+        // For an unknown name, the most expensive hash is computed, so that the time of the answer does not show that
+        // the name is unknown.
         let known = users.hashes[credentials.name]
         return matches(credentials.password, known ?? users.dearest) && known != nil
     }

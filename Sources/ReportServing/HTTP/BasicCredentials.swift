@@ -1,13 +1,13 @@
 /// The name and the password of an `Authorization` header (RFC 7617).
 struct BasicCredentials: Hashable {
-    // Names and passwords that people have are shorter.
+    // The maximum size of the header in bytes. Real names and passwords are shorter.
     private static let headerMax = 1024
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
     let name: String
     let password: String
 
-    /// `nil` where it says `Basic` not at all, or not rightly.
+    /// Reads a header; `nil` if its scheme is not `Basic` or if it is invalid.
     init?(_ header: String) {
         guard header.utf8.count <= Self.headerMax else { return nil }
         let parts = header.split(separator: " ", maxSplits: 1)
@@ -18,7 +18,7 @@ struct BasicCredentials: Hashable {
         (name, password) = (String(text[..<colon]), String(text[text.index(after: colon)...]))
     }
 
-    /// Base64 with its padding (RFC 4648 §4).
+    /// Decodes Base64 with padding (RFC 4648 §4); `nil` if it is invalid.
     private static func decoded(_ text: Substring) -> [UInt8]? {
         guard text.utf8.count % 4 == 0 else { return nil }
         let body = text.utf8.prefix { $0 != UInt8(ascii: "=") }

@@ -4,7 +4,7 @@ import CMicrohttpd
 @safe package final class HTTPBody: Sendable {
     /// The number of bytes.
     package let count: Int
-    /// The entity tag (RFC 9110 §8.8.3): a hash of the bytes (FNV-1a, 64 bits). It finds changes, not attacks.
+    /// The entity tag (RFC 9110 §8.8.3): a hash of the bytes (FNV-1a, 64 bits). It detects changes, but not attacks.
     let tag: String
     // The address of the bytes, which do not change until `deinit`. A pointer is not Sendable.
     private let address: UInt
@@ -22,14 +22,14 @@ import CMicrohttpd
 
     deinit { unsafe UnsafeMutableRawPointer(bitPattern: address)?.deallocate() }
 
-    /// A copy of the bytes.
+    /// Returns a copy of the bytes.
     var bytes: [UInt8] {
         unsafe Array(UnsafeRawBufferPointer(start: UnsafeRawPointer(bitPattern: address), count: count))
     }
 
-    /// Makes a response of the library that sends these bytes without a copy; `nil` if there is no memory.
+    /// Makes a response of the library that sends these bytes without a copy; `nil` if there is not enough memory.
     ///
-    /// The response keeps the body until the library frees it.
+    /// The response retains the body until the library frees it.
     func makeResponse() -> OpaquePointer? {
         let context = unsafe Unmanaged.passRetained(self).toOpaque()
         let made = unsafe MHD_create_response_from_buffer_with_free_callback_cls(
@@ -41,19 +41,20 @@ import CMicrohttpd
         return unsafe made
     }
 
-    /// Makes a response of the library without a body; `nil` if there is no memory.
+    /// Makes a response of the library without a body; `nil` if there is not enough memory.
     static func makeEmptyResponse() -> OpaquePointer? {
         unsafe MHD_create_response_from_buffer(0, nil, .RESPMEM_PERSISTENT)
     }
 }
 
-/// The bodies that connections are sending. It bounds their bytes, in total and for each address, whatever the number of
-/// connections.
+/// The bodies that connections are sending. It limits their bytes, in total and for each address, whatever the number
+/// of connections.
 ///
-/// A body counts once, however many connections send it, and once for each address. Bodies of at most ``smallMax`` bytes do not
-/// count: errors are sent when there is no room, too. The number of connections bounds them.
+/// A body counts once in total, however many connections send it, and once for each address. Bodies of at most
+/// ``smallMax`` bytes do not count, so that errors can be sent when the limit is reached. The number of connections
+/// limits them.
 struct BodiesInUse {
-    /// Bodies of at most so many bytes are sent at any time.
+    /// The maximum size of a body that is always sent, in bytes.
     static let smallMax = 16_384
 
     private struct User: Hashable {
@@ -65,12 +66,14 @@ struct BodiesInUse {
     private(set) var bytes = 0
     private let bytesMax: Int
     private let bytesPerAddressMax: Int
-    // A body of more bytes would never have room among the others.
+    // The maximum size of a body that must share the limits with others. A larger one would exceed a limit even by
+    // itself.
     private let sharedMax: Int
     private var users: [ObjectIdentifier: Int] = [:]
     private var usersAtAddress: [User: Int] = [:]
     private var bytesOfAddress: [InternetAddress?: Int] = [:]
-    // Bytes of a body that is larger than the room of an address: one at a time, which takes no room from the others.
+    // The bytes of a body above `sharedMax`; 0 if none is being sent. Only one such body is sent at a time, and it does
+    // not count toward the limits of the others.
     private var oversizedBytes = 0
 
     init(_ settings: HTTPServerSettings) {
@@ -80,7 +83,7 @@ struct BodiesInUse {
 
     /// Adds a connection from `address` that sends `body`.
     ///
-    /// - Returns: `false` if there is no room for it.
+    /// - Returns: `false` if this would exceed a limit.
     mutating func add(_ body: HTTPBody, to address: InternetAddress?) -> Bool {
         guard body.count > Self.smallMax else { return true }
         let user = User(body: ObjectIdentifier(body), address: address)
@@ -103,7 +106,7 @@ struct BodiesInUse {
         return true
     }
 
-    /// Removes a connection from `address` that sent `body`, and was added.
+    /// Removes a connection from `address` that sent `body` and was added before.
     mutating func remove(_ body: HTTPBody, to address: InternetAddress?) {
         let user = User(body: ObjectIdentifier(body), address: address)
         guard let count = users[user.body], let countAtAddress = usersAtAddress[user] else { return }

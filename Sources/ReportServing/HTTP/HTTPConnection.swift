@@ -1,17 +1,18 @@
 import BaseTypes
 
-/// What a server knows of a connection.
+/// The state of a connection.
 struct HTTPConnection {
     var socket: Int32
     var address: InternetAddress?
-    /// Its place in the order in which they came.
+    /// Its place in the order in which connections were accepted.
     var number: Int
-    /// When it is dropped; absent for a stream, which has rules of its own.
+    /// The time at which it is dropped, or gets 504 if it waits for a promise. `nil` if it was dropped already, and for
+    /// a stream, which has its own limits.
     var deadline: Instant?
     var stream: HTTPStream?
     var promise: HTTPPromise?
-    /// Whether its request is HEAD: no body is sent.
+    /// Whether its request is HEAD. Then no body is sent.
     var isHead = false
-    /// The body that it sends; absent while it sends nothing, and of a stream.
+    /// The body that it sends; `nil` if it sends nothing or a stream.
     var body: HTTPBody?
 }

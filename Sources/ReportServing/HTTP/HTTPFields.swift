@@ -1,8 +1,8 @@
 import CMicrohttpd
 
-/// The headers, or the members of the query, of a request.
+/// The headers of a request, or the members of its query.
 struct HTTPFields {
-    // The memory for a head bounds them too.
+    // The maximum number of fields. The memory for a head limits them too.
     private static let countMax = 100
 
     private final class Collected {
@@ -10,9 +10,9 @@ struct HTTPFields {
         var isFull = false
     }
 
-    /// All, in their order, keys of headers in lower case.
+    /// All fields in their order, with names of headers in lower case.
     let all: [HTTPRequest.Member]
-    /// Whether there are more than 100, which are not in ``all``.
+    /// Whether there are more than 100 fields. The others are not in ``all``.
     let isTooMany: Bool
 
     init(_ connection: OpaquePointer, _ kind: MHD_ValueKind) {
@@ -41,6 +41,6 @@ struct HTTPFields {
             : collected.fields.map { HTTPRequest.Member(key: $0.key.lowercased(), value: $0.value) }
     }
 
-    /// The values of all fields of this name.
+    /// Returns the values of all fields with this name.
     subscript(name: String) -> [String] { all.filter { $0.key == name }.map(\.value) }
 }

@@ -3,11 +3,12 @@ import CMicrohttpd
 /// The headers of answers.
 enum HTTPHeaders {
     static func add(_ name: String, _ value: String, to response: OpaquePointer) {
-        // It refuses line ends, which nothing of ours has; the answer goes without the header then.
+        // The library refuses values with line ends, which the server does not send. The answer would be sent without
+        // the header.
         _ = unsafe MHD_add_response_header(response, name, value)
     }
 
-    /// What an answer says of itself.
+    /// Adds the headers of a complete answer.
     static func add(of answer: HTTPResponse, to response: OpaquePointer) {
         unsafe add("Content-Type", answer.contentType, to: response)
         unsafe add("Cache-Control", answer.hasTag ? "private, no-cache" : "no-store", to: response)
@@ -20,24 +21,25 @@ enum HTTPHeaders {
         unsafe add(fileName: answer.fileName, to: response)
     }
 
-    /// What an answer that goes on says of itself.
+    /// Adds the headers of a stream.
     static func add(of stream: HTTPStream, to response: OpaquePointer) {
         unsafe add("Content-Type", stream.contentType, to: response)
         unsafe add(fileName: stream.fileName, to: response)
         unsafe add("Cache-Control", "no-store", to: response)
-        // Nginx would wait for more (X-Accel-Buffering).
+        // Without this header, nginx buffers the answer.
         unsafe add("X-Accel-Buffering", "no", to: response)
     }
 
-    /// Has a browser save the answer as a file; nothing where it has no name.
+    /// Adds the header that makes a browser save the answer as a file, if there is a name.
     static func add(fileName: String?, to response: OpaquePointer) {
         if let fileName {
             unsafe add("Content-Disposition", "attachment; filename=\"\(fileName)\"", to: response)
         }
     }
 
-    /// What every answer says. Nothing from elsewhere is loaded, run, framed or told (Content Security Policy, level 3); a
-    /// page that brings its own style loads and runs nothing at all.
+    /// Adds the headers of every answer. Pages load and run nothing from other servers, cannot be framed (Content
+    /// Security Policy, level 3), and do not send their address to other servers (Referrer-Policy). A page with its own
+    /// style runs no scripts, and loads only images of this server.
     static func addAlways(to response: OpaquePointer, bringsStyle: Bool) {
         for (name, value) in always { unsafe add(name, value, to: response) }
         let allowed =

@@ -1,13 +1,13 @@
 import CMicrohttpd
 
-/// The head of a request, as far as it decides whether the request is refused.
+/// The head of a request, with the parts that decide whether the request is refused.
 struct HTTPHead {
     let method: String
-    /// Whether it is as RFC 9112 has it: a proxy sees the same headers, and the same end.
+    /// Whether it conforms to RFC 9112, so that a proxy sees the same headers and the same end of the request.
     let isStrict: Bool
-    /// Whether its query has more members than are read.
+    /// Whether its query has too many members or too many bytes to be read.
     let isQueryLong: Bool
-    /// Whether its target has a control character.
+    /// Whether its target has a control character, a space or `%00`.
     let hasControl: Bool
     let headers: HTTPFields
 
@@ -23,9 +23,9 @@ struct HTTPHead {
     }
 }
 
-// What is refused before anybody's handler.
+// Requests that are refused before a handler is called.
 extension HTTPServerSettings {
-    /// Returns why a head is refused; `nil` if it is not.
+    /// Returns the reason why a head is refused; `nil` if it is accepted.
     func refusal(of head: HTTPHead) -> HTTPProblem? {
         let (method, headers) = (head.method, head.headers)
         guard head.isStrict else {

@@ -1,15 +1,15 @@
-/// What somebody asks for: a GET or HEAD request without a body, from somewhere that may ask.
+/// An accepted request: GET or HEAD, without a body, for a host name and from an origin that the server allows.
 package struct HTTPRequest: Sendable, Hashable {
-    /// The path, percent-encoding resolved, without the query.
+    /// The path without the query, with percent-encoding decoded.
     package var path: String
-    /// The query's members in their order, percent-encoding resolved; at most 100 of them.
+    /// The members of the query in their order, with percent-encoding decoded; at most 100.
     package var query: [Member] = []
-    /// What the client has already (RFC 9110 §13.1.2).
+    /// The tags of the answers that the client has (RFC 9110 §13.1.2).
     package var ifNoneMatch: String?
-    /// The last event that an event stream's client has (HTML, 9.2).
+    /// The ID of the last event that the client of an event stream received (HTML, 9.2).
     package var lastEventID: String?
 
-    /// A key with its value, which is empty where there is none.
+    /// A key with its value; the value is empty if there is none.
     package struct Member: Sendable, Hashable {
         package var key: String
         package var value: String
@@ -17,34 +17,34 @@ package struct HTTPRequest: Sendable, Hashable {
         package init(key: String, value: String) { (self.key, self.value) = (key, value) }
     }
 
-    /// A request for a path alone.
+    /// Creates a request for a path, without a query.
     package init(path: String) { self.path = path }
 
-    /// The value of the first member of the query with this key.
+    /// Returns the value of the first member of the query with this key.
     package subscript(key: String) -> String? { query.first { $0.key == key }?.value }
 }
 
-/// What is answered.
+/// The answer to a request.
 package enum HTTPAnswer {
-    /// Octets that are there.
+    /// A complete answer.
     case whole(HTTPResponse)
-    /// What comes by and by.
+    /// An answer whose bytes arrive over time.
     case stream(HTTPStream)
-    /// Why there is no such answer.
+    /// An error instead of an answer.
     case problem(HTTPProblem)
-    /// What is not known yet.
+    /// An answer that will be known later.
     case later(HTTPPromise)
 }
 
-/// An answer that is still to come: the client waits meanwhile, without work for anybody.
+/// An answer that will be known later. Its connection is suspended until then and needs no work.
 package final class HTTPPromise {
     private(set) var answer: HTTPAnswer?
-    /// Has the client's turn come; set by the server.
+    /// Called when the answer is set, to continue the connection. The server sets it.
     var resume: () -> Void = {}
-    /// Called where nobody waits for it any more: the client is gone, or its time is over.
+    /// Called when no connection waits for the answer any more: the client has disconnected, or its time has expired.
     package var abandoned: () -> Void = {}
 
-    /// Answers; only the first counts.
+    /// Sets the answer. Only the first call has an effect.
     package func fulfil(_ answer: HTTPAnswer) {
         guard self.answer == nil else { return }
         self.answer = answer
@@ -52,27 +52,27 @@ package final class HTTPPromise {
     }
 }
 
-/// An answer that is there as a whole.
+/// A complete answer.
 package struct HTTPResponse: Sendable {
     package var status: UInt16
     package var contentType: String
     package let body: HTTPBody
-    /// Seconds after which to ask again, where that is said.
+    /// The seconds after which the client can try again; `nil` if that is not known.
     package var retryAfter: Int?
-    /// Whether it has a tag by which the client finds that nothing has changed.
+    /// Whether it has an entity tag, so that a client can check whether anything has changed.
     package var hasTag = true
-    /// The name of the file that a browser saves it as; it is shown where there is none.
+    /// The name of the file as which a browser saves the answer; `nil` means that the browser shows it.
     package var fileName: String?
-    /// Whether the connection is closed after it.
+    /// Whether the connection is closed after the answer.
     var closes = false
-    /// Whether it is a page that brings its own style, and nothing else that is active.
+    /// Whether it is a page with its own style and no other active content.
     package var bringsStyle = false
 
     package init(status: UInt16 = 200, contentType: String, body: [UInt8]) {
         (self.status, self.contentType, self.body) = (status, contentType, HTTPBody(body))
     }
 
-    /// Plain text, with a line feed at its end.
+    /// Creates an answer with plain text, and a line feed at its end.
     package static func text(_ status: UInt16, _ text: String) -> HTTPResponse {
         var response = HTTPResponse(
             status: status, contentType: "text/plain; charset=utf-8", body: Array("\(text)\n".utf8))
@@ -80,7 +80,7 @@ package struct HTTPResponse: Sendable {
         return response
     }
 
-    /// Whether the tags of an `If-None-Match` header have this answer's.
+    /// Returns whether an `If-None-Match` header contains the tag of this answer.
     func isKnown(_ header: String) -> Bool {
         header.split(separator: ",").contains { tag in
             let tag = tag.drop { $0 == " " }.prefix { $0 != " " }

@@ -4,24 +4,25 @@ package import EventLoops
 import Glibc
 package import SystemPackage
 
-/// An HTTP/1.1 server in a loop of ours, over libmicrohttpd: one thread, no waiting of its own.
+/// An HTTP/1.1 server in an event loop, with libmicrohttpd. It has no thread of its own and never blocks.
 ///
-/// What is not asked by GET or HEAD, has a body, or comes by a name or from a page of others is refused here, before
-/// anybody's handler. It belongs to the loop's thread, and is ended by ``stop()``.
+/// A request is refused before the handler is called if its method is not GET or HEAD, or if it has a body. It is also
+/// refused if its host name or origin is not allowed. The server belongs to the loop's thread, and must be stopped with
+/// ``stop()``.
 @safe package final class HTTPServer {
     private static let roomForComing = 32
 
-    /// What it has done.
+    /// The counters since the start.
     package internal(set) var counters = HTTPServerCounters()
-    /// Who may look; anybody who can connect where absent.
+    /// The check of logins; `nil` means that each client that can connect has access.
     package var access: BasicAccess?
-    /// Makes the answer to a request for a path that has a problem; the server sets its status.
+    /// Converts a problem to the answer to a request for `path`. The server sets its status.
     package var form: (HTTPProblem, _ path: String) -> HTTPResponse = { problem, _ in problem.text }
-    /// Called once a second while there are connections.
+    /// Called once per second while there are connections.
     package var everySecond: () -> Void = {}
-    /// How many connections there are.
+    /// The number of connections.
     package var connectionCount: Int { connections.count }
-    /// How many of them are streams.
+    /// The number of connections that are streams.
     package var streamCount: Int { connections.values.count { $0.stream != nil } }
     /// The bytes of the bodies that are being sent, each counted once.
     package var bodyBytes: Int { bodies.bytes }
@@ -29,30 +30,31 @@ package import SystemPackage
     let loop: EventLoop
     let settings: HTTPServerSettings
     private let handler: (HTTPRequest) -> HTTPAnswer
-    // By their places in the library's memory: what these are pointers to is the library's own.
+    // The connections by their address in the library's memory. Only the library may access the memory at these
+    // addresses.
     var connections: [UInt: HTTPConnection] = [:]
     var bodies: BodiesInUse
     private(set) var daemon: OpaquePointer?
     private var watch: EventLoop.Watch?
     private var timer: EventLoop.Timer?
     private var tick: EventLoop.Timer?
-    // Streams that had no turn, in the order in which they asked.
+    // The connections of streams that wait for a turn, in the order in which they started to wait.
     var waiting: [UInt] = []
     private var piecesLeft = 0
-    // Of the connection that is just being taken on.
+    // The address of the connection that is being accepted.
     private var latestAddress: InternetAddress?
     private var isRunning = false
     private var isTurnDue = false
     private(set) var isStopping = false
 
-    /// Serves at a socket that listens, which it closes when it is stopped.
+    /// Starts to serve at a listening socket, which the server closes when it is stopped.
     ///
     /// - Parameters:
     ///   - listener: the socket, non-blocking.
-    ///   - settings: its bounds.
-    ///   - loop: where it waits.
-    ///   - handler: answers; it must not wait for anything.
-    /// - Throws: `Errno` of what watches; ENOMEM where the library can't be started.
+    ///   - settings: its limits.
+    ///   - loop: the event loop.
+    ///   - handler: returns the answer to a request; it must not block.
+    /// - Throws: `Errno` of epoll_ctl(2); ENOMEM if the library cannot be started.
     package init(
         _ listener: FileDescriptor, _ settings: HTTPServerSettings, on loop: EventLoop,
         _ handler: @escaping (HTTPRequest) -> HTTPAnswer
@@ -62,11 +64,11 @@ package import SystemPackage
         var options = unsafe cmicrohttpd_settings()
         unsafe options.listener = listener.rawValue
         unsafe options.connection_memory = settings.headOctetsMax
-        // Some more than there may be: whoever comes then has one of the others dropped, and is let in himself.
+        // More connections than the maximum: a further one is accepted, and then `makeRoom` drops another one.
         unsafe options.connections_max = UInt32(clamping: settings.connectionsMax + Self.roomForComing)
         unsafe options.connections_per_address_max = UInt32(clamping: settings.connectionsPerAddressMax)
         unsafe options.idle_seconds_max = UInt32(clamping: settings.idleSecondsMax)
-        // It is stopped before it goes: `stop()`, or `deinit`.
+        // The pointer stays valid, because `stop()` or `deinit` stops the daemon before the server is freed.
         unsafe options.context = Unmanaged.passUnretained(self).toOpaque()
         unsafe options.accepts = { context, address, _ in
             guard let server = unsafe HTTPServer.at(context), let address = unsafe address else { return .NO }
@@ -77,7 +79,7 @@ package import SystemPackage
                 let url = unsafe url, let method = unsafe method, let version = unsafe version,
                 let state = unsafe state, let size = unsafe size
             else { return .NO }
-            // Anything else: the head has been looked at.
+            // Marks that the head was checked, with a value that `found` cannot have.
             let looked = unsafe Unmanaged.passUnretained(server).toOpaque()
             if unsafe state.pointee == looked { return unsafe server.received(connection, url, bodySize: size.pointee) }
             let found = unsafe state.pointee
@@ -110,14 +112,14 @@ package import SystemPackage
         unsafe context.map { unsafe Unmanaged<HTTPServer>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    /// Goes on counting where another server of the same socket has ended.
+    /// Continues the counters of a previous server of the same socket.
     package func takeOver(_ counters: HTTPServerCounters) { self.counters = counters }
 
-    /// Has all streams of lines ask for what they have not sent yet.
+    /// Makes all suspended streams of lines check for bytes to send.
     package func wakeStreams() {
         var isWoken = false
         for connection in connections.values {
-            // Those that wait for a turn have one coming.
+            // A stream in the queue gets a turn anyway.
             guard let stream = connection.stream, stream.isWokenForLines, stream.isSuspended, !stream.isInQueue else {
                 continue
             }
@@ -127,11 +129,11 @@ package import SystemPackage
         if isWoken { run() }
     }
 
-    /// Closes all connections and the socket that it listens at.
+    /// Closes all connections and the listening socket.
     package func stop() {
         guard let daemon = unsafe daemon else { return }
         isStopping = true
-        // None may be suspended then (microhttpd.h, MHD_suspend_connection).
+        // When the daemon is stopped, no connection may be suspended (microhttpd.h, MHD_suspend_connection).
         for connection in connections.values {
             connection.stream?.end()
             connection.promise?.fulfil(
@@ -142,14 +144,14 @@ package import SystemPackage
         if let watch { loop.end(watch) }
         if let timer { loop.end(timer) }
         if let tick { loop.end(tick) }
-        // The library would shut down a socket at which another server listens by now.
+        // Otherwise the library would shut down the socket, although another server can already listen at a copy of it.
         let listener = unsafe MHD_quiesce_daemon(daemon)
         unsafe MHD_stop_daemon(daemon)
         if listener >= 0 { close(listener) }
         connections = [:]
     }
 
-    // MARK: The library's turns
+    // MARK: Turns of the library
 
     private func run() {
         guard let daemon = unsafe daemon, !isRunning else { return }
@@ -161,12 +163,12 @@ package import SystemPackage
         for connection in turn {
             if let stream = connections[connection]?.stream, stream.isInQueue { stream.wake() }
         }
-        // It fails for a daemon with threads alone.
+        // MHD_run fails only for a daemon with threads.
         _ = unsafe MHD_run(daemon)
         isRunning = false
         var milliseconds: UInt64 = 0
         var isWaiting = unsafe MHD_get_timeout(daemon, &milliseconds) == .YES
-        // What was woken in this turn, the library finds in the next.
+        // Connections that were resumed in this turn are handled by the library in the next.
         if !waiting.isEmpty || isTurnDue { (isWaiting, milliseconds) = (true, 0) }
         if let timer {
             loop.set(timer, at: isWaiting ? loop.now + .milliseconds(Int64(clamping: min(milliseconds, 60_000))) : nil)
@@ -174,13 +176,14 @@ package import SystemPackage
         if let tick, !connections.isEmpty, loop.time(of: tick) == nil { loop.set(tick, at: loop.now + .seconds(1)) }
     }
 
-    /// Has the library look once more, behind the turn that it is in perhaps.
+    /// Makes the library run again, after the current turn if there is one.
     private func takeTurn() {
         isTurnDue = true
         if let timer { loop.set(timer, at: loop.now) }
     }
 
-    /// Once a second, while there are connections: drops those whose time is over.
+    /// Called once per second while there are connections. Sends heartbeats of streams, answers promises that took too
+    /// long, and drops connections whose time has expired.
     private func look(_ now: Instant) {
         everySecond()
         for (connection, entry) in connections {
@@ -203,7 +206,7 @@ package import SystemPackage
         run()
     }
 
-    /// The library finds its socket shut, and lets go of all that belongs to it.
+    /// Shuts down the socket of a connection. The library detects this and frees the connection.
     private func drop(_ connection: UInt) {
         guard let entry = connections[connection] else { return }
         counters.dropped += 1
@@ -235,8 +238,8 @@ package import SystemPackage
         if connections.count > settings.connectionsMax { makeRoom() }
     }
 
-    /// Drops a connection that nothing is being sent on: the oldest of the address that has the most of them, so that who
-    /// fills the server is in his own way, and in nobody else's.
+    /// Drops a connection that is neither a stream nor waiting for a promise: the oldest of the address that has the
+    /// most of them. So an address that fills the server loses its own connections, and not those of others.
     private func makeRoom() {
         var counts: [InternetAddress?: Int] = [:]
         let idle = connections.filter { $0.value.deadline != nil && $0.value.promise == nil }
@@ -245,7 +248,7 @@ package import SystemPackage
         let candidates = idle.filter { counts[$0.value.address] == most }
         guard let oldest = candidates.min(by: { $0.value.number < $1.value.number }) else { return }
         drop(oldest.key)
-        // The library looks at it again in its next turn.
+        // The library detects the shutdown in its next turn.
         if let timer { loop.set(timer, at: loop.now) }
     }
 
@@ -257,22 +260,22 @@ package import SystemPackage
         entry.promise = nil
         if let body = entry.body { bodies.remove(body, to: entry.address) }
         entry.body = nil
-        // The next request of the connection has as long as the first.
+        // The next request of the connection has as much time as the first.
         entry.deadline = loop.now + settings.requestTime
         connections[connection] = entry
     }
 
     // MARK: Requests
 
-    /// Called with a request's head: refuses it, or waits for its end.
+    /// Called with the head of a request. Refuses the request, or waits for its end.
     private func received(
         _ connection: OpaquePointer, _ url: UnsafePointer<CChar>, _ head: HTTPHead
     ) -> MHD_Result {
-        // The handler may be gone already.
+        // The handler can already be deallocated.
         guard !isStopping else { return .NO }
         connections[UInt(bitPattern: connection)]?.isHead = head.method == "HEAD"
         guard var refusal = settings.refusal(of: head) else { return .YES }
-        // The following bytes can be a body, and are not read as a request.
+        // The following bytes can be a body, and must not be read as a request.
         refusal.closes = true
         return unsafe send(.problem(refusal), to: String(cString: url), on: connection)
     }
@@ -306,7 +309,7 @@ package import SystemPackage
 
     // MARK: Answers
 
-    /// Sends the answer to a request for `path`, or has the connection wait for it.
+    /// Sends the answer to a request for `path`, or suspends the connection until the answer is known.
     func send(_ answer: HTTPAnswer, to path: String, on connection: OpaquePointer) -> MHD_Result {
         switch answer {
         case .whole(let response):
@@ -345,7 +348,7 @@ package import SystemPackage
         entry.promise = promise
         entry.deadline = loop.now + settings.promiseTime
         connections[place] = entry
-        // A promise can outlive the server if another one replaces it.
+        // A promise can outlive the server if another server replaces it.
         promise.resume = { [weak self, unowned promise] in
             guard let self, unsafe daemon != nil, connections[place]?.promise === promise else { return }
             unsafe MHD_resume_connection(connection)
@@ -360,7 +363,7 @@ package import SystemPackage
         guard let made = unsafe made else { return .NO }
         defer { unsafe MHD_destroy_response(made) }
         unsafe HTTPHeaders.add(of: response, to: made)
-        // A request with a length of 0 is answered, but it is unusual.
+        // A request with `Content-Length: 0` is answered, but it is unusual, so the connection is closed afterwards.
         if unsafe response.closes || MHD_lookup_connection_value(connection, .HEADER_KIND, "content-length") != nil {
             unsafe HTTPHeaders.add("Connection", "close", to: made)
         }
@@ -370,7 +373,8 @@ package import SystemPackage
 
     private func send(_ stream: HTTPStream, to path: String, on connection: OpaquePointer) -> MHD_Result {
         if streamCount >= settings.streamsMax {
-            // The library does not look at those that wait: somebody else would be turned away for who is gone.
+            // The library does not check suspended connections. Streams whose clients have disconnected are ended, so
+            // that they do not count against the limit.
             for entry in connections.values { entry.stream?.end(ifClosedAt: entry.socket) }
             takeTurn()
         }

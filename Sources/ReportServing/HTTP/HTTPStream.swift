@@ -1,10 +1,10 @@
 import BaseTypes
 import CMicrohttpd
 
-/// An answer that goes on: octets are asked for when the client has taken those before, so that one that reads slowly costs
-/// what fits into one piece, and no more.
+/// An answer whose bytes arrive over time. New bytes are requested when the client has read the previous ones, so a
+/// slow client needs memory for only one piece.
 @safe package final class HTTPStream {
-    /// The most octets that wait for one client: a piece, and one line of events more.
+    /// The size at which a piece is complete, in bytes. At most this and one more line of events wait for a client.
     package static let pieceMax = 8192
 
     private let refill: (inout [UInt8]) -> Void
@@ -12,57 +12,60 @@ import CMicrohttpd
     private var taken = 0
     private(set) var isSuspended = false
     private(set) var isOver = false
-    /// Whether it waits for a turn, and not for octets.
+    /// Whether it is suspended because it waits for a turn, and not for bytes.
     private(set) var isInQueue = false
-    /// What it is, as the answer's `Content-Type`.
+    /// The `Content-Type` of the answer.
     package var contentType = "text/event-stream; charset=utf-8"
-    /// Whether a sign of life is sent while nothing comes, as event streams have it.
+    /// Whether a heartbeat is sent if there are no bytes for a while, as in event streams.
     package var hasHeartbeat = true
-    /// Whether ``HTTPServer/wakeStreams()`` has it ask again; ``goOn()`` does in any case.
+    /// Whether ``HTTPServer/wakeStreams()`` wakes it; ``goOn()`` always does.
     package var isWokenForLines = false
-    /// The name of the file that a browser saves it as; it is shown where there is none.
+    /// The name of the file as which a browser saves the answer; `nil` means that the browser shows it.
     package var fileName: String?
-    /// Whether it is a page that brings its own style, and nothing else that is active.
+    /// Whether it is a page with its own style and no other active content.
     package var bringsStyle = false
-    /// Called once, when the client has all or is gone.
+    /// Called once, when the client has received everything or has disconnected.
     package var ended: () -> Void = {}
     private enum Ending { case none, whole, torn }
     private var ending = Ending.none
-    /// Whether another piece may be made in this turn; set by the server.
+    /// Returns whether another piece can be made in this turn. The server sets it.
     var mayGoOn: () -> Bool = { true }
-    /// Has the server take a turn; set by it.
+    /// Makes the server run a turn. The server sets it.
     var woken: () -> Void = {}
-    /// When octets were last asked for or, where none are there, when the stream began to wait.
+    /// The time at which the library last requested bytes. If there were none, the stream has been suspended since
+    /// then.
     private(set) var lastAsked = Instant(nanoseconds: 0)
     var connection: OpaquePointer?
     var now: () -> Instant = { Instant(nanoseconds: 0) }
 
-    /// A stream of what `refill` appends whenever the client can take more; nothing where there is nothing yet.
+    /// Creates a stream of the bytes that `refill` appends when the client can receive more. It appends nothing if
+    /// nothing is available.
     ///
-    /// It is called for each wake too, and stops at ``pieceMax`` octets or soon behind.
+    /// It is also called after each wake. It should stop at ``pieceMax`` bytes or shortly after.
     package init(_ refill: @escaping (inout [UInt8]) -> Void) { self.refill = refill }
 
-    /// Whether nothing comes any more behind what there is.
+    /// Whether no more bytes follow those that are available.
     package var isFinished: Bool { ending != .none }
 
-    /// Nothing comes any more behind what there is.
+    /// Ends the stream after the bytes that are available.
     ///
-    /// - Parameter isWhole: whether that is all that was to come; the connection breaks off otherwise, so that nobody takes
-    ///   a part for the whole.
+    /// - Parameter isWhole: whether the answer is complete. If not, the connection is closed with an error, so that the
+    ///   client does not treat the part as complete.
     package func finish(isWhole: Bool = true) {
         ending = isWhole ? .whole : .torn
         goOn()
     }
 
-    /// Has a stream that waits ask again, in the server's next turn.
+    /// Wakes the stream if it is suspended, in the server's next turn.
     package func goOn() {
         guard isSuspended else { return }
         wake()
         woken()
     }
 
-    /// Fills `buffer`; 0 where there is nothing and the connection was suspended until ``wake()``, a negative number of
-    /// microhttpd.h's at the end.
+    /// Fills `buffer` and returns the number of bytes. Returns 0 if there are none, or if the stream must wait for a
+    /// turn; then the connection was suspended until ``wake(_:)``. Returns a negative number of microhttpd.h at the
+    /// end.
     func take(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         guard !isOver else { return Self.endOfStream }
         lastAsked = now()
@@ -102,7 +105,7 @@ import CMicrohttpd
         if let connection = unsafe connection { unsafe MHD_suspend_connection(connection) }
     }
 
-    /// Has a stream that waits ask again; `octets` go before what it finds.
+    /// Resumes the stream if it is suspended. `octets` are sent before the bytes that `refill` appends then.
     func wake(_ octets: [UInt8] = []) {
         guard isSuspended else { return }
         isSuspended = false
@@ -111,18 +114,18 @@ import CMicrohttpd
         if let connection = unsafe connection { unsafe MHD_resume_connection(connection) }
     }
 
-    /// Ends it: the client sees its end.
+    /// Ends the stream. The client receives the end of the answer.
     func end() {
         isOver = true
         wake()
     }
 
-    /// Ends it where it waits, and its client has closed that socket, or sends no more.
+    /// Ends the stream if it is suspended and its client has closed the socket or shut it down for writing.
     func end(ifClosedAt socket: Int32) {
         if isSuspended, !isOver, cmicrohttpd_is_closed(socket) { end() }
     }
 
-    /// The connection is gone.
+    /// Called when the connection is closed.
     func forget() {
         isOver = true
         isSuspended = false

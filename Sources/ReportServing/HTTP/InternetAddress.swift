@@ -1,17 +1,18 @@
-// Whichever module comes first has the structures of sys/socket.h: this one includes it too.
+// The structures of sys/socket.h belong to the first imported module that includes it. CMicrohttpd includes it too, so
+// it must be imported here.
 import CMicrohttpd
 import Glibc
 package import SystemPackage
 
 /// An IPv4 or IPv6 address (inet_pton(3)).
 package struct InternetAddress: Sendable, Hashable, CustomStringConvertible {
-    /// The most bytes that the kernel keeps for a connection and has not sent yet.
+    /// The maximum number of unsent bytes that the kernel buffers for a connection.
     private static let unsentMax: Int32 = 32 << 10
 
-    /// 4 octets, or 16.
+    /// The 4 or 16 bytes of the address.
     let octets: [UInt8]
 
-    /// The address that `text` spells, `192.0.2.1` or `2001:db8::1`; `nil` where it is a name, or nothing.
+    /// Reads an address such as `192.0.2.1` or `2001:db8::1`; `nil` if `text` is a name or invalid.
     package init?(_ text: some StringProtocol) {
         let text = String(text)
         for (family, size) in [(AF_INET, 4), (AF_INET6, 16)] {
@@ -24,8 +25,8 @@ package struct InternetAddress: Sendable, Hashable, CustomStringConvertible {
         return nil
     }
 
-    /// The address in a socket's, of the families that there are here; one of version 4 in the clothes of version 6
-    /// (RFC 4291 §2.5.5.2) is that of version 4.
+    /// Reads the address of a socket address; `nil` if it is neither IPv4 nor IPv6. An IPv4-mapped IPv6 address (RFC
+    /// 4291 §2.5.5.2) becomes the IPv4 address.
     init?(_ address: UnsafePointer<sockaddr>) {
         switch Int32(unsafe address.pointee.sa_family) {
         case AF_INET:
@@ -42,12 +43,12 @@ package struct InternetAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Whether only this machine reaches it: 127.0.0.0/8, or ::1.
+    /// Whether only this machine can reach it: 127.0.0.0/8, or ::1.
     package var isLoopback: Bool {
         octets.count == 4 ? octets[0] == 127 : octets == [UInt8](repeating: 0, count: 15) + [1]
     }
 
-    /// As people write it.
+    /// The usual text form.
     package var description: String {
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
         let family = octets.count == 4 ? AF_INET : AF_INET6
@@ -55,22 +56,22 @@ package struct InternetAddress: Sendable, Hashable, CustomStringConvertible {
         return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// A socket that listens at the address, and does not block.
+    /// Creates a non-blocking socket that listens at the address.
     ///
-    /// - Parameter port: its TCP port; 0: one that is free.
-    /// - Returns: the socket, whose owner is who called, and its port.
-    /// - Throws: `Errno` of socket(2), bind(2) and listen(2): EADDRINUSE where somebody listens there, EACCES for a port
-    ///   below 1024, EADDRNOTAVAIL where the machine has no such address.
+    /// - Parameter port: its TCP port; 0 means a free port.
+    /// - Returns: the socket, which the caller must close, and its port.
+    /// - Throws: `Errno` of socket(2), bind(2) and listen(2): EADDRINUSE if the port is in use, EACCES for a port below
+    ///   1024, EADDRNOTAVAIL if the machine does not have the address.
     package func listen(port: UInt16) throws(Errno) -> (socket: FileDescriptor, port: UInt16) {
         let family = octets.count == 4 ? AF_INET : AF_INET6
         let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
         let made = socket(family, type, 0)
         guard made >= 0 else { throw Errno(rawValue: errno) }
-        // A server that is started again listens at once, whatever is left of its connections (socket(7)).
+        // A restarted server can listen immediately, even if connections of the previous one still exist (socket(7)).
         var one: Int32 = 1
         _ = unsafe setsockopt(made, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<Int32>.size))
-        // Its connections inherit the bound: the kernel takes up to 4 MB from a program that sends to a client that does not
-        // read, and systemd counts them as memory of the program (tcp(7)).
+        // Its connections inherit this limit. Otherwise the kernel buffers up to 4 MB for a client that does not read,
+        // and systemd counts them as memory of the program (tcp(7)).
         var unsentMax = Self.unsentMax
         _ = unsafe setsockopt(
             made, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, &unsentMax, socklen_t(MemoryLayout<Int32>.size))

@@ -1,23 +1,24 @@
 import CMicrohttpd
 
-/// Whom a server shows itself as: a certificate, with those between it and its authority, and its key; both PEM.
+/// The certificate of a server with its intermediate certificates, and its key; both PEM.
 package struct TLSIdentity: Sendable, Hashable {
-    /// Why a certificate and a key can't be used.
+    /// The reason why a certificate and a key cannot be used.
     package enum Problem: Error, Hashable {
-        /// Of the certificate's file, as a clause.
+        /// An error in the file of the certificate, as a clause.
         case certificate(String)
-        /// Of the key's file, as a clause.
+        /// An error in the file of the key, as a clause.
         case key(String)
     }
 
     let certificate: String
     let key: String
-    /// When the certificate ends, in seconds since 1970.
+    /// The time at which the certificate expires, in seconds since 1970.
     package let ends: Int64
 
-    /// What two files hold, which GnuTLS has been asked about.
+    /// Reads the content of two files, and checks it with GnuTLS.
     ///
-    /// - Throws: ``Problem`` where there is no certificate or no key, the key needs a password, or is not the certificate's.
+    /// - Throws: ``Problem`` if there is no certificate or no key, if the key needs a password, or if it is not the key
+    ///   of the certificate.
     package init(certificate: [UInt8], key: [UInt8]) throws(Problem) {
         guard let certificate = Self.text(certificate), certificate.contains("-----BEGIN CERTIFICATE-----") else {
             throw .certificate("it has no certificate (PEM: -----BEGIN CERTIFICATE-----)")
@@ -40,7 +41,8 @@ package struct TLSIdentity: Sendable, Hashable {
         throw .certificate("the certificate can't be used with its key: \(words)")
     }
 
-    /// Starts a daemon that shows itself so, or speaks HTTP as it is; it has read both files' text by its return.
+    /// Starts a daemon with this certificate, or without TLS if `identity` is `nil`. It has read both texts when this
+    /// returns.
     static func start(_ options: inout cmicrohttpd_settings, as identity: TLSIdentity?) -> OpaquePointer? {
         guard let identity else { return unsafe cmicrohttpd_start(&options) }
         return unsafe identity.certificate.withCString { certificate in

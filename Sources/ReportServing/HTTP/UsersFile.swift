@@ -1,32 +1,32 @@
-/// Who may look: a line for each, `name:hash`, as `mkpasswd` and `htpasswd -B` make hashes (crypt(5)).
+/// The users that have access: one line `name:hash` for each, with a hash by `mkpasswd` or `htpasswd -B` (crypt(5)).
 package struct UsersFile: Sendable, Hashable {
-    /// How large such a file may be.
+    /// The maximum size of the file, in bytes.
     package static let octetsMax = 1 << 18
     private static let usersMax = 1000
     private static let hashOctetsMax = 384
-    // Those that crypt(5) holds to be strong enough for new hashes, and sha256crypt.
+    // The kinds of hashes that crypt(5) considers strong enough for new passwords, and sha256crypt.
     private static let kinds = ["$y$", "$gy$", "$7$", "$2b$", "$2y$", "$6$", "$5$"]
 
-    /// What is wrong with a line; 0 where it is the whole.
+    /// An error in a line; line 0 means the whole file.
     package struct Mistake: Error, Hashable {
         package var line: Int
         package var words: String
     }
 
-    /// Hashes by name; one at least.
+    /// The hashes by name; at least one.
     let hashes: [String: String]
-    /// The hash that takes the longest to compute; the first in the order of their text, if several do.
+    /// The hash that takes the longest to compute. If several do, it is the first of them in the order of their text.
     let dearest: String
-    /// How many users there are.
+    /// The number of users.
     package var count: Int { hashes.count }
 
-    /// Reads the octets of a file; lines that are empty or begin with `#` say nothing.
+    /// Reads the bytes of a file. Lines that are empty or start with `#` are ignored.
     package init(_ octets: [UInt8]) throws(Mistake) {
         guard let text = String(validating: octets, as: UTF8.self), !octets.contains(0) else {
             throw Mistake(line: 0, words: "the file is not UTF-8 text")
         }
         var hashes: [String: String] = [:]
-        // "\r\n" is one character of Swift's.
+        // "\r\n" is one `Character` in Swift.
         for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
             guard !line.isEmpty, line.first != "#" else { continue }
             func mistake(_ words: String) -> Mistake { Mistake(line: index + 1, words: words) }
@@ -47,9 +47,9 @@ package struct UsersFile: Sendable, Hashable {
         dearest = hashes.values.sorted().max { Self.cost(of: $0) < Self.cost(of: $1) } ?? ""
     }
 
-    /// About how long a hash takes to compute, in microseconds, by its parameters (crypt(5)).
+    /// Returns about how long a hash takes to compute, in microseconds, by its parameters (crypt(5)).
     ///
-    /// The factors are measured; only their order counts.
+    /// The factors are measured. Only the order of the results matters.
     static func cost(of hash: String) -> Double {
         let parts = hash.split(separator: "$")
         guard parts.count > 1 else { return 0 }
@@ -63,9 +63,10 @@ package struct UsersFile: Sendable, Hashable {
             let rounds = parts[1].hasPrefix("rounds=") ? Double(parts[1].dropFirst(7)) : nil
             return 0.25 * (rounds ?? 5000)
         case "2b", "2y": return 49 * Double(sign: .plus, exponent: Int(parts[1]) ?? 0, significand: 1)
-        // A letter for the flavour, then the numbers of blocks and their size, both less one.
+        // A letter for the variant, then the binary logarithm of the number of blocks and the size of a block, both
+        // minus one.
         case "y", "gy": return numbers.count > 2 ? memoryHard(numbers[1] + 1, numbers[2] + 1) : 0
-        // The number of blocks, then their size in five letters, the lowest first.
+        // The binary logarithm of the number of blocks, then the size of a block in five letters, lowest first.
         case "7": return numbers.count > 2 ? memoryHard(numbers[0], numbers[1] + numbers[2] << 6) : 0
         default: return 0
         }
