@@ -1,9 +1,9 @@
 import JSON
 import SiteMonitoring
 
-/// What a server's JetStream answers, in JSON.
+/// The JSON answer of a server's JetStream.
 struct JetStreamReply {
-    /// Numbers of errors (server/errors.json of nats-server).
+    /// Error numbers (server/errors.json of nats-server).
     enum Code {
         static let noMessage = 10_037
         static let noStream = 10_059
@@ -14,10 +14,10 @@ struct JetStreamReply {
     }
 
     private let text: JSONText
-    /// The number of the error, and its words; absent where it is none.
+    /// The number and text of the error; `nil` if the answer is not an error.
     let error: (code: Int, words: String)?
 
-    /// Absent where it is no JSON.
+    /// Parses an answer; `nil` if it is not JSON.
     init?(_ octets: [UInt8]) {
         var text = JSONText(octets)
         guard text.parse() else { return nil }
@@ -32,20 +32,20 @@ struct JetStreamReply {
         self.text = text
     }
 
-    /// The number that a message was stored by.
+    /// The sequence number of a stored message.
     var sequence: UInt64? { text.integer(text.find("seq", in: 0), as: UInt64.self) }
-    /// Whether the message was there before.
+    /// Whether the message was stored before.
     var isDuplicate: Bool { text.bool(text.find("duplicate", in: 0)) ?? false }
-    /// A consumer's name.
+    /// The name of a consumer.
     var name: String? { text.string(text.find("name", in: 0)) }
 
-    /// After ``Code/wrongLast``: which is the last one.
+    /// The sequence number of the last message of the subject, after ``Code/wrongLast``; `nil` for other answers.
     var wrongLast: UInt64? {
         guard let error, error.code == Code.wrongLast else { return nil }
         return UInt64(error.words.split(separator: " ").last ?? "")
     }
 
-    /// How a stream stands.
+    /// The state of a stream.
     var state: (messages: UInt64, octets: UInt64, first: UInt64, last: UInt64)? {
         guard let state = text.find("state", in: 0) else { return nil }
         func number(_ key: StaticString) -> UInt64? { text.integer(text.find(key, in: state), as: UInt64.self) }
@@ -53,7 +53,7 @@ struct JetStreamReply {
         return (messages, number("bytes") ?? 0, messages == 0 ? last + 1 : number("first_seq") ?? 1, last)
     }
 
-    /// A message that was got: its number, and its octets.
+    /// A message that was read: its sequence number and its bytes.
     var message: (sequence: UInt64, octets: [UInt8])? {
         guard let message = text.find("message", in: 0),
             let sequence = text.integer(text.find("seq", in: message), as: UInt64.self)
@@ -62,20 +62,21 @@ struct JetStreamReply {
         return data.map { (sequence, $0) }
     }
 
-    /// The configuration's number of replicas, and the version of the server that made the stream, since 2.11.
+    /// The number of replicas in the configuration, and the version of the server that answered, which servers report
+    /// since 2.11.
     var making: (replicas: Int?, version: String?) {
         guard let configuration = text.find("config", in: 0) else { return (nil, nil) }
         let version = text.find("metadata", in: configuration).flatMap { text.find("_nats.ver", in: $0) }
         return (text.integer(text.find("num_replicas", in: configuration)), text.string(version))
     }
 
-    /// What is said of a stream.
+    /// The state and the configuration of a stream.
     var stream: StreamState? {
         guard let state, let configuration = text.find("config", in: 0),
             let name = text.string(text.find("name", in: configuration))
         else { return nil }
         func bound(_ key: StaticString) -> Int? {
-            // -1 and 0 are none.
+            // -1 and 0 mean that there is no limit.
             text.integer(text.find(key, in: configuration)).flatMap { $0 > 0 ? $0 : nil }
         }
         let group = text.find("cluster", in: 0)
@@ -95,7 +96,10 @@ struct JetStreamReply {
             }, serverVersion: making.version)
     }
 
-    /// What an error is, as a log says it.
+    /// Returns this answer as an error of a log.
+    ///
+    /// - Parameter what: the name of the part or subject, for the text.
+    /// - Returns: the error.
     func trouble(_ what: String) -> LogTrouble {
         guard let error else { return .refused("\(what): the answer says nothing that is known") }
         if Code.full.contains(error.code) { return .full("\(what): \(error.words)") }
@@ -105,17 +109,17 @@ struct JetStreamReply {
     }
 }
 
-/// RFC 4648 §4.
+/// Decodes Base64 (RFC 4648 §4).
 enum Base64 {
     private static let values: [UInt8: UInt32] = {
         let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
         return Dictionary(uniqueKeysWithValues: letters.enumerated().map { ($1, UInt32($0)) })
     }()
 
-    // The padding, the quotes around a text of JSON, and what may stand before a slash in it.
+    // The padding, the quotes around a JSON string, and the backslash that can be before a slash in it.
     private static let skipped = Array("=\"\\".utf8)
 
-    /// Absent where it is none. A text in JSON may have `\/` for `/`.
+    /// Returns the decoded bytes, or `nil` if the text is not Base64. A JSON string can have `\/` for `/`.
     static func decoded(_ text: ArraySlice<UInt8>) -> [UInt8]? {
         var octets: [UInt8] = []
         octets.reserveCapacity(text.count / 4 * 3)

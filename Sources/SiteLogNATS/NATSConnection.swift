@@ -4,27 +4,28 @@ import EventLoops
 import Glibc
 import SiteMonitoring
 
-/// One connection to a site's servers, over libnats' own threads, which only hand over what they heard (``NATSInbox``).
+/// One connection to a site's servers. The threads of libnats only pass received messages on (``NATSInbox``).
 ///
-/// While no server is reached, what is sent is kept by the library up to a bound, and the answers say what became of it. The
-/// library connects anew where a server is gone. Where one refuses it (another password, a certificate that has expired), it
-/// closes the connection for good, and tells nobody why: ``NATSLink`` makes a new one then, whose making says it.
+/// While no server is connected, the library stores sent messages up to a limit, and the answers show their results. If
+/// a server fails, the library reconnects. If a server refuses the connection (another password, an expired
+/// certificate), the library closes it permanently without a reason. Then ``NATSLink`` creates a new connection, whose
+/// error has the reason.
 @safe final class NATSConnection: Sendable {
-    /// What it hears.
+    /// The received messages.
     let inbox: NATSInbox
 
-    // The library's objects, which may be used in any thread, by their addresses.
+    // The addresses of the library's objects, which can be used in any thread.
     private let handle: UInt
     private let subscription: UInt
     private let servers: String
 
-    /// Connects, and waits until that is done: for each server at most two seconds.
+    /// Connects, and blocks until that is done: at most two seconds for each server.
     ///
     /// - Parameters:
-    ///   - options: where, and as whom.
-    ///   - address: answers go to a word behind this and a point.
-    ///   - wake: what wakes the loop.
-    /// - Throws: ``LogTrouble``: why no server lets in.
+    ///   - options: the servers, and how to connect to them.
+    ///   - address: the prefix of the subjects for answers; a dot and a word follow.
+    ///   - wake: wakes the loop.
+    /// - Throws: ``LogTrouble`` with the reason why no server accepts the connection.
     init(_ options: NATSOptions, address: String, _ wake: WakeUp) throws(LogTrouble) {
         servers = options.servers.joined(separator: ", ")
         inbox = NATSInbox(wake)
@@ -36,9 +37,10 @@ import SiteMonitoring
         unsafe natsConnection_Destroy(OpaquePointer(bitPattern: handle))
     }
 
-    /// Sends a message whose answer goes to `answer`.
+    /// Sends a message whose answer is sent to `answer`.
     ///
-    /// - Throws: ``LogTrouble``: it was not sent, as where it is bigger than the servers take, or too much waits for a server.
+    /// - Throws: ``LogTrouble`` if it was not sent, for example because it is larger than the servers accept, or
+    ///   because too much data waits for a server.
     func send(
         _ octets: [UInt8], to subject: String, answer: String, header: (name: String, value: String)? = nil
     ) throws(LogTrouble) {
@@ -54,7 +56,7 @@ import SiteMonitoring
         switch status {
         case NATS_OK: break
         case NATS_MAX_PAYLOAD:
-            // It would be refused as often as it is sent.
+            // This error is permanent: the message would be refused each time.
             let most = Int(unsafe natsConnection_GetMaxPayload(handle))
             throw .tooBig("what is sent to \(subject), with its header,", octets: octets.count, most: most)
         case NATS_INSUFFICIENT_BUFFER:
@@ -75,8 +77,9 @@ import SiteMonitoring
         try check(unsafe natsOptions_Create(&made))
         defer { unsafe natsOptions_Destroy(made) }
         try unsafe set(options, made, check)
-        // The library's threads may call for a while after the connection was destroyed: what says that it is closed comes last
-        // of what the connection has said, and of the subscription that it is complete. Each has a reference of its own.
+        // The library's threads can call back for a while after the connection was destroyed. The last callback of the
+        // connection reports that it is closed. The last callback of the subscription reports that it is complete. So
+        // each of the two holds its own reference.
         let context = unsafe Unmanaged.passRetained(inbox)
         let closure = unsafe context.toOpaque()
         var connection: OpaquePointer?
@@ -87,7 +90,7 @@ import SiteMonitoring
             try check(unsafe natsOptions_SetErrorHandler(made, heardError, closure))
             try check(unsafe natsConnection_Connect(&connection, made))
         } catch {
-            // There is no connection that could say that it is closed.
+            // There is no connection that could report that it is closed.
             unsafe context.release()
             throw error
         }
@@ -129,14 +132,15 @@ import SiteMonitoring
             }
         }
         try check(unsafe natsOptions_SetMaxReconnect(made, -1))
-        // A server that stands still holds a connection open and answers nothing: left after the third question, six seconds.
+        // A suspended server keeps its connection open and does not answer. The library disconnects from it when the
+        // third ping is due, after six seconds.
         try check(unsafe natsOptions_SetPingInterval(made, 2_000))
         try check(unsafe natsOptions_SetMaxPingsOut(made, 2))
         try check(unsafe natsOptions_SetReconnectBufSize(made, Int32(options.bufferOctetsMax)))
         try check(unsafe natsOptions_SetCustomReconnectDelay(made, delay, nil))
     }
 
-    // MARK: What the library's threads call
+    // MARK: Callbacks in the library's threads
 
     private static func inbox(_ closure: UnsafeMutableRawPointer?) -> NATSInbox? {
         unsafe closure.map { unsafe Unmanaged<NATSInbox>.fromOpaque($0).takeUnretainedValue() }
@@ -177,7 +181,7 @@ import SiteMonitoring
                 status: unsafe status.map { unsafe String(cString: $0) }, octets: unsafe Array(data)))
     }
 
-    /// As everywhere here: doubled from a quarter of a second to half a minute.
+    /// Returns the back-off in milliseconds. As for attempts of ``NATSLink``, it doubles from 250 ms up to 30 s.
     private static let delay: natsCustomReconnectDelayHandler = { _, attempts, _ in
         BackOff(first: NATSLink.pauseFirst, most: NATSLink.pauseMost, failures: Int(attempts) - 1).pause.nanoseconds
             / 1_000_000

@@ -1,22 +1,24 @@
 import EventLoops
 import Synchronization
 
-/// What a connection heard, handed from the library's threads to the loop that drives it.
+/// The messages of a connection, passed from the library's threads to the loop that drives it.
 ///
-/// It has a bound: what comes beyond is dropped and counted, and whoever waits for it is told that no answer came.
+/// The inbox has a limit. Further messages are dropped and counted. A request whose answer was dropped counts as
+/// unanswered.
 final class NATSInbox: Sendable {
-    /// One message as it came.
+    /// A received message.
     struct Message: Sendable {
-        /// The subject that it was sent to: of an answer the one that was asked for, of what a consumer hands over its own.
+        /// The subject of the message. An answer has the reply subject of its request; a consumer's message has its own
+        /// subject.
         let subject: String
-        /// Of what a consumer hands over `$JS.ACK.…`, with the numbers of it.
+        /// The reply subject. For a consumer's message it is `$JS.ACK.…` and contains the message's numbers.
         let reply: String?
-        /// The header `Status`, such as 404 of a consumer that has nothing.
+        /// The header `Status`, such as 404 if a consumer has no messages.
         let status: String?
         let octets: [UInt8]
     }
 
-    /// How it stands with the connection.
+    /// The state of the connection.
     enum Standing: Sendable { case connecting, connected, closed }
 
     private struct State {
@@ -28,19 +30,21 @@ final class NATSInbox: Sendable {
         var denials: [String] = []
     }
 
-    /// How much it holds.
+    /// The capacity of the inbox: bytes of payload, and messages.
     static let octetsMax = 64 << 20
     static let messagesMax = 65_536
-    // A server says it again for each message, of few subjects.
+    // A server repeats a denial for each message, but there are only a few subjects.
     private static let denialsMax = 256
 
     private let state = Mutex(State())
     private let wake: WakeUp
 
-    /// - Parameter wake: what wakes the loop.
+    /// Creates an empty inbox.
+    ///
+    /// - Parameter wake: wakes the loop.
     init(_ wake: WakeUp) { self.wake = wake }
 
-    /// Takes what came, the oldest first.
+    /// Removes and returns the messages, the oldest first.
     func take() -> [Message] {
         state.withLock { state in
             defer { (state.messages, state.octets) = ([], 0) }
@@ -48,7 +52,7 @@ final class NATSInbox: Sendable {
         }
     }
 
-    /// Takes what the servers did not permit, in their words.
+    /// Removes and returns the errors about missing permissions, with the servers' text.
     func takeDenials() -> [String] {
         state.withLock { state in
             defer { state.denials = [] }
@@ -56,7 +60,7 @@ final class NATSInbox: Sendable {
         }
     }
 
-    /// How it stands, what the library last said of an error, and how many messages did not fit.
+    /// The state of the connection, the last error that the library reported, and the number of dropped messages.
     var standing: (standing: Standing, lastError: String?, dropped: Int) {
         state.withLock { ($0.standing, $0.lastError, $0.dropped) }
     }

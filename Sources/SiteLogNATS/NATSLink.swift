@@ -6,15 +6,15 @@ import SiteMonitoring
 import Synchronization
 import SystemPackage
 
-/// One try to reach a site's servers, in a thread of its own: the library waits for each of them in turn.
+/// One attempt to connect to a site's servers, in its own thread, because the library blocks for each server in turn.
 private final class NATSAttempt: Sendable {
     private let outcome = Mutex(Result<NATSConnection, LogTrouble>?.none)
 
-    /// Begins.
+    /// Starts an attempt.
     static func begin(_ options: NATSOptions, address: String, _ wake: WakeUp) throws(Errno) -> NATSAttempt {
         let attempt = NATSAttempt()
         _ = try OwnThread(named: "site-log") {
-            // Nobody waits for its end.
+            // No other thread joins this one.
             pthread_detach(pthread_self())
             let outcome: Result<NATSConnection, LogTrouble>
             do throws(LogTrouble) {
@@ -28,11 +28,12 @@ private final class NATSAttempt: Sendable {
         return attempt
     }
 
-    /// What became of it; absent before.
+    /// The result of the attempt; `nil` before it ends.
     var result: Result<NATSConnection, LogTrouble>? { outcome.withLock { $0 } }
 }
 
-/// The connection of a site's log: one that stands, or the next try for one, the later the more often it failed.
+/// The connection of a site's log: the current connection, or the next attempt. The pause before an attempt grows with
+/// each failure.
 final class NATSLink {
     static let pauseFirst = Duration.milliseconds(250)
     static let pauseMost = Duration.seconds(30)
@@ -43,19 +44,20 @@ final class NATSLink {
         case standing(NATSConnection)
     }
 
-    /// Where answers go: each to a word behind this and a point.
+    /// The prefix of the subjects for answers. Each answer has this prefix, a dot, and its own word.
     let address: String
     private let options: NATSOptions
     private let wake: WakeUp
     private var state: State
     private var backOff = BackOff(first: pauseFirst, most: pauseMost)
     private var failure: LogTrouble?
-    // Of connections that are closed.
+    // Dropped messages of connections that are closed.
     private var droppedBefore = 0
 
-    /// Begins to connect.
+    /// Starts to connect.
     ///
-    /// - Throws: ``LogTrouble/unavailable(_:)``: no descriptor is left, or no thread.
+    /// - Throws: ``LogTrouble/unavailable(_:)`` if there is no free descriptor or thread, or the library fails to
+    ///   create an address for answers.
     init(_ options: NATSOptions) throws(LogTrouble) {
         self.options = options
         var word: UnsafeMutablePointer<CChar>?
@@ -73,19 +75,19 @@ final class NATSLink {
         }
     }
 
-    /// What the loop watches.
+    /// The descriptor that the loop must watch.
     var descriptor: FileDescriptor { wake.descriptor }
 
-    /// When there is something to do by time alone.
+    /// The time of the next attempt; `nil` if a connection exists or an attempt is active.
     var nextDeadline: Instant? { if case .waiting(let end) = state { end } else { nil } }
 
-    /// Whether a server is reached.
+    /// Whether a server is connected.
     var isConnected: Bool { connection?.inbox.standing.standing == .connected }
 
-    /// How many messages did not fit into what was held for the loop.
+    /// The number of messages that were dropped because the inbox was full.
     var dropped: Int { droppedBefore + (connection?.inbox.standing.dropped ?? 0) }
 
-    /// What is the matter, where something is.
+    /// The reason why no server is connected; `nil` if one is.
     var trouble: LogTrouble? {
         guard let connection else { return failure ?? .unavailable("\(servers): no server has answered yet") }
         let standing = connection.inbox.standing
@@ -95,7 +97,7 @@ final class NATSLink {
 
     /// Sends a message.
     ///
-    /// - Throws: ``LogTrouble``: it was not sent.
+    /// - Throws: ``LogTrouble`` if it was not sent.
     func send(
         _ octets: [UInt8], to subject: String, answer word: String, header: (name: String, value: String)?
     ) throws(LogTrouble) {
@@ -103,7 +105,7 @@ final class NATSLink {
         try connection.send(octets, to: subject, answer: "\(address).\(word)", header: header)
     }
 
-    /// Takes what came, and begins what is due.
+    /// Returns the messages and denials that arrived, and starts an attempt if it is due.
     func take(at now: Instant) -> (messages: [NATSInbox.Message], denials: [String]) {
         wake.clear()
         switch state {

@@ -3,16 +3,16 @@ import JSON
 package import SiteMonitoring
 package import SystemPackage
 
-/// A site's log in NATS JetStream, over one connection that nobody waits for.
+/// A site's log in NATS JetStream, over one connection. No call blocks.
 ///
-/// What is asked of JetStream is asked by messages with a word of our own behind the address of the answer, so that any number
-/// of requests are under way and each answer finds its own.
+/// Each request to JetStream is a message whose reply subject ends with its own word. So any number of requests can be
+/// active, and each answer is assigned to its request.
 package final class NATSLog: SightingLog {
     package let limits: LogLimits
     let streams: SiteStreams
     private let link: NATSLink
 
-    // What waits: the request, until when, and how far it is.
+    // A request that waits: its size in bytes, when it times out, and the error for that case.
     private struct Pending {
         let octets: Int
         let end: Instant
@@ -28,41 +28,44 @@ package final class NATSLog: SightingLog {
     private var pending: [LogTicket: Pending] = [:]
     private var ready: [LogAnswer] = []
     private var count: UInt64 = 0
-    // Who waits for an answer to which word; and for what a consumer hands over.
+    // The closures for answers by word, and for the messages of a consumer by its name.
     private var listeners: [String: Listener] = [:]
     private var words: UInt64 = 0
     private var consumers: [String: (NATSInbox.Message) -> Void] = [:]
     // The consumer of the last page of batches, and the offset that it delivers next.
     var position: (name: String, next: UInt64)?
-    /// How each of the site's streams stood when it was last looked at (``look(at:)``).
+    /// The state of each of the site's streams by its last successful answer to ``look(at:)``. The key is the raw value
+    /// of the stream's case.
     package internal(set) var streamStates: [String: StreamState] = [:]
     var unfinished: [SnapshotName: (generation: String, count: Int)] = [:]
 
-    /// Begins to connect.
+    /// Starts to connect.
     ///
-    /// - Throws: ``LogTrouble``.
+    /// - Throws: ``LogTrouble/unavailable(_:)`` if there is no free descriptor or thread, or the library fails to
+    ///   create an address for answers.
     package init(_ options: NATSOptions, site: LogName, limits: LogLimits = LogLimits()) throws(LogTrouble) {
         self.limits = limits
         streams = SiteStreams(site: site)
         link = try NATSLink(options)
     }
 
-    /// What the loop watches: there may be answers when it can be read.
+    /// The descriptor that the loop must watch. When it is readable, there can be answers.
     package var descriptor: FileDescriptor { link.descriptor }
 
-    /// Whether a server is reached.
+    /// Whether a server is connected.
     package var isConnected: Bool { link.isConnected }
 
-    /// Why none is; absent where one is. It is tried again by itself, later and later up to half a minute.
+    /// The reason why no server is connected; `nil` if one is. The connection is retried automatically, with a back-off
+    /// of up to half a minute.
     package var trouble: LogTrouble? { link.trouble }
 
-    /// How many messages were thrown away because nobody had taken those before them.
+    /// The number of messages that were dropped because earlier messages had not been taken.
     package var droppedMessages: Int { link.dropped }
 
-    /// What the name of a snapshot's pieces begins with: no other client has it.
+    /// The start of the generation (`<word>-<ticket>`) in the subjects of a snapshot's pieces. Each client has its own.
     private var ownWord: String { link.address.split(separator: ".").last.map(String.init) ?? "x" }
 
-    /// Has the site's streams made, or changed to be as they are to be; each is answered with ``LogResponse/stored``.
+    /// Creates the site's streams, or changes their configuration. The response of each is ``LogResponse/stored``.
     package func make(_ bounds: StreamBounds, at now: Instant) -> [LogTicket] {
         SiteStreams.Stream.allCases.map { stream in
             let ticket = begin(octets: 0, until: now + limits.answerTime, .unanswered(limits.answerTime))
@@ -111,7 +114,7 @@ package final class NATSLog: SightingLog {
         return [pending.values.lazy.map(\.end).min(), link.nextDeadline].compactMap { $0 }.min()
     }
 
-    // MARK: For the requests
+    // MARK: Helpers for requests
 
     func finish(_ ticket: LogTicket, _ result: Result<LogResponse, LogTrouble>) {
         guard pending.removeValue(forKey: ticket) != nil else { return }
@@ -119,7 +122,7 @@ package final class NATSLog: SightingLog {
         ready.append(LogAnswer(ticket, result))
     }
 
-    /// Sends a message, and hands over what is answered.
+    /// Sends a message, and passes the parsed answer to `heard`.
     func ask(
         _ subject: String, _ octets: [UInt8] = [], header: (String, String)? = nil, for ticket: LogTicket,
         _ heard: @escaping (JetStreamReply) -> Void
@@ -133,7 +136,9 @@ package final class NATSLog: SightingLog {
         }
     }
 
-    /// The same with an answer as it comes; gives the answer's word.
+    /// Sends a message, and passes the unparsed answer to `heard`.
+    ///
+    /// - Returns: the word of the answer.
     @discardableResult
     func listen(
         _ subject: String, _ octets: [UInt8] = [], header: (String, String)? = nil, for ticket: LogTicket,
@@ -168,8 +173,9 @@ package final class NATSLog: SightingLog {
         }
     }
 
-    /// A server does not let us do something, and answers nothing else: `Permissions Violation for Publish to "<subject>"`, or
-    /// `… for Subscription to "<subject>"`, which is where all answers go.
+    /// Handles a missing permission, for which the server sends no other answer. The texts are `Permissions Violation
+    /// for Publish to "<subject>"`, and `… for Subscription to "<subject>"`. A subscription is for the subject of all
+    /// answers.
     private func refuse(_ denial: String) {
         let parts = denial.split(separator: "\"")
         let subject = parts.count > 1 ? String(parts[1]) : denial
@@ -227,9 +233,9 @@ package final class NATSLog: SightingLog {
         }
     }
 
-    // MARK: What has one present message
+    // MARK: Subjects with one current message
 
-    /// What stands there instead of what was expected.
+    /// The sequence number of the stored message, if it is not the expected one.
     struct Other: Error { let last: UInt64 }
 
     func write(
@@ -284,7 +290,7 @@ package final class NATSLog: SightingLog {
         }
     }
 
-    /// Nobody where it was given back, which is an empty message.
+    /// Returns the holder in a message; `nil` if the lease was released, which is an empty message.
     private static func holder(_ octets: [UInt8]) -> Result<LogName?, LogTrouble> {
         guard !octets.isEmpty else { return .success(nil) }
         do throws(LogTrouble) { return .success(try LogName(String(decoding: octets, as: UTF8.self))) } catch {
@@ -294,10 +300,10 @@ package final class NATSLog: SightingLog {
 
     // MARK: Reading
 
-    // Half of what an inbox takes.
+    // Half of the capacity of an inbox.
     private static let fetchOctetsMax = 32 << 20
 
-    /// Reads through a consumer: the one of the last page if that ended where this one begins, else a new one.
+    /// Reads through a consumer: that of the last page if this range starts where that page ended, else a new one.
     func readBatches(_ range: LogRange, _ ticket: LogTicket) {
         let stream = streams.name(.batches)
         ask("$JS.API.STREAM.INFO.\(stream)", for: ticket) { [self] reply in
@@ -308,12 +314,14 @@ package final class NATSLog: SightingLog {
                 return finish(ticket, .success(.batches(page)))
             }
             let size = max(state.messages == 0 ? 1 : state.octets / state.messages, 1)
-            // A stream's octets have more in them than what was sent; what comes and does not fit is left out.
+            // The size of a stream includes more than the payloads, so more messages are requested than the average
+            // size suggests. Those that exceed the range are left out.
             let most = min(Self.fetchOctetsMax, 4 * min(range.octetsMax, Self.fetchOctetsMax)) / Int(clamping: size)
             let count = min(range.countMax, max(most, 16))
             let wanted = Wanted(
                 range: range, first: state.first, last: state.last,
-                // Of what is to come the first is wanted as soon as it is there.
+                // If the range starts after the last batch, only the first new one is requested, so that its answer is
+                // not delayed.
                 count: range.from <= state.last ? count : 1, patience: range.from <= state.last ? .zero : patience)
             let position = position
             self.position = nil
@@ -351,14 +359,15 @@ package final class NATSLog: SightingLog {
         var last = wanted.last
         let end = { [self] in
             consumers[name] = nil
-            // What was handed over and not taken is wanted again.
+            // After a cut, the consumer has delivered batches that must be read again. So a new consumer reads them.
             if !isCut, let number = entries.last?.number { position = (name, number + 1) }
             finish(ticket, .success(.batches(LogPage(entries: entries, first: wanted.first, last: last))))
         }
         var come = 0
         consumers[name] = { message in
             come += 1
-            // $JS.ACK.<stream>.<consumer>.<times>.<stream's number>.<consumer's number>.<nanoseconds>.<how many follow>
+            // $JS.ACK.<stream>.<consumer>.<deliveries>.<stream's number>.<consumer's number>.<nanoseconds>.<number of
+            // messages that follow>
             let parts = (message.reply ?? "").split(separator: ".")
             if parts.count == 9, let number = UInt64(parts[5]), let stored = Int64(parts[7]),
                 let more = UInt64(parts[8])
@@ -384,7 +393,7 @@ package final class NATSLog: SightingLog {
         }
         listen("$JS.API.CONSUMER.MSG.NEXT.\(streams.name(.batches)).\(name)", request, for: ticket) {
             [self] message in
-            // 404 and 408: nothing more is there now.
+            // The statuses 404 and 408 mean that there are no more messages now.
             if message.status == "503" {
                 consumers[name] = nil
                 return finish(ticket, .failure(.unavailable("the consumer \(name) is gone")))
@@ -393,9 +402,10 @@ package final class NATSLog: SightingLog {
         }
     }
 
-    // MARK: Looking
+    // MARK: State of the streams
 
-    /// Asks how the site's streams stand; each is answered with ``LogResponse/stored``, and found in ``streamStates`` then.
+    /// Requests the state of each of the site's streams. Each response is ``LogResponse/stored``; the state is then in
+    /// ``streamStates``.
     package func look(at now: Instant) -> [LogTicket] {
         SiteStreams.Stream.allCases.map { stream in
             let ticket = begin(octets: 0, until: now + limits.answerTime, .unanswered(limits.answerTime))
@@ -411,7 +421,7 @@ package final class NATSLog: SightingLog {
 
     // MARK: Snapshots
 
-    /// A snapshot that is whole, and what its pieces' subjects have in common.
+    /// A complete snapshot, and the word that the subjects of its pieces have in common.
     struct Head {
         let head: SnapshotHead
         let generation: String
@@ -435,7 +445,7 @@ package final class NATSLog: SightingLog {
         }
     }
 
-    /// Those that are whole, the newest first, and the revision of the list.
+    /// Reads the list of complete snapshots, the newest first, and the revision of the list.
     func heads(_ ticket: LogTicket, _ done: @escaping ([Head], UInt64) -> Void) {
         get(.snapshots, streams.whole, ticket) { message in
             let text = String(decoding: message?.octets ?? [], as: UTF8.self)
@@ -459,7 +469,7 @@ package final class NATSLog: SightingLog {
         let generation =
             begun?.generation ?? "\(ownWord)-\(ticket.number)"
         let count = begun?.count ?? 0
-        // The one that was written last may come again: nobody said that it had come.
+        // The piece that was written last can be sent again, because its answer can be lost.
         guard piece.index == count || (begun != nil && piece.index == count - 1) else {
             return finish(ticket, .failure(.refused("piece \(piece.index) of a snapshot that has \(count)")))
         }
@@ -479,7 +489,7 @@ package final class NATSLog: SightingLog {
             let kept = [new] + others.prefix(1)
             let text = kept.map { $0.line + "\n" }.joined()
             write(streams.whole, Array(text.utf8), over: revision, ticket) { [self] result in
-                // Another has finished one meanwhile.
+                // Another process finished a snapshot in the meantime.
                 guard case .success = result else { return finishSnapshot(new, ticket) }
                 let generations = Set(kept.map(\.generation))
                 for old in heads where !generations.contains(old.generation) {

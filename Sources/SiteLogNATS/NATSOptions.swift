@@ -1,8 +1,8 @@
 package import SiteMonitoring
 
-/// Where a site's servers are, and as whom one connects.
+/// The servers of a site, and how to connect to them.
 package struct NATSOptions: Sendable {
-    /// As whom; a server says what each may do.
+    /// The identity of the client. The permissions of each user are set on the servers.
     package enum Identity: Sendable {
         case nobody
         case user(String, password: String)
@@ -10,27 +10,30 @@ package struct NATSOptions: Sendable {
         case credentials(String)
     }
 
-    /// TLS, where the connection is not of one machine with itself.
+    /// The settings of TLS, which should be used unless client and server run on one machine.
     package struct Encryption: Sendable {
-        /// A file of certificates that sign the servers'; absent for those that the machine trusts.
+        /// A file with the certificates that sign those of the servers; `nil` for the certificates that the machine
+        /// trusts.
         package var authorities: String?
-        /// One's own certificate and its key, in files, where the servers ask for one.
+        /// Files with the client's certificate and its key, if the servers require one.
         package var identity: (certificate: String, key: String)?
 
-        /// By what the machine trusts.
+        /// Creates settings that use the certificates that the machine trusts.
         package init() {}
     }
 
-    /// Such as `nats://10.0.0.1:4222`; at least one, and any of them leads to all.
+    /// URLs such as `nats://10.0.0.1:4222`; at least one. The client learns the addresses of all servers from any of
+    /// them.
     package var servers: [String]
     package var identity = Identity.nobody
     package var encryption: Encryption?
-    /// Whose connection it is, in the servers' own lists.
+    /// The name of the connection in the servers' lists.
     package var name: LogName
-    /// What waits in the library while no server is reached, octets; what is more is refused.
+    /// The maximum size of the messages that the library stores while no server is connected, in bytes. Further
+    /// messages are refused.
     package var bufferOctetsMax = 16 << 20
 
-    /// A plain connection of nobody.
+    /// Creates the options of a connection without TLS and without a user.
     package init(servers: [String], name: LogName) {
         self.servers = servers
         self.name = name

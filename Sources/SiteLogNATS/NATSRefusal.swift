@@ -1,26 +1,26 @@
 import CNATS
 import SiteMonitoring
 
-/// Why no server of a site let in, as the library says it in the thread that asked.
+/// The reason why no server of a site accepted the connection, as the library reports it in the calling thread.
 struct NATSRefusal {
     private let status: natsStatus
     private let detail: String
     private let options: NATSOptions
 
-    /// What the thread's last call came to.
+    /// Creates the reason from the error of the thread's last call.
     init(_ status: natsStatus, _ options: NATSOptions) {
         self.init(status, unsafe nats_GetLastError(nil).map { unsafe String(cString: $0) } ?? "", options)
     }
 
-    /// The same, of words that are known.
+    /// Creates the reason from a known text.
     init(_ status: natsStatus, _ detail: String, _ options: NATSOptions) {
         self.status = status
-        // Before it stands where in the library that was: `(conn.c:733): `.
+        // The text starts with the place in the library's source, such as `(conn.c:733): `.
         self.detail = detail.split(separator: "): ", maxSplits: 1).last.map(String.init) ?? ""
         self.options = options
     }
 
-    /// The same, as a log says it.
+    /// The reason as an error of a log.
     var trouble: LogTrouble {
         let servers = options.servers.joined(separator: ", ")
         switch status {
@@ -43,7 +43,7 @@ struct NATSRefusal {
         }
     }
 
-    /// What OpenSSL's verification (X509_STORE_CTX_get_error(3)) found of the server's certificate.
+    /// The result of OpenSSL's verification of the server's certificate (X509_STORE_CTX_get_error(3)), as text.
     private var handshake: String? {
         let prefix = "SSL handshake error: "
         guard detail.hasPrefix(prefix) else { return nil }

@@ -2,7 +2,7 @@ import BaseTypes
 import JSON
 import SiteMonitoring
 
-/// The streams of a site, and what they are sent to.
+/// The streams of a site, and their subjects.
 struct SiteStreams {
     enum Stream: String, CaseIterable { case batches, lease, values, snapshots }
 
@@ -23,7 +23,7 @@ struct SiteStreams {
         return buffer.bytes
     }
 
-    /// How a stream is to be, in the words of `$JS.API.STREAM.CREATE`.
+    /// Returns the configuration of a stream, as `$JS.API.STREAM.CREATE` expects it.
     func configuration(_ stream: Stream, _ bounds: StreamBounds, limits: LogLimits) -> [UInt8] {
         let (subject, octets, age): (String, Int?, Duration?) =
             switch stream {

@@ -1,17 +1,18 @@
-/// How much a site's streams keep, and on how many servers.
+/// The limits of a site's streams, and their number of replicas.
 ///
-/// Batches are refused when their stream is full (``LogTrouble/full(_:)``): what gateways heard waits in their own queues
-/// then, and nothing that is in the log goes before its time. Batches go by their age.
+/// If the stream of batches is full, further batches are refused (``LogTrouble/full(_:)``). Then new data wait in the
+/// gateways' own queues, and nothing in the log is deleted early. Batches are only deleted by age.
 package struct StreamBounds: Sendable, Hashable {
-    /// On how many servers each message is; 1, 3 or 5.
+    /// The number of servers that store each message: 1, 3 or 5.
     package var replicas: Int
-    /// Of batches, octets on a server's disk; absent for as many as there is room for.
+    /// The maximum size of all batches on a server's disk, in bytes; `nil` for as many as there is room for.
     package var batchOctetsMax: Int?
-    /// How long a batch is kept; absent for ever.
+    /// How long a batch is stored; `nil` for no limit.
     package var batchAgeMax: Duration?
-    /// Of snapshots, octets on a server's disk; when there are more, the oldest pieces go.
+    /// The maximum size of all snapshots on a server's disk, in bytes. If they exceed it, the oldest pieces are
+    /// deleted.
     package var snapshotOctetsMax: Int?
 
-    /// Without any bound but the servers' own.
+    /// Creates bounds that have only the servers' own limits.
     package init(replicas: Int) { self.replicas = replicas }
 }

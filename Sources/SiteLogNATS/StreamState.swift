@@ -1,41 +1,41 @@
-/// How one of a site's streams stands, as the servers say it (`$JS.API.STREAM.INFO`). What is not known is absent.
+/// The state of one of a site's streams, as the servers report it (`$JS.API.STREAM.INFO`). Unknown values are `nil`.
 package struct StreamState: Sendable, Hashable {
-    /// A server that has a copy beside the leader's.
+    /// A server that has a copy of the stream, other than the leader.
     package struct Follower: Sendable, Hashable {
-        /// As the server is called.
+        /// The name of the server.
         package let name: String
-        /// Whether it has all that the leader has.
+        /// Whether the server has everything that the leader has.
         package let isCurrent: Bool
-        /// Whether the leader has not heard of it for a while.
+        /// Whether the leader has received nothing from the server for a while.
         package let isAway: Bool
-        /// How many operations it is behind.
+        /// The number of operations by which the server lags.
         package let lag: Int
 
-        /// A server as the leader sees it.
+        /// Creates a follower, as the leader sees it.
         package init(name: String, isCurrent: Bool, isAway: Bool, lag: Int) {
             (self.name, self.isCurrent, self.isAway, self.lag) = (name, isCurrent, isAway, lag)
         }
     }
 
-    /// Such as `hq-batches`.
+    /// The name of the stream, such as `hq-batches`.
     package let name: String
-    /// How many are in it, and how many octets they take on a server's disk.
+    /// The number of messages, and their size on a server's disk in bytes.
     package let messages: UInt64
     package let octets: UInt64
-    /// Bounds of it; absent where there is none.
+    /// The maximum size in bytes and the maximum age; `nil` if there is no limit.
     package let octetsMax: Int?
     package let ageMax: Duration?
-    /// Whether it refuses what is new when it is full; otherwise the oldest go.
+    /// Whether a full stream refuses new messages. Otherwise the oldest ones are deleted.
     package let refusesNew: Bool
-    /// On how many servers each message is to be.
+    /// The number of servers that should store each message.
     package let replicas: Int?
-    /// Who leads it; absent while nobody does, and where there is one server alone.
+    /// The name of the leader; `nil` if there is none, and if there is only one server.
     package let leader: String?
-    /// The others that have it.
+    /// The other servers that have the stream.
     package let followers: [Follower]
-    /// Of the server that answered; only from 2.11 on they say it here.
+    /// The version of the server that answered. Servers report it here since 2.11.
     package let serverVersion: String?
 
-    /// How many servers have all of it now, the leader with them; 1 of a server alone.
+    /// The number of servers that have the whole stream now, including the leader; 1 for a single server.
     package var copies: Int { 1 + followers.count { $0.isCurrent && !$0.isAway } }
 }

@@ -2,7 +2,7 @@ import EventLog
 import SiteMonitoring
 import SystemPackage
 
-/// A file of batches, one record after the other: `batches-00000000000000000001.log` begins with batch 1.
+/// A file of batches, as consecutive records. `batches-00000000000000000001.log` starts with batch 1.
 struct BatchFile {
     // BGSL, the version, `b` for batches, and two reserved bytes.
     private static let head = Array("BGSL".utf8) + [1, 0x62, 0, 0]
@@ -11,14 +11,15 @@ struct BatchFile {
     let path: FilePath
     let first: UInt64
     private let files: any FileSystemCalls
-    /// Where each record begins, and behind them the end of the last.
+    /// The start of each record, then the end of the last one; empty if the file was not scanned.
     private(set) var places: [Int] = []
-    /// Whether an incomplete record is after them that could not be removed; opening the directory for writing removes it.
+    /// Whether the records are followed by an incomplete one that could not be removed. Opening the directory for
+    /// writing removes it.
     private(set) var isTorn = false
-    /// What is the matter with what stands behind them.
+    /// The error of the data after the records.
     private(set) var damage: LogTrouble?
 
-    /// A file that is read when it is asked for.
+    /// Creates a file that is not read until it is needed.
     init(from first: UInt64, in directory: FilePath, _ files: any FileSystemCalls) {
         let digits = String(first)
         path = directory.appending(
@@ -27,7 +28,7 @@ struct BatchFile {
         self.files = files
     }
 
-    /// The number of the first batch by a file's name, 1…2⁶³ − 1; `nil` if the name is of another file.
+    /// Returns the number of the first batch by a file's name, 1…2⁶³ − 1; `nil` if the name is of another file.
     static func first(_ name: String) -> UInt64? {
         guard name.hasPrefix(prefix), name.hasSuffix(".log") else { return nil }
         let digits = name.dropFirst(prefix.count).dropLast(4)
@@ -35,15 +36,15 @@ struct BatchFile {
         return Int64(digits).flatMap { $0 > 0 ? UInt64($0) : nil }
     }
 
-    /// How many records it has, as far as it was read.
+    /// The number of records that were found or written.
     var count: Int { max(places.count - 1, 0) }
-    /// How long what was read is.
+    /// The end of the last of these records, in bytes.
     var end: Int { places.last ?? 0 }
 
-    /// Forgets where its records are, until it is scanned again.
+    /// Forgets the places of the records until the file is scanned again.
     mutating func forget() { places = [] }
 
-    /// Makes the file, with no record in it.
+    /// Creates the file, without records.
     mutating func make() throws(Errno) {
         let file = try files.open(path, isNew: true)
         defer { files.close(file) }
@@ -55,7 +56,7 @@ struct BatchFile {
         places = [Self.head.count]
     }
 
-    /// Writes a record at the end.
+    /// Writes a record at the end. If this fails, an incomplete record is removed.
     mutating func append(_ record: [UInt8]) throws(Errno) {
         let file = try files.open(path, isNew: false)
         defer { files.close(file) }
@@ -66,14 +67,14 @@ struct BatchFile {
         places.append(end + record.count)
     }
 
-    /// Puts what was written on the disk.
+    /// Flushes the file to the disk.
     func synchronize() throws(Errno) {
         let file = try files.open(path, isNew: false)
         defer { files.close(file) }
         try files.synchronize(file)
     }
 
-    /// Cuts off what is behind the last whole record.
+    /// Removes everything after the last complete record.
     func cut() throws(Errno) {
         let file = try files.open(path, isNew: false)
         defer { files.close(file) }
@@ -83,9 +84,9 @@ struct BatchFile {
 
     /// Finds the records, and checks each.
     ///
-    /// - Parameter isLast: whether the end may be missing, as after a power cut.
-    /// - Returns: whether there is something behind the last whole record.
-    /// - Throws: ``LogTrouble/damaged(_:_:)``; what is before the damage can be read.
+    /// - Parameter isLast: whether the end can be incomplete, as after a power failure.
+    /// - Returns: whether there are data after the last complete record.
+    /// - Throws: ``LogTrouble/damaged(_:_:)``. The records before the damage can be read.
     mutating func scan(isLast: Bool) throws(LogTrouble) -> Bool {
         do throws(LogTrouble) { return try walk(isLast) } catch {
             damage = error
@@ -99,7 +100,7 @@ struct BatchFile {
         let size = try trouble { () throws(Errno) in try files.size(of: file) }
         let head = try read(file, at: 0, Self.head.count)
         guard head == Self.head else {
-            // It was made, and the power went.
+            // The power failed after the file was created.
             if isLast, Self.head.starts(with: head) {
                 places = []
                 return true
@@ -129,7 +130,7 @@ struct BatchFile {
         return false
     }
 
-    /// The record with that number, which has to be among those that were found.
+    /// Returns the record of a batch, which must be one of those that were found.
     func record(_ number: UInt64, _ file: FileSystemCalls.Handle) throws(LogTrouble) -> BatchRecord {
         let index = Int(number - first)
         let octets = try read(file, at: places[index], places[index + 1] - places[index])
@@ -137,7 +138,7 @@ struct BatchFile {
         return record
     }
 
-    /// Opens it, to read records.
+    /// Opens the file for reading records.
     func opened() throws(LogTrouble) -> FileSystemCalls.Handle {
         try trouble { () throws(Errno) in try files.openForReading(path) }
     }
@@ -146,7 +147,7 @@ struct BatchFile {
         .damaged(path.string, "what stands at octet \(place) is no record")
     }
 
-    // A file system may have made room before a power cut, and not yet filled it.
+    // A file system can allocate space before a power failure without writing the data.
     private func isZero(_ file: FileSystemCalls.Handle, from place: Int, to size: Int) -> Bool {
         guard size - place <= 8 << 20, let rest = try? read(file, at: place, size - place) else { return false }
         return rest.allSatisfy { $0 == 0 }

@@ -5,32 +5,32 @@ package import SystemPackage
 
 /// The batches of a site's log in files of a directory, numbered from 1.
 ///
-/// One process writes (flock(2)); others can read at the same time, and see the batches that were there when they opened the
-/// directory. A power cut can shorten the last file; the batches of ``synchronize()`` are complete all the same.
+/// One process writes (flock(2)). Others can read at the same time, and see the batches that existed when they opened
+/// the directory. A power failure can shorten the last file. Batches that were flushed by ``synchronize()`` remain
+/// complete.
 package final class BatchFiles {
     private let directory: FilePath
     private let files: any FileSystemCalls
     private let fileBytesMax: Int
-    // Absent if the directory is only read.
+    // `nil` if the directory is only read.
     private let lock: FileLock?
-    // In the order of their numbers. The last one was scanned, and of the others the one that was read last.
+    // Sorted by number. The places of records are known in the last file, and in that of the others that was read last.
     private var segments: [BatchFile] = []
     private var scanned: Int?
     private var isDirty = false
-    // Set when a flush failed: what was written before may be lost, so nothing is written after it.
+    // Set when a flush failed. Data that were written before can be lost, so nothing is written after that.
     private var failure: LogTrouble?
 
-    /// The batches in a directory, which is created if it is opened for writing and does not exist.
-    ///
-    /// If it is opened for writing, an incomplete batch at the end of the last file is removed.
+    /// Opens the batches of a directory. If it is opened for writing, the directory is created if it does not exist,
+    /// and an incomplete batch at the end of the last file is removed.
     ///
     /// - Parameters:
-    ///   - directory: where the files are.
+    ///   - directory: the directory of the files.
     ///   - isWriting: whether batches are appended.
-    ///   - fileBytesMax: the size at which a new file is begun.
-    ///   - files: the calls of the file system.
-    /// - Throws: ``LogTrouble/unavailable(_:)`` if the directory cannot be used or another process writes in it;
-    ///   ``LogTrouble/damaged(_:_:)`` if it is opened for writing and cannot be continued.
+    ///   - fileBytesMax: the size at which a new file is started.
+    ///   - files: the file system.
+    /// - Throws: ``LogTrouble/unavailable(_:)`` if the directory cannot be used or another process writes to it.
+    ///   ``LogTrouble/damaged(_:_:)`` if it is opened for writing and nothing can be appended because of damage.
     package init(
         _ directory: FilePath, isWriting: Bool, fileBytesMax: Int = 64 << 20,
         files: any FileSystemCalls = SystemFiles()
@@ -74,7 +74,7 @@ package final class BatchFiles {
             try files.remove(segments[last].path)
         } catch { throw .damaged(segments[last].path.string, "its end cannot be removed: \(error)") }
         segments.removeLast()
-        // The one before it was complete when this one was begun.
+        // The previous file was complete when this one was started.
         guard let last = segments.indices.last else { return }
         _ = try segments[last].scan(isLast: false)
     }
@@ -88,9 +88,10 @@ package final class BatchFiles {
     ///
     /// - Parameters:
     ///   - octets: the batch, at most 8 MiB.
-    ///   - stored: when the log took it, since 1970.
+    ///   - stored: when the log accepted it, since 1970.
     /// - Returns: its number.
-    /// - Throws: ``LogTrouble/full(_:)`` if the disk is full; nothing of the batch is there then.
+    /// - Throws: ``LogTrouble``. ``LogTrouble/full(_:)`` means that the disk is full; then nothing of the batch is
+    ///   stored.
     package func append(_ octets: [UInt8], stored: Instant) throws(LogTrouble) -> UInt64 {
         guard lock != nil else { throw .refused("\(directory) was opened for reading") }
         if let failure { throw failure }
@@ -99,14 +100,14 @@ package final class BatchFiles {
         }
         let record = BatchRecord(stored: stored, octets: octets).encoded
         if segments.last.map({ $0.end + record.count > fileBytesMax && $0.count > 0 }) ?? true {
-            // The old file must be on the disk before there is a new one.
+            // The old file must be on the disk before a new one exists.
             try synchronize()
             try writing { () throws(Errno) in try begin(BatchFile(from: last + 1, in: directory, files)) }
         }
         isDirty = true
         let newest = segments.count - 1
         do throws(LogTrouble) { try writing { () throws(Errno) in try segments[newest].append(record) } } catch {
-            // A later record would leave the end of this one after it.
+            // A later record would be followed by the rest of this one.
             if segments[newest].isTorn {
                 failure = .unavailable(
                     "\(segments[newest].path) ends with an incomplete batch; open the directory again")
@@ -133,7 +134,8 @@ package final class BatchFiles {
 
     /// Flushes all batches to the disk.
     ///
-    /// - Throws: ``LogTrouble/unavailable(_:)``. Nothing can be written after that: whether the batches are on the disk is unknown.
+    /// - Throws: ``LogTrouble/unavailable(_:)``. It is then unknown whether the batches are on the disk, so nothing can
+    ///   be written any more.
     package func synchronize() throws(LogTrouble) {
         if let failure { throw failure }
         guard isDirty, let last = segments.last else { return }
@@ -145,9 +147,10 @@ package final class BatchFiles {
         isDirty = false
     }
 
-    /// Returns batches from a number on; ``LogRange/patience`` has no effect.
+    /// Returns batches from a number on. ``LogRange/patience`` has no effect.
     ///
-    /// - Throws: ``LogTrouble/damaged(_:_:)`` if the first of them cannot be read. If a later one is damaged, the page ends before it.
+    /// - Throws: ``LogTrouble/damaged(_:_:)`` if the first batch cannot be read. If a later one is damaged, the page
+    ///   ends before it.
     package func page(_ range: LogRange) throws(LogTrouble) -> LogPage {
         var entries: [LogEntry] = []
         var room = range.octetsMax
@@ -179,7 +182,7 @@ package final class BatchFiles {
                 break
             }
         }
-        // Batches can follow the damage: an empty page would say that there are none.
+        // Batches can follow the damage, and an empty page would mean that there are none.
         if entries.isEmpty, let damage = segments.last?.damage { throw damage }
         return LogPage(entries: entries, first: all.0, last: all.1)
     }
@@ -191,7 +194,8 @@ package final class BatchFiles {
             if segments[middle].first <= number { low = middle } else { high = middle }
         }
         if low < segments.count - 1, segments[low].places.isEmpty {
-            // Only one older file's places are kept: those of all files would grow with the number of batches.
+            // The places of only one older file are stored, because those of all files would grow with the number of
+            // batches.
             if let scanned { segments[scanned].forget() }
             scanned = low
             do throws(LogTrouble) { _ = try segments[low].scan(isLast: false) } catch {

@@ -3,14 +3,14 @@ package import EventLog
 package import SiteMonitoring
 package import SystemPackage
 
-/// A gateway's batches from when they are cut until a quorum of its site's log has them.
+/// A gateway's batches, from the time when they are cut until a quorum of the site's log has stored them.
 ///
-/// They are sent in their order, and again under the same key until they are acknowledged. What is not after
-/// ``Settings/keepAfter`` goes to the disk, all that waits at once, so that a card is not written every second. Where more
-/// waits than may, the oldest go and are counted.
+/// Batches are sent in their order, and again under the same key until they are acknowledged. If one is not
+/// acknowledged within ``Settings/keepAfter``, all waiting batches are written to the disk together, so that an SD card
+/// is not written to every second. If more batches wait than allowed, the oldest are dropped and counted.
 ///
-/// Whoever drives it has one loop: ``add(_:at:)`` when a batch was cut, ``turn(at:)`` when ``nextDeadline`` has come or the
-/// log has something to say. One process at a time uses a folder.
+/// One loop must drive a queue: it calls ``add(_:at:)`` when a batch was cut, and ``turn(at:)`` at ``nextDeadline`` and
+/// when the log has answers. Two processes must not use one directory at the same time.
 package struct BatchQueue {
     private enum Place {
         case memory([UInt8])
@@ -26,46 +26,48 @@ package struct BatchQueue {
         var wasSent = false
     }
 
-    // Where the disk has not taken them, it is asked again so much later.
+    // The pause before batches are written again if the disk did not accept them.
     private static let diskPause = Duration.seconds(10)
 
-    /// What it counted.
+    /// The counts of batches.
     package private(set) var counts = Counts()
-    /// What the log said last that was no acknowledgement; absent since one came.
+    /// The last error of the log; `nil` after an acknowledgement.
     package private(set) var logTrouble: LogTrouble?
-    /// Why the disk does not take batches, or the folder could not be read at the start; absent since it took some.
+    /// The reason why the disk does not accept batches, or why the directory could not be read at the start; `nil`
+    /// after batches were written.
     package private(set) var diskTrouble: Errno?
 
     private let log: any SightingLog
     private let settings: Settings
     private var files: QueueFiles
-    // By a number of their own, the oldest first; those that are done with are absent.
+    // By their own numbers, the oldest first. Entries that are not needed any more are `nil`.
     private var entries: [Entry?] = []
     private var firstEntry = 0
     private var tickets: [LogTicket: Int] = [:]
-    // The first that may have to be sent, and the first that may be in memory.
+    // The first entry that may have to be sent, and the first that can be in memory.
     private var nextToSend = 0
     private var nextToKeep = 0
     private var memoryOctets = 0
     private var diskOctets = 0
-    // Where a log is back, nobody is to wait for its gateways.
+    // The maximum pause is short, so that a log that is available again need not wait for its gateways.
     private var backOff = BackOff(first: .milliseconds(250), most: .seconds(2))
     private var retryAt: Instant?
     private var diskRetryAt: Instant?
 
-    /// What waits in a folder, and is sent from now on.
+    /// Creates a queue with the batches in a directory, which will be sent again.
     ///
-    /// A folder that can't be read or made is no reason not to send: what is cut waits in memory, and
-    /// ``diskTrouble`` says why.
+    /// If the directory cannot be read or created, batches are sent all the same. They wait in memory, and
+    /// ``diskTrouble`` has the reason.
     ///
     /// - Parameters:
-    ///   - settings: how batches are sent.
-    ///   - directory: where they are kept; made where it is not there.
-    ///   - site: batches in the folder that are for another one go.
-    ///   - gateway: batches in the folder that are of another one go; a log would never take them.
-    ///   - log: what they go into.
-    ///   - files: the machine's.
-    ///   - now: by the log's clock.
+    ///   - settings: the limits of the queue.
+    ///   - directory: the directory of the batches; created if it does not exist.
+    ///   - site: the site. Batches of other sites in the directory are deleted.
+    ///   - gateway: the gateway. Batches of other gateways in the directory are deleted, because a log would never
+    ///     accept them.
+    ///   - log: the log of the site.
+    ///   - files: the file system.
+    ///   - now: the time by the log's clock.
     package init(
         _ settings: Settings, in directory: FilePath, site: LogName, gateway: LogName, log: any SightingLog,
         files: any FileSystemCalls = SystemFiles(), at now: Instant
@@ -90,19 +92,19 @@ package struct BatchQueue {
         bound(at: now)
     }
 
-    /// How many batches wait to be acknowledged.
+    /// The number of batches that wait for an acknowledgement.
     package var waiting: Int { entries.reduce(0) { $0 + ($1 == nil ? 0 : 1) } }
-    /// How many octets they have, in memory and on the disk.
+    /// The size of these batches, in memory and on the disk, in bytes.
     package var octets: Int { memoryOctets + diskOctets }
 
-    /// When ``turn(at:)`` is to be called next, at the latest; absent where nothing waits for a time.
+    /// The latest time for the next call of ``turn(at:)``; `nil` if nothing waits for a time.
     package var nextDeadline: Instant? {
         [log.nextDeadline, keepDeadline, hasToSend ? retryAt ?? .earliest : nil].compactMap { $0 }.min()
     }
 
-    // MARK: What comes
+    // MARK: Input
 
-    /// Takes a batch that was cut.
+    /// Adds a batch that was cut.
     package mutating func add(_ batch: CutBatch, at now: Instant) {
         entries.append(
             Entry(key: batch.batch.key, count: batch.octets.count, since: now, place: .memory(batch.octets)))
@@ -111,7 +113,7 @@ package struct BatchQueue {
         send(at: now)
     }
 
-    /// Takes answers, keeps what has waited for long, and sends.
+    /// Processes answers, writes batches to the disk if they have waited too long, and sends batches.
     package mutating func turn(at now: Instant) {
         for answer in log.answers(at: now) { take(answer, at: now) }
         if let keepDeadline, keepDeadline <= now { keep(at: now) }
@@ -119,9 +121,9 @@ package struct BatchQueue {
         send(at: now)
     }
 
-    /// Keeps all that waits, for the process that comes after this one.
+    /// Writes all waiting batches to the disk, for the next process.
     ///
-    /// - Returns: whether all of it is on the disk.
+    /// - Returns: whether all of them are on the disk.
     package mutating func close(at now: Instant) -> Bool {
         for answer in log.answers(at: now) { take(answer, at: now) }
         keep(at: now)
@@ -174,7 +176,7 @@ package struct BatchQueue {
         case .success:
             (logTrouble, retryAt) = (nil, nil)
             backOff.reset()
-            // It may have been dropped meanwhile.
+            // The batch can have been dropped in the meantime.
             guard entry(number) != nil else { return }
             counts.acknowledged += 1
             remove(number)
@@ -185,8 +187,8 @@ package struct BatchQueue {
         }
     }
 
-    /// Whether the log will never take that batch, which goes then. All else is tried again: what is not permitted today may be
-    /// tomorrow, and no batch is at fault.
+    /// Returns whether the log will never accept the batch; then the batch is removed. After all other errors the batch
+    /// is sent again. For example, a missing permission can be added later, and is not caused by the batch.
     private mutating func isRefused(_ trouble: LogTrouble, _ number: Int) -> Bool {
         guard case .tooBig = trouble else { return false }
         logTrouble = trouble
@@ -199,13 +201,13 @@ package struct BatchQueue {
 
     private mutating func pause(_ trouble: LogTrouble, at now: Instant) {
         logTrouble = trouble
-        // Those that were sent together fail together, which is one failure.
+        // Batches that were sent together fail together, which counts as one failure.
         if retryAt.map({ $0 <= now }) ?? true { retryAt = now + backOff.next() }
     }
 
-    // MARK: Keeping
+    // MARK: Writing to the disk
 
-    /// When what waits in memory is to be on the disk; absent where nothing does.
+    /// When the batches in memory must be written to the disk; `nil` if there are none.
     private var keepDeadline: Instant? {
         guard memoryOctets > 0, let oldest = firstInMemory else { return nil }
         return max(oldest.since + settings.keepAfter, diskRetryAt ?? .earliest)
@@ -241,8 +243,8 @@ package struct BatchQueue {
         }
     }
 
-    /// Lets the oldest go where more waits than may: a whole file of them, or one that is in memory. What is too much for the
-    /// memory alone goes to the disk before its time, where that takes it.
+    /// Drops the oldest batches if more wait than allowed: a whole file of them, or one in memory. If the memory limit
+    /// is exceeded, the batches in memory are first written to the disk early, if the disk accepts them.
     private mutating func bound(at now: Instant) {
         if memoryOctets > settings.memoryOctetsMax, diskRetryAt.map({ $0 <= now }) ?? true { keep(at: now) }
         while octets > settings.octetsMax || memoryOctets > settings.memoryOctetsMax {
@@ -291,7 +293,7 @@ package struct BatchQueue {
             diskOctets -= entry.count
             files.release(place)
         }
-        // Those in front that are done with go together, so that each is moved once.
+        // Entries at the front are removed together, so that each remaining one is moved only once.
         let done = entries.prefix { $0 == nil }.count
         guard done == entries.count || done > 64 else { return }
         entries.removeFirst(done)
@@ -302,45 +304,49 @@ package struct BatchQueue {
 
     // MARK: Counts
 
-    /// How a gateway's batches are sent.
+    /// The limits of a queue.
     package struct Settings: Sendable, Hashable {
-        /// How long a batch may wait for its acknowledgement in memory alone.
+        /// How long a batch can wait for its acknowledgement in memory only.
         package var keepAfter = Duration.seconds(10)
-        /// How many octets may wait, in memory and on the disk: `queue_size`.
+        /// The maximum size of all waiting batches, in memory and on the disk, in bytes: `queue_size`.
         package var octetsMax = 64 << 20
-        /// How many of them in memory: what is more goes to the disk at once, and where that takes none, the oldest go.
+        /// The maximum size of the batches in memory, in bytes. If it is exceeded, they are written to the disk
+        /// immediately. If the disk does not accept them, the oldest are dropped.
         package var memoryOctetsMax = 8 << 20
-        /// How big a file becomes before there is a next one. One goes when nothing in it is wanted.
+        /// The size of a file in bytes at which a new one is started. A file is deleted when none of its batches is
+        /// needed.
         package var fileOctetsMax = 1 << 20
-        /// How many batches are sent before the first of them is acknowledged.
+        /// The maximum number of batches that are sent and not yet acknowledged.
         package var sentMax = 32
 
-        /// Those that a gateway has.
+        /// Creates the default settings of a gateway.
         package init() {}
     }
 
-    /// What a queue counts, from its start on.
+    /// Counts of batches since the queue was created.
     package struct Counts: Sendable, Hashable {
         /// Batches that the log has acknowledged.
         package var acknowledged: UInt64 = 0
-        /// Batches that were sent again: no answer came, or none that said that they are there.
+        /// Batches that were sent again, because no answer arrived, or an answer was not an acknowledgement.
         package var repeated: UInt64 = 0
-        /// Batches that went unsent, the oldest first, since more waited than may: the gap in their numbers shows it.
+        /// Batches that were dropped without being acknowledged, the oldest first, because more waited than allowed.
+        /// The gap in their sequence numbers shows this.
         package var dropped: UInt64 = 0
-        /// Batches that the log will never take: they are too big, or another site's or gateway's.
+        /// Batches that the log will never accept: they are too large, or belong to another site or gateway.
         package var refused: UInt64 = 0
-        /// Batches that were on the disk and could not be read; and files that ended in something that is no batch.
+        /// Batches on the disk that could not be read, and files with data that are not a valid batch.
         package var damaged: UInt64 = 0
-        /// Batches that were put on the disk.
+        /// Batches that were written to the disk.
         package var kept: UInt64 = 0
 
-        /// All at 0.
+        /// Creates counts of 0.
         package init() {}
     }
 
-    /// The number that a process's first batch gets: the milliseconds since the machine's start.
+    /// Returns the sequence number of a process's first batch: the milliseconds since the machine's start, plus 1.
     ///
-    /// No process sends a thousand batches a second for its whole time, so the one after it begins behind its last, and
-    /// nothing has to be written down for that.
+    /// No process sends a thousand batches per second for its whole runtime. So the first number of the next process is
+    /// greater than all earlier ones of this boot (``BatchKey/boot``), and numbers need not be stored on the disk for
+    /// that.
     package static func firstSequence(at now: Instant) -> UInt64 { UInt64(max(now.nanoseconds, 0)) / 1_000_000 + 1 }
 }

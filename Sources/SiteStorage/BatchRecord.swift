@@ -1,14 +1,14 @@
 import BaseTypes
 import SiteMonitoring
 
-/// A batch as it stands in a file.
+/// A batch as stored in a file.
 ///
-/// The record is the length of its body, the same with all bits inverted, the CRC-32 of the body, 32 bits each, and the body.
-/// The body is when the batch was stored, nanoseconds in 64 bits, and the batch. Numbers are little-endian.
+/// The record is the length of its body, the same with all bits inverted, the CRC-32 of the body, 32 bits each, and the
+/// body. The body is when the batch was stored, nanoseconds in 64 bits, and the batch. Numbers are little-endian.
 struct BatchRecord {
-    /// How many bytes are before each body.
+    /// The size of the head before each body, in bytes.
     static let headOctets = 12
-    /// The largest batch. A length beyond it is damage.
+    /// The maximum size of a batch, in bytes. A greater length is damage.
     static let octetsMax = 8 << 20
     private static let timeOctets = 8
 
@@ -20,7 +20,7 @@ struct BatchRecord {
         self.octets = octets
     }
 
-    /// Parses a head and its body; `nil` if the body is not what was written.
+    /// Parses a head and its body; `nil` if the body does not match its check or is too short.
     init?(_ record: ArraySlice<UInt8>) {
         var rest = record
         guard rest.takeNumber(UInt64.self) != nil, let check = rest.takeNumber(UInt32.self), CRC32.of(rest) == check,
@@ -29,7 +29,7 @@ struct BatchRecord {
         self.init(stored: Instant(nanoseconds: Int64(bitPattern: stored)), octets: Array(rest))
     }
 
-    /// As it is written.
+    /// The encoded record.
     var encoded: [UInt8] {
         var body: [UInt8] = []
         body.reserveCapacity(Self.timeOctets + octets.count)
@@ -38,13 +38,13 @@ struct BatchRecord {
         var record: [UInt8] = []
         record.reserveCapacity(Self.headOctets + body.count)
         record.append(number: UInt32(body.count))
-        // Without it, a damaged length would look like a record that a power cut shortened.
+        // Without the inverted length, a damaged length would look like a record that a power failure shortened.
         record.append(number: ~UInt32(body.count))
         record.append(number: CRC32.of(body))
         return record + body
     }
 
-    /// The length of a body by its head; `nil` if it is damaged.
+    /// Returns the length of a body from its head; `nil` if the head is damaged.
     static func bodyLength(_ head: ArraySlice<UInt8>) -> Int? {
         var head = head
         guard let length = head.takeNumber(UInt32.self), let other = head.takeNumber(UInt32.self), length == ~other,
@@ -55,14 +55,14 @@ struct BatchRecord {
 }
 
 extension [UInt8] {
-    /// Appends a number, its lowest octet first.
+    /// Appends a number, its lowest byte first.
     mutating func append<Number: FixedWidthInteger>(number: Number) {
         for shift in stride(from: 0, to: Number.bitWidth, by: 8) { append(UInt8(truncatingIfNeeded: number >> shift)) }
     }
 }
 
 extension ArraySlice<UInt8> {
-    /// Takes a number off the front, its lowest octet first; absent where too little is there.
+    /// Removes and returns a number from the front, its lowest byte first; `nil` if there are too few bytes.
     mutating func takeNumber<Number: FixedWidthInteger>(_: Number.Type) -> Number? {
         let size = Number.bitWidth / 8
         guard count >= size else { return nil }

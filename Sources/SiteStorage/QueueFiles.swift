@@ -2,22 +2,24 @@ import EventLog
 import SiteMonitoring
 import SystemPackage
 
-/// Where a batch stands on the disk.
+/// The place of a batch on the disk.
 struct QueuePlace: Sendable, Hashable {
-    /// Which file.
+    /// The number of the file.
     let file: UInt64
-    /// At which octet it begins.
+    /// The index of its first byte.
     let offset: Int
     let count: Int
 }
 
-/// Batches in files of a folder, one behind the other: `waiting-00000000000000000001.batches` has the oldest.
+/// Batches in files of a directory, one after the other. The file with the lowest number, such as
+/// `waiting-00000000000000000001.batches`, has the oldest.
 ///
-/// A file begins with `BGSQ` and the version of the format; before each batch stands how long it is, and that once more with
-/// each bit the other way, 32 bits each, the lowest octet first. A batch has a check of its own. What a kill or a power cut
-/// has left at the end is passed over. A file is never written in again after a start, and goes when nothing in it is wanted.
+/// A file starts with `BGSQ` and the version of the format. Each batch follows its length and the same number with all
+/// bits inverted, 32 bits each, the lowest byte first. A batch contains a check. Incomplete data at the end, after a
+/// kill or a power failure, are skipped. After a start, existing files are not appended to. A file is deleted when none
+/// of its batches is needed.
 struct QueueFiles {
-    /// A batch that stood there at the start.
+    /// A batch that was on the disk at the start.
     struct Found {
         let key: BatchKey
         let site: LogName
@@ -27,25 +29,25 @@ struct QueueFiles {
     private struct File {
         let number: UInt64
         var end: Int
-        // How many of its batches are wanted.
+        // The number of its batches that are needed.
         var wanted = 0
     }
 
     private static let head: [UInt8] = Array("BGSQ".utf8) + [1, 0, 0, 0]
     private static let lengthOctets = 8
-    // Nothing bigger is in a log; a length beyond it is damage.
+    // The maximum size of a batch. No log contains a larger one, so a greater length is damage.
     private static let batchOctetsMax = 8 << 20
 
     private let directory: FilePath
     private let fileOctetsMax: Int
     private let files: any FileSystemCalls
-    // By their numbers.
+    // Sorted by number.
     private var all: [File] = []
-    // The last of them is written in.
+    // Whether batches are appended to the last file.
     private var isOpen = false
     private var nextNumber: UInt64 = 1
 
-    /// How many octets they have together.
+    /// The total size of the files in bytes.
     private(set) var octets = 0
 
     init(_ directory: FilePath, fileOctetsMax: Int, files: any FileSystemCalls) {
@@ -56,9 +58,9 @@ struct QueueFiles {
 
     // MARK: At the start
 
-    /// Finds what is there, in its order.
+    /// Finds the existing batches, in their order.
     ///
-    /// - Returns: the batches, and how many files end in something that is none.
+    /// - Returns: the batches, and the number of files with data that are not a valid batch, or that cannot be read.
     mutating func open() throws(Errno) -> (found: [Found], damaged: Int) {
         try files.makeDirectory(directory)
         var found: [Found] = []
@@ -72,7 +74,7 @@ struct QueueFiles {
                 all.append(File(number: number, end: end, wanted: found.count - before))
                 octets += end
             } catch {
-                // It stays for who can read it.
+                // The file remains for a process that can read it.
                 found.removeSubrange(before...)
                 damaged += 1
             }
@@ -103,14 +105,14 @@ struct QueueFiles {
         return (size, isDamaged)
     }
 
-    // MARK: What is kept
+    // MARK: Batches
 
-    /// Puts batches on the disk, behind those that are there.
+    /// Appends batches to the files, and flushes them to the disk.
     ///
-    /// - Returns: where each of them is, in their order; all of them are on the disk then.
+    /// - Returns: the place of each batch, in their order.
     mutating func append(_ batches: [[UInt8]]) throws(Errno) -> [QueuePlace] {
         do throws(Errno) { return try write(batches) } catch {
-            // What of it is on the disk, nobody can say: the next goes into another file.
+            // It is unknown how much of the data is on the disk, so the next batch is written to another file.
             isOpen = false
             sweep()
             throw error
@@ -158,7 +160,7 @@ struct QueueFiles {
         isOpen = true
     }
 
-    /// A batch that is there; absent where it can't be read.
+    /// Returns a stored batch; `nil` if it cannot be read.
     func batch(at place: QueuePlace) -> [UInt8]? {
         do throws(Errno) {
             let file = try files.openForReading(path(of: place.file))
@@ -168,7 +170,7 @@ struct QueueFiles {
         } catch { return nil }
     }
 
-    /// A batch is not wanted any more.
+    /// Records that a batch is not needed any more.
     mutating func release(_ place: QueuePlace) {
         guard let index = all.firstIndex(where: { $0.number == place.file }) else { return }
         all[index].wanted -= 1
@@ -178,12 +180,13 @@ struct QueueFiles {
     /// The number of the file with the oldest batches.
     var oldest: UInt64? { all.first { $0.wanted > 0 }?.number }
 
-    /// Takes away the files in which nothing is wanted, but for the one that is written in and has room.
+    /// Deletes the files of which no batch is needed, except the one that is appended to and has room.
     private mutating func sweep() {
         let last = all.last
         let written = isOpen ? last.flatMap { $0.end < fileOctetsMax ? $0.number : nil } : nil
         for file in all where file.wanted == 0 && file.number != written {
-            // One that stays is found at the next start, and its batches are known by what they are.
+            // If the deletion fails, the next start finds the file. Its batches are then sent again, and recognized by
+            // their keys.
             do throws(Errno) { try files.remove(path(of: file.number)) } catch {}
             octets -= file.end
         }

@@ -2,29 +2,30 @@ package import BaseTypes
 package import BluetoothLE
 
 extension Batch {
-    /// An adapter of the gateway, and what a batch says of it as a whole.
+    /// An adapter of the gateway, with the data that a batch has about it as a whole.
     package struct Adapter: Sendable, Hashable {
-        /// What the gateway's lines call it: 1 to 128 octets of UTF-8 without slash or control characters. A site calls it
-        /// `<gateway>/<adapter>`.
+        /// The adapter's name in the gateway's lines: 1 to 128 bytes of UTF-8 without slash or control characters. In
+        /// the lines of a site it is `<gateway>/<adapter>`.
         package let name: String
-        /// The controller's address, where it has one that is its own (rule L7); never zero.
+        /// The controller's address, if it has its own (rule L7); never zero.
         package let address: DeviceAddress?
-        /// Whether it listened when the batch begins, before the first of ``Batch/changes``.
+        /// Whether the adapter scanned at the start of the batch, before the first of ``Batch/changes``.
         package let isListening: Bool
-        /// When it delivered the first report of any kind of the batch's time, and the last, sighting or not; absent where it
-        /// delivered none (rule L5). With both, an adapter's silence is known where it lasts longer than a batch does.
+        /// The times of the first and the last report of any kind in the period of the batch, sighting or not. `nil` if
+        /// there was no report (rule L5). With both times, a site detects each silence of an adapter that lasts longer
+        /// than a batch.
         package let reports: Reports?
 
-        /// When reports of any kind came.
+        /// The times of an adapter's first and last report of any kind.
         package struct Reports: Sendable, Hashable {
-            /// The first; never after ``last``.
+            /// The time of the first report; never after ``last``.
             package let first: Instant
-            /// The last; the same as the first where there was one.
+            /// The time of the last report; equal to ``first`` if there was only one.
             package let last: Instant
 
-            /// From one moment to another.
+            /// Creates the times, rounded down to whole microseconds.
             ///
-            /// - Throws: ``BatchError/outOfOrder(_:)``.
+            /// - Throws: ``BatchError/outOfOrder(_:)`` if `last` is before `first`.
             package init(first: Instant, last: Instant) throws(BatchError) {
                 self.first = first.wholeMicroseconds
                 self.last = last.wholeMicroseconds
@@ -32,52 +33,53 @@ extension Batch {
             }
         }
 
-        /// An adapter as a batch tells of it.
+        /// Creates an adapter of a batch.
         ///
         /// - Throws: ``BatchError/badName(_:)``.
         package init(name: String, address: DeviceAddress?, isListening: Bool, reports: Reports?) throws(BatchError) {
             guard Self.isName(name) else { throw .badName(name) }
             self.name = name
-            // An address that is zero is none (rule L7).
+            // An address of zero counts as unknown (rule L7).
             self.address = address?.value == 0 ? nil : address
             self.isListening = isListening
             self.reports = reports
         }
 
-        /// Whether an adapter may be called so.
+        /// Returns whether a text is a valid name of an adapter.
         package static func isName(_ text: String) -> Bool {
             (1...BatchBounds.nameOctetsMax).contains(text.utf8.count)
                 && text.unicodeScalars.allSatisfy { $0 != "/" && $0.properties.generalCategory != .control }
         }
     }
 
-    /// That an adapter began or ceased to listen.
+    /// A change of an adapter: it started or stopped scanning, or was removed.
     ///
-    /// A change is before what its adapter heard in the same microsecond, and after that it reported: what it heard before the
-    /// change has an earlier time.
+    /// For times in the same microsecond, a change precedes the sightings of its adapter, and follows the adapter's
+    /// reports. Everything that the adapter received before the change has an earlier time.
     package struct Change: Sendable, Hashable {
-        /// What changed.
+        /// The kind of a change.
         package enum Kind: Sendable, Hashable {
-            /// It listens from now on.
+            /// The adapter scans from now on.
             case started
-            /// It does not listen from now on, and stopped at `since`, which may be before the batch begins (rules L2, L3).
+            /// The adapter does not scan from now on. It stopped at `since`, which can be before the start of the batch
+            /// (rules L2, L3).
             case stopped(since: Instant)
-            /// It was taken out of the gateway's configuration (rule L3).
+            /// The adapter was removed from the gateway's configuration (rule L3).
             case removed
         }
 
-        /// The adapter's place in ``Batch/adapters``.
+        /// The adapter's index in ``Batch/adapters``.
         package let adapter: Int
-        /// When.
+        /// The time of the change.
         package let time: Instant
-        /// What.
+        /// The kind of the change.
         package let kind: Kind
-        /// Why, in words for the `adapter` line: at most 256 octets of UTF-8, without control characters.
+        /// The reason, as text for the `adapter` line: at most 256 bytes of UTF-8, without control characters.
         package let reason: String?
 
-        /// A change; what is finer than a microsecond is cut off.
+        /// Creates a change. Times are rounded down to whole microseconds.
         ///
-        /// - Throws: ``BatchError``: it stopped after it was said to, or the words are too long.
+        /// - Throws: ``BatchError`` if the stop is later than the change that reports it, or if the reason is invalid.
         package init(_ kind: Kind, adapter: Int, at time: Instant, reason: String? = nil) throws(BatchError) {
             self.adapter = adapter
             self.time = time.wholeMicroseconds
@@ -91,7 +93,7 @@ extension Batch {
             guard reason.map(Self.isReason) ?? true else { throw .badReason }
         }
 
-        /// Whether that may be a reason's words.
+        /// Returns whether a text is a valid reason.
         package static func isReason(_ text: String) -> Bool {
             text.utf8.count <= BatchBounds.reasonOctetsMax
                 && text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }

@@ -2,16 +2,16 @@ package import BaseTypes
 package import BluetoothLE
 
 extension Batch {
-    /// Who advertises, and how: what sightings have in common that come of one advertisement.
+    /// The advertised values and the advertiser's address, which all sightings of one advertisement have in common.
     package struct Advertiser: Sendable, Hashable {
         /// UUID, major and minor.
         package let beacon: BeaconIdentity
-        /// The RSSI one metre away that the frame claims, in dBm.
+        /// The RSSI at a distance of 1 m that the frame contains, in dBm.
         package let measuredPower: Int8
-        /// The advertiser's address, where the source tells it. It has no part in any decision (rule B5), and stands in lines.
+        /// The advertiser's address, if the source reports it. No decision depends on it (rule B5); lines contain it.
         package let address: DeviceAddress?
 
-        /// Of a frame and who sent it.
+        /// Creates an advertiser of a frame's values and its sender's address.
         package init(_ beacon: BeaconIdentity, measuredPower: Int8, address: DeviceAddress?) {
             self.beacon = beacon
             self.measuredPower = measuredPower
@@ -19,30 +19,30 @@ extension Batch {
         }
     }
 
-    /// One iBeacon frame that one adapter heard at one moment.
+    /// One iBeacon frame that one adapter received at one time.
     package struct Sighting: Sendable, Hashable {
-        /// When.
+        /// The time of the sighting.
         package let time: Instant
-        /// The adapter's place in ``Batch/adapters``.
+        /// The adapter's index in ``Batch/adapters``.
         package let adapter: Int
-        /// Who advertised, and how.
+        /// The advertised values and the advertiser's address.
         package let advertiser: Advertiser
-        /// How strong it was; absent where the controller did not know.
+        /// The received signal strength; `nil` if the controller did not know it.
         package let rssi: RSSI?
 
-        /// A sighting; what is finer than a microsecond is cut off.
+        /// Creates a sighting. Its time is rounded down to whole microseconds.
         package init(at time: Instant, adapter: Int, _ advertiser: Advertiser, rssi: RSSI?) {
             self.time = time.wholeMicroseconds
             self.adapter = adapter
             self.advertiser = advertiser
-            // What says 127 says that nobody knows (``RSSI/init(reported:)``).
+            // The value 127 means unknown (``RSSI/init(reported:)``).
             self.rssi = rssi.flatMap { RSSI(reported: RSSI.octet($0)) }
         }
     }
 }
 
 extension Batch.Advertiser: Comparable {
-    /// By beacon, then measured power, then address, the absent one last.
+    /// Sorts by beacon, then measured power, then address; an unknown address is last.
     package static func < (left: Self, right: Self) -> Bool {
         guard left.beacon == right.beacon else { return left.beacon < right.beacon }
         guard left.measuredPower == right.measuredPower else { return left.measuredPower < right.measuredPower }
@@ -53,8 +53,9 @@ extension Batch.Advertiser: Comparable {
 }
 
 extension Batch.Sighting: Comparable {
-    /// The order in which a site's engine takes the sightings of one gateway: by time, then adapter, then advertiser, then RSSI,
-    /// the absent one last. It depends on what they are, not on the order in which they came.
+    /// Sorts in the order in which a site's engine receives the sightings of one gateway: by time, then adapter, then
+    /// advertiser, then RSSI; an unknown RSSI is last. The order depends on the values only, not on the order of
+    /// arrival.
     package static func < (left: Self, right: Self) -> Bool {
         if left.time != right.time { return left.time < right.time }
         if left.adapter != right.adapter { return left.adapter < right.adapter }

@@ -1,30 +1,33 @@
 package import BaseTypes
 
-/// What one gateway heard from one moment up to another, as it goes into a site's log: one message, also where it heard
-/// nothing.
+/// The data that one gateway received in a period, as one message of a site's log. A gateway sends a batch even if it
+/// received nothing.
 ///
-/// All times but ``wall`` are the gateway's CLOCK_BOOTTIME (time_namespaces(7)): the clock that its engine goes by, which no
-/// step of the wall clock moves. They are whole microseconds; what is finer was cut off. What stands in one is in order and
-/// within bounds: who has a batch need not look.
+/// All times except ``Span/wall`` are the gateway's CLOCK_BOOTTIME (time_namespaces(7)). Its engine uses the same
+/// clock, which changes of the wall clock do not affect. Times are whole microseconds, rounded down. The contents of a
+/// batch are always in order and within their limits, so code that uses a batch need not check it.
 package struct Batch: Sendable, Hashable {
-    /// The site that it is sent to.
+    /// The site that receives the batch.
     package let site: LogName
-    /// Who sends it, in which start of his machine, and which batch of that start it is: one more than the batch before, but for
-    /// the first of a process (``Span/isStart``), which may leave numbers out.
+    /// The gateway that sends the batch, the boot of its machine, and the sequence number within that boot. The number
+    /// is one more than that of the previous batch. Only the first batch of a process (``Span/isStart``) can skip
+    /// numbers.
     package let key: BatchKey
-    /// From when to when it tells, and when it was cut.
+    /// The period of the batch, and when it was cut.
     package let span: Span
-    /// Each adapter that listened when it begins, and each that it tells something of. One that is not named does not listen
-    /// in any of its time. At most ``BatchBounds/adaptersMax``.
+    /// Each adapter that scanned at the start of the batch, or about which it has data. An adapter that is not named
+    /// does not scan in any part of the period. There are at most ``BatchBounds/adaptersMax``.
     package let adapters: [Adapter]
-    /// Who began or ceased to listen meanwhile, in the order of their times; those of one time as they came.
+    /// The changes of adapters in the period, sorted by time. Changes of one time are in the order in which they
+    /// arrived.
     package let changes: [Change]
-    /// What was heard, in their order (``Sighting/<(_:_:)``).
+    /// The sightings, sorted by ``Sighting/<(_:_:)``.
     package let sightings: [Sighting]
 
-    /// A batch of its parts.
+    /// Creates a batch of its parts.
     ///
-    /// - Throws: ``BatchError`` where they are not in order, not within ``span``, or of an adapter that is not named.
+    /// - Throws: ``BatchError`` if the parts are not in order, are outside ``span``, or refer to an adapter that is not
+    ///   named.
     package init(
         site: LogName, key: BatchKey, span: Span, adapters: [Adapter], changes: [Change] = [],
         sightings: [Sighting] = []
@@ -40,12 +43,12 @@ package struct Batch: Sendable, Hashable {
 
     // MARK: Checks
 
-    /// Looks at whether the parts fit each other.
+    /// Checks that the parts are consistent.
     func check() throws(BatchError) {
         guard adapters.count <= BatchBounds.adaptersMax else { throw .adaptersTooMany(adapters.count) }
         var names: Set<[UInt8]> = []
         for adapter in adapters {
-            // Octet by octet: two spellings of one character are two names, as they are two topics.
+            // Names are compared by bytes. Two spellings of one character are two names, as they are two topics.
             guard names.insert(Array(adapter.name.utf8)).inserted else { throw .nameTwice(adapter.name) }
             guard let reports = adapter.reports else { continue }
             try check("an adapter's report", reports.first)
@@ -76,16 +79,16 @@ package struct Batch: Sendable, Hashable {
 
     // MARK: Inputs
 
-    /// What a batch says to an engine, one thing at a time.
+    /// One input for an engine.
     package enum Input: Sendable, Hashable {
-        /// An adapter delivered a report, of whatever kind.
+        /// An adapter delivered a report of any kind.
         case heard(adapter: Int, at: Instant)
-        /// An adapter began or ceased to listen.
+        /// An adapter started or stopped scanning, or was removed.
         case changed(Change)
-        /// A sighting.
+        /// An adapter received an iBeacon.
         case sighted(Sighting)
 
-        /// When.
+        /// The time of the input.
         package var time: Instant {
             switch self {
             case .heard(_, let time): time
@@ -94,7 +97,7 @@ package struct Batch: Sendable, Hashable {
             }
         }
 
-        // Before changes, since a report that came after one is told by a change of its own.
+        // Reports precede changes, because a report that arrives after a stop also adds a change (`started`).
         private var rank: Int {
             switch self {
             case .heard: 0
@@ -103,7 +106,8 @@ package struct Batch: Sendable, Hashable {
             }
         }
 
-        /// Whether a site's engine takes it before the other; of two changes of one time, the one that stands first.
+        /// Returns whether a site's engine must receive `left` before `right`. Two changes of one time keep the order
+        /// of the batch.
         static func precedes(_ left: Input, _ right: Input) -> Bool {
             guard left.time == right.time else { return left.time < right.time }
             guard left.rank == right.rank else { return left.rank < right.rank }
@@ -113,8 +117,9 @@ package struct Batch: Sendable, Hashable {
         }
     }
 
-    /// All that it says, in the order in which a site's engine takes it: by time; of one time reports, then changes, then what
-    /// was heard. That of its place here is the `index` by which inputs of one gateway are ordered.
+    /// All inputs in the order in which a site's engine receives them: by time; for equal times reports, then changes,
+    /// then sightings. The order in this array is also the order of the `index` of the resulting inputs
+    /// (``SiteInput/Place/index``).
     package var inputs: [Input] {
         var inputs: [Input] = []
         inputs.reserveCapacity(adapters.count * 2 + changes.count + sightings.count)
@@ -125,7 +130,8 @@ package struct Batch: Sendable, Hashable {
         }
         inputs += changes.map { .changed($0) }
         inputs += sightings.map { .sighted($0) }
-        // Swift's sort keeps the order of what is equal, and says so of none; the place settles it.
+        // Swift's sort is stable, but its documentation does not guarantee this, so the position decides between
+        // equals.
         return inputs.enumerated()
             .sorted {
                 if Input.precedes($0.element, $1.element) { return true }
@@ -136,24 +142,25 @@ package struct Batch: Sendable, Hashable {
 }
 
 extension Batch {
-    /// The time that a batch tells of.
+    /// The period of a batch.
     package struct Span: Sendable, Hashable {
-        /// Nothing in it is earlier. The ``completeTo`` of the batch before, where that is the one before in the sequence; else
-        /// nobody says what was heard in between.
+        /// The start of the period: nothing in the batch was received earlier. It is ``completeTo`` of the previous
+        /// batch if that batch has the previous sequence number. Otherwise the data of the time in between are unknown.
         package let from: Instant
-        /// Nothing that was heard before this moment will come in a later batch; what was heard at it may.
+        /// The end of the period: no later batch contains anything that was received before it. Data of exactly this
+        /// time can be in a later batch.
         package let completeTo: Instant
-        /// When it was cut, by the same clock; never before ``completeTo``.
+        /// The time of the cut, by the same clock; never before ``completeTo``.
         package let cut: Instant
-        /// When it was cut by the gateway's wall clock: since 1970, as the kernel tells it.
+        /// The time of the cut by the gateway's wall clock: the time since 1970, as the kernel reports it.
         package let wall: Instant
-        /// Whether it is the first of a gateway's process. What the process before had not sent may be lost then, and numbers
-        /// before this one may never have been used.
+        /// Whether the batch is the first of a gateway's process. If it is, batches that the previous process did not
+        /// send can be lost, and sequence numbers before this one can be unused.
         package let isStart: Bool
 
-        /// A stretch of time; what is finer than a microsecond is cut off.
+        /// Creates a period. Times are rounded down to whole microseconds.
         ///
-        /// - Throws: ``BatchError/outOfOrder(_:)``.
+        /// - Throws: ``BatchError/outOfOrder(_:)`` unless `from` ≤ `completeTo` ≤ `cut`.
         package init(
             from: Instant, completeTo: Instant, cut: Instant, wall: Instant, isStart: Bool
         ) throws(BatchError) {
@@ -169,17 +176,17 @@ extension Batch {
     }
 }
 
-/// How much a batch may hold. What it may have in octets is the log's to say (``LogLimits/batchOctetsMax``).
+/// Limits of a batch. The log limits its size in bytes (``LogLimits/batchOctetsMax``).
 package enum BatchBounds {
-    /// Adapters, as an engine tells them apart.
+    /// The maximum number of adapters, which is the number that an engine can distinguish.
     package static let adaptersMax = 255
-    /// Octets of an adapter's name, as UTF-8.
+    /// The maximum length of an adapter's name, in bytes of UTF-8.
     package static let nameOctetsMax = 128
-    /// Octets of the words that say why an adapter began or ceased to listen.
+    /// The maximum length of the reason for a change of an adapter, in bytes of UTF-8.
     package static let reasonOctetsMax = 256
 }
 
 extension Instant {
-    /// This moment without what is finer than a microsecond.
+    /// This time, rounded down to whole microseconds.
     package var wholeMicroseconds: Instant { Instant(nanoseconds: nanoseconds / 1_000 * 1_000) }
 }

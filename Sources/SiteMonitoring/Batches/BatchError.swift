@@ -1,23 +1,23 @@
-/// Why something is no batch.
+/// A reason why values do not form a valid batch.
 package enum BatchError: Error, Hashable, Sendable {
-    /// What is said of times contradicts itself: whose.
+    /// Times contradict each other. The text names them.
     case outOfOrder(String)
-    /// Something has a time that its batch does not tell of: what.
+    /// A part has a time outside the period of its batch. The text names the part.
     case outOfSpan(String)
-    /// Something is of an adapter that its batch does not name: which place, and how many there are.
+    /// A part refers to an adapter that the batch does not have: the index, and the number of adapters.
     case noAdapter(Int, of: Int)
-    /// An adapter's name that can be none.
+    /// An adapter's name is invalid.
     case badName(String)
     /// Two adapters of one batch have this name.
     case nameTwice(String)
-    /// Words that say why an adapter changed are too long, or hold control characters.
+    /// The reason for a change of an adapter is too long, or contains control characters.
     case badReason
-    /// It names more adapters than there may be.
+    /// The batch has more adapters than ``BatchBounds/adaptersMax``.
     case adaptersTooMany(Int)
 }
 
 extension BatchError: CustomStringConvertible {
-    /// What is the matter, for operators.
+    /// The error, in words for operators.
     package var description: String {
         switch self {
         case .outOfOrder(let what): "\(what): the later stands before the earlier"

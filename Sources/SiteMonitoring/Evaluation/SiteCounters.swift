@@ -1,13 +1,13 @@
-/// What became of a log's messages in a ``SiteEngine``, beside what its order counts.
+/// Counts of a log's messages in a ``SiteEngine``, in addition to the counts of its order.
 package struct SiteEngineCounters: Sendable, Hashable {
-    /// Messages that nobody can read.
+    /// Messages that could not be parsed.
     package var unreadable: UInt64 = 0
-    /// Batches that were sent to another site.
+    /// Batches of another site.
     package var foreign: UInt64 = 0
-    /// Configurations that can't be; what was monitored stays.
+    /// Invalid configurations. The previous configuration remains active.
     package var refusedConfigurations: UInt64 = 0
-    /// Sightings that came before there was anything to monitor.
+    /// Sightings that arrived before there was a configuration.
     package var unmonitored: UInt64 = 0
-    /// Sightings by more adapters than an engine tells apart.
+    /// Sightings by adapters above the number that an engine can distinguish.
     package var unplaced: UInt64 = 0
 }

@@ -4,33 +4,35 @@ internal import BluetoothLE
 internal import EventLog
 internal import JSON
 
-/// What a site's log comes to: the lines that one gateway process would write that heard by all adapters itself.
+/// Computes the event lines of a site from its log. They equal the lines of one gateway process that scans with all
+/// adapters.
 ///
-/// A value: the same log gives the same lines, whoever reads it, whenever, in whatever pieces.
+/// The engine is a value. The same log results in the same lines in every process, at any time, and for any size of the
+/// pieces that are read.
 package struct SiteEngine<Reader: SiteSetupReader>: Sendable {
-    /// The site's name, which its lines have in place of a gateway's.
+    /// The site's name. Lines have it in place of a gateway's name.
     package let site: LogName
-    /// In which order the engine is told of what was heard.
+    /// The order in which the engine receives the sightings and changes of the gateways.
     package private(set) var order: SiteOrder
-    /// What became of the log's messages.
+    /// The counts of the log's messages.
     package private(set) var counters = SiteEngineCounters()
-    /// Why the last configuration that was refused was.
+    /// The reason why the last refused configuration is invalid.
     package private(set) var refusal: String?
 
-    // Absent until the log has said what is to be monitored, and time has begun.
+    // `nil` until the log has a configuration and the watermark has a time.
     private var engine: MonitorEngine?
     private let reader: Reader
     private var encoder: LineEncoder
     private var setup: SiteSetup?
     private var actions = ActionBuffer()
     private var inputs: [SiteInput] = []
-    // At the adapters' numbers: what the engine calls them, and whether they listen.
+    // By adapter number: the ID that the engine uses, and whether the adapter scans.
     private var adapters: [(id: AdapterID?, isListening: Bool)] = []
     private var correctedStreams: Set<Stream> = []
 
-    /// One that has read nothing yet.
+    /// Creates an engine that has read nothing.
     ///
-    /// - Throws: ``MonitorError`` where the site's name can be none in a line.
+    /// - Throws: ``MonitorError`` if the site's name is invalid in lines.
     package init(site: LogName, _ reader: Reader, _ limits: OrderLimits = OrderLimits()) throws(MonitorError) {
         self.site = site
         self.reader = reader
@@ -40,14 +42,14 @@ package struct SiteEngine<Reader: SiteSetupReader>: Sendable {
         encoder = LineEncoder(options)
     }
 
-    /// The number of the last line that there was.
+    /// The number of the last line.
     package var lastLine: UInt64 { UInt64(encoder.sequence) }
 
-    /// Takes what stands at the log's next offset.
+    /// Takes the message at the log's next offset.
     ///
     /// - Parameters:
-    ///   - entry: the octets, and when the log took them.
-    ///   - lines: where the lines are added that follow.
+    ///   - entry: the message, and when the log accepted it.
+    ///   - lines: the array to which the resulting lines are appended.
     package mutating func take(_ entry: LogEntry, into lines: inout [SiteLine]) {
         do throws(BatchFormatError) {
             switch try SiteMessage(octets: entry.octets) {
@@ -63,7 +65,7 @@ package struct SiteEngine<Reader: SiteSetupReader>: Sendable {
         write(into: &lines)
     }
 
-    // MARK: What is heard
+    // MARK: Inputs
 
     private mutating func handOn() {
         if engine == nil, let setup, let first = inputs.first?.place.time ?? begun { begin(setup, at: first) }
@@ -72,7 +74,7 @@ package struct SiteEngine<Reader: SiteSetupReader>: Sendable {
         if let begun { engine?.advance(to: begun, into: &actions) }
     }
 
-    /// The watermark, once there is one.
+    /// The watermark; `nil` before it has advanced for the first time.
     private var begun: Instant? { order.watermark > .earliest ? order.watermark : nil }
 
     private mutating func hand(_ input: SiteInput) {
@@ -96,7 +98,8 @@ package struct SiteEngine<Reader: SiteSetupReader>: Sendable {
         case .clock(let isCorrected):
             let stream = Stream(gateway: input.place.gateway, boot: input.place.boot)
             if isCorrected { correctedStreams.insert(stream) } else { correctedStreams.remove(stream) }
-            // What is due before this is not concerned.
+            // The change does not apply to events that are due at or before this time (rule T3), so they are handled
+            // first.
             engine?.advance(to: time, into: &actions)
             flagClocks()
         }
@@ -130,7 +133,8 @@ package struct SiteEngine<Reader: SiteSetupReader>: Sendable {
         adapters[Int(number.offset)].isListening = isListening
     }
 
-    /// What the engine calls an adapter, made known to it where it is new; absent past the most that it tells apart.
+    /// Returns the engine's ID of an adapter, and adds the adapter if it is new. Returns `nil` if there are more
+    /// adapters than the engine can distinguish.
     private mutating func adapter(_ number: SiteAdapterNumber, at time: Instant) -> AdapterID? {
         let place = Int(number.offset)
         while adapters.count <= place { adapters.append((nil, false)) }
@@ -148,7 +152,7 @@ package struct SiteEngine<Reader: SiteSetupReader>: Sendable {
         engine?.listening(ListeningChange(kind, adapter: adapter, reason: reason), at: time, into: &actions)
     }
 
-    /// Whoever comes under an adapter's name next may be another (rule L7).
+    /// Frees the name of an adapter. The next adapter with this name can be another one (rule L7).
     private mutating func leave(_ number: SiteAdapterNumber) {
         engine?.adapterLeft(named: order.adapters[Int(number.offset)].name)
         for place in adapters.indices where order.adapters[place].name == order.adapters[Int(number.offset)].name {
@@ -156,14 +160,15 @@ package struct SiteEngine<Reader: SiteSetupReader>: Sendable {
         }
     }
 
-    // MARK: What is monitored
+    // MARK: Configuration
 
     private mutating func configure(_ text: [UInt8]) {
         let before = actions
         do {
             let new = try reader.setup(text)
             guard let former = setup else {
-                // Read once, so that what can't be is refused here, and not when time begins.
+                // A trial engine checks the configuration, so that an invalid one is refused now and not at the first
+                // watermark.
                 var trial = MonitorEngine(settings: new.settings, start: .earliest)
                 try trial.begin(new.monitors, naming: new.named, from: nil, at: .earliest, into: &actions)
                 actions = before
@@ -195,13 +200,13 @@ package struct SiteEngine<Reader: SiteSetupReader>: Sendable {
         do throws(MonitorError) {
             try begin(setup, from: nil, at: time)
         } catch {
-            // It was tried when it was read.
+            // This is not expected, because the configuration was checked when it was read.
             counters.refusedConfigurations += 1
             refusal = "\(error)"
         }
     }
 
-    /// Begins with a new engine, by what one before it knew (rule N4).
+    /// Starts a new engine with the snapshot of the previous one (rule N4).
     private mutating func begin(
         _ setup: SiteSetup, from snapshot: MonitorSnapshot?, at time: Instant
     ) throws(MonitorError) {
@@ -230,7 +235,7 @@ package struct SiteEngine<Reader: SiteSetupReader>: Sendable {
         actions.removeAll()
     }
 
-    /// One start of one gateway.
+    /// One boot of one gateway.
     private struct Stream: Sendable, Hashable {
         let gateway: LogName
         let boot: UInt128

@@ -1,7 +1,7 @@
 /// One line of a site's event files.
 package struct SiteLine: Sendable, Hashable {
-    /// The line's `sequence`, from 1 on without gap.
+    /// The line's `sequence`, consecutive from 1.
     package let number: UInt64
-    /// The line with its line end, as event files have it.
+    /// The bytes of the line with its line end, as in event files.
     package let octets: [UInt8]
 }

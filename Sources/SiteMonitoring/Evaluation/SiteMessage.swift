@@ -1,16 +1,16 @@
-/// What stands in a site's log at one offset.
+/// A message in a site's log.
 package enum SiteMessage: Sendable, Hashable {
-    /// What a gateway heard.
+    /// The data that a gateway received.
     case batch(Batch)
-    /// What is to be monitored from there on, as ``SiteSetupReader`` reads it.
+    /// The configuration that is valid from this message on, which ``SiteSetupReader`` parses.
     case configuration([UInt8])
 
-    // BGSC, and the version of what follows: none yet but the text.
+    // BGSC, and the version of the content. Version 1 is the text of a configuration.
     private static let configurationStart: [UInt8] = [0x42, 0x47, 0x53, 0x43, 1]
 
-    /// What octets of the log say.
+    /// Parses a message.
     ///
-    /// - Throws: `BatchFormatError` where they are neither.
+    /// - Throws: `BatchFormatError` if the bytes are neither a batch nor a configuration.
     package init(octets: [UInt8]) throws(BatchFormatError) {
         if octets.starts(with: Self.configurationStart) {
             self = .configuration(Array(octets.dropFirst(Self.configurationStart.count)))
@@ -19,7 +19,7 @@ package enum SiteMessage: Sendable, Hashable {
         }
     }
 
-    /// The message as it is put into a log.
+    /// The encoded message.
     package var octets: [UInt8] {
         switch self {
         case .batch(let batch): batch.octets

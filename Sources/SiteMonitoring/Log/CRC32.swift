@@ -4,7 +4,7 @@ package enum CRC32 {
         (0..<8).reduce(UInt32(index)) { value, _ in value & 1 == 1 ? 0xEDB8_8320 ^ (value >> 1) : value >> 1 }
     }
 
-    /// That of some octets: of `123456789` it is CBF43926.
+    /// Returns the check of some bytes: CBF43926 for `123456789`.
     package static func of(_ octets: some Sequence<UInt8>) -> UInt32 {
         ~octets.reduce(~0) { table[Int(UInt8(truncatingIfNeeded: $0) ^ $1)] ^ ($0 >> 8) }
     }

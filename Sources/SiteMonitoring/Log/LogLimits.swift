@@ -1,31 +1,32 @@
-/// What may be asked of a log, and how long what it gives lasts.
+/// The limits of requests to a log, and how long leases and keys are valid.
 package struct LogLimits: Sendable, Hashable {
-    /// Of a batch, octets. A server of NATS takes messages of 1 MiB where nobody says otherwise; half of it is a batch.
+    /// The maximum size of a batch, in bytes. A NATS server accepts messages of 1 MiB by default; a batch has at most
+    /// half of that.
     package var batchOctetsMax = 512 << 10
-    /// Of a snapshot's piece, octets.
+    /// The maximum size of a snapshot's piece, in bytes.
     package var pieceOctetsMax = 512 << 10
-    /// Of a snapshot: at the most that a piece may have, 8 GiB.
+    /// The maximum number of pieces of a snapshot. With pieces of the maximum size it has 8 GiB.
     package var piecesMax = 1 << 14
-    /// Of a small value, octets.
+    /// The maximum size of a small value, in bytes.
     package var valueOctetsMax = 64 << 10
-    /// How many requests may wait for their answers; what is asked for beyond is refused.
+    /// The maximum number of requests that wait for their answers. Further requests are refused.
     package var requestsMax = 256
-    /// How many octets they may have together.
+    /// The maximum size of all waiting requests together, in bytes.
     package var requestOctetsMax = 16 << 20
-    /// How long a lease lasts that is not renewed.
+    /// How long a lease is valid if it is not renewed.
     package var leaseTime = Duration.seconds(5)
-    /// For how long a batch that is sent again is known for the same. It has to be longer than any retry of a connection that
-    /// holds; NATS keeps it for two minutes where nobody says otherwise.
+    /// How long a repeated batch is recognized by its key. It must be longer than any retry over a working connection;
+    /// NATS recognizes repeated messages for two minutes by default.
     package var repeatWindow = Duration.seconds(120)
-    /// How long a request may be without an answer before it is answered with ``LogTrouble/unanswered(_:)``.
+    /// How long a request can be without an answer. After that, its answer is ``LogTrouble/unanswered(_:)``.
     package var answerTime = Duration.seconds(5)
-    /// How long a reading may wait for what is to come.
+    /// The maximum time that a read request can wait for new batches.
     package var patienceMax = Duration.seconds(30)
 
-    /// Those that a site has.
+    /// Creates the default limits.
     package init() {}
 
-    /// How much of the bound on octets a request takes.
+    /// Returns the size of a request that counts for ``requestOctetsMax``.
     package func octets(of request: LogRequest) -> Int {
         switch request {
         case .append(_, let octets), .writeValue(_, let octets, over: _): octets.count
@@ -34,7 +35,7 @@ package struct LogLimits: Sendable, Hashable {
         }
     }
 
-    /// Looks at whether a request keeps to these, so that every log refuses the same.
+    /// Checks that a request is within the limits. All logs use this method, so they refuse the same requests.
     ///
     /// - Throws: ``LogTrouble/tooBig(_:octets:most:)`` or ``LogTrouble/tooMany(_:count:most:)``.
     package func check(_ request: LogRequest) throws(LogTrouble) {

@@ -1,13 +1,15 @@
-/// The name of a site, a gateway, a process or a small value: what fits into the subjects of a message broker, the names of
-/// files and topics of MQTT as it is.
+/// The name of a site, a gateway, a process or a small value. It can be part of a message broker's subject, a file name
+/// or an MQTT topic without escaping.
 package struct LogName: Sendable, Hashable, Comparable, CustomStringConvertible {
-    /// How many octets one may have.
+    /// The maximum length of a name, in bytes.
     package static let octetsMax = 64
 
-    /// Its letters, digits, hyphens and underscores.
+    /// The name: letters, digits, hyphens and underscores.
     package let description: String
 
-    /// - Throws: ``LogTrouble/badName(_:)``.
+    /// Creates a name.
+    ///
+    /// - Throws: ``LogTrouble/badName(_:)`` if the text is empty, too long, or contains other characters.
     package init(_ text: String) throws(LogTrouble) {
         guard !text.isEmpty, text.utf8.count <= Self.octetsMax, text.utf8.allSatisfy(Self.isAllowed) else {
             throw .badName(String(text.prefix(Self.octetsMax)))
@@ -15,7 +17,7 @@ package struct LogName: Sendable, Hashable, Comparable, CustomStringConvertible 
         description = text
     }
 
-    /// By their octets.
+    /// Sorts by bytes.
     package static func < (left: LogName, right: LogName) -> Bool {
         left.description.utf8.lexicographicallyPrecedes(right.description.utf8)
     }

@@ -1,64 +1,68 @@
-/// What can be asked of a site's log. Behind each stands the response that it gets where nothing is the matter.
+/// A request to a site's log. The comment of each request names its response if there is no error.
 package enum LogRequest: Sendable, Hashable {
     // MARK: Batches
 
-    /// Stores a gateway's batch; ``LogResponse/appended(offset:isRepeat:)`` once a quorum has it.
+    /// Stores a gateway's batch; ``LogResponse/appended(offset:isRepeat:)`` after a quorum has stored it.
     ///
-    /// One with a key that was stored within ``LogLimits/repeatWindow`` is not stored again. One that is repeated later is;
-    /// readers have to know it by what stands in it.
+    /// A batch with a key that was stored within ``LogLimits/repeatWindow`` is not stored again. If it is repeated
+    /// later, it is stored again, so readers must recognize it by its content.
     case append(BatchKey, [UInt8])
     /// Reads batches in their order; ``LogResponse/batches(_:)``.
     case readBatches(LogRange)
 
     // MARK: The lease
 
-    /// Wants the lease; ``LogResponse/lease(_:)``. Who holds it already has it anew, which is what to do after a
-    /// request that was not answered. A name is to belong to one start of one process.
+    /// Acquires the lease; ``LogResponse/lease(_:)``. If the process already holds the lease, it acquires it again. It
+    /// should do this after a request without an answer. A name must belong to one start of one process.
     case acquireLease(LogName)
-    /// Keeps the lease for ``LogLimits/leaseTime`` from now on; ``LogResponse/lease(_:)``.
+    /// Extends the lease to ``LogLimits/leaseTime`` from now; ``LogResponse/lease(_:)``.
     case renewLease(Lease)
-    /// Gives the lease back, where it still has it; ``LogResponse/lease(_:)``, `free` or somebody else's.
+    /// Releases the lease if its revision is still the latest; ``LogResponse/lease(_:)`` with `free`, or with `heldBy`
+    /// if a process still holds it.
     case releaseLease(Lease)
-    /// Asks who has the lease; ``LogResponse/lease(_:)``, `free` or `heldBy`.
+    /// Reads the state of the lease; ``LogResponse/lease(_:)`` with `free` or `heldBy`.
     case readLease
 
     // MARK: Snapshots
 
-    /// Stores a piece of a snapshot; ``LogResponse/stored``. The last piece makes it whole: one that is not is never read.
-    /// Pieces are sent in their order, each after the one before it was answered. Of whole ones the last two are kept.
+    /// Stores a piece of a snapshot; ``LogResponse/stored``. The last piece completes the snapshot. An incomplete
+    /// snapshot is never read. Pieces must be sent in their order, each after the answer to the previous one. The log
+    /// keeps the last two complete snapshots.
     case writeSnapshot(SnapshotPiece)
-    /// Asks for the whole snapshot that was finished last; ``LogResponse/snapshot(_:)``.
+    /// Reads the head (name and number of pieces) of the complete snapshot that was finished last;
+    /// ``LogResponse/snapshot(_:)``.
     case latestSnapshot
-    /// Reads a piece of a whole snapshot; ``LogResponse/piece(_:)``, absent where it has gone for newer ones.
+    /// Reads a piece of a complete snapshot; ``LogResponse/piece(_:)``, with `nil` if newer snapshots have replaced it.
     case readSnapshot(SnapshotName, index: Int)
 
     // MARK: Small values
 
-    /// Stores a value under a key; ``LogResponse/written(revision:)``, or ``LogResponse/differs(revision:)`` where another
-    /// revision than `over` is there. 0 expects none to be there, `nil` takes what is there.
+    /// Stores a value under a key; ``LogResponse/written(revision:)``. The response is
+    /// ``LogResponse/differs(revision:)`` if the stored revision is not `over`. If `over` is 0, the key must not have a
+    /// value yet; if it is `nil`, any value is replaced.
     case writeValue(LogName, [UInt8], over: UInt64?)
     /// Reads the value under a key; ``LogResponse/value(_:)``.
     case readValue(LogName)
 
     // MARK: The log itself
 
-    /// Asks what keeps the log, for operators; ``LogResponse/engine(_:)``.
+    /// Reads a description of the log's server, for operators; ``LogResponse/engine(_:)``.
     case describe
 }
 
-/// Which batches are wanted.
+/// A range of batches to read.
 package struct LogRange: Sendable, Hashable {
-    /// The first number that is wanted; 1 is the first that there ever is.
+    /// The number of the first batch to read, from 1.
     package var from: UInt64
-    /// How many at most; at least 1.
+    /// The maximum number of batches; at least 1.
     package var countMax: Int
-    /// How many octets at most, together; the first one comes even if it is bigger.
+    /// The maximum size of all batches together, in bytes. The first batch is returned even if it is larger.
     package var octetsMax: Int
-    /// How long the answer may wait for the first of them, ``Duration/zero`` for not at all. An answer without any then says
-    /// that there are none.
+    /// How long the answer can wait for the first batch; ``Duration/zero`` means not at all. An answer without batches
+    /// then means that there are none.
     package var patience: Duration
 
-    /// Those from a number on.
+    /// Creates a range that starts at a number.
     package init(from: UInt64, countMax: Int = 256, octetsMax: Int = 4 << 20, patience: Duration = .zero) {
         self.from = max(from, 1)
         self.countMax = max(countMax, 1)
@@ -68,7 +72,7 @@ package struct LogRange: Sendable, Hashable {
 }
 
 extension LogRequest {
-    /// How long it may wait for what is to come.
+    /// Returns how long the request can wait for new batches.
     package func patience(_ limits: LogLimits) -> Duration {
         switch self {
         case .readBatches(let range): min(range.patience, limits.patienceMax)

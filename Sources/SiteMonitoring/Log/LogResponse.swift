@@ -1,40 +1,42 @@
 package import BaseTypes
 
-/// What a site's log says to a request that it understood.
+/// The response of a site's log to a valid request.
 package enum LogResponse: Sendable, Hashable {
-    /// The batch is stored on a quorum, there; `isRepeat` where it was before, and was not stored again.
+    /// A quorum has stored the batch at this offset. If `isRepeat` is true, it was stored before, and was not stored
+    /// again.
     case appended(offset: UInt64, isRepeat: Bool)
-    /// Batches as they stand in the log.
+    /// Batches as stored in the log.
     case batches(LogPage)
-    /// How it stands with the lease.
+    /// The state of the lease.
     case lease(LeaseState)
     /// The piece of the snapshot is stored.
     case stored
-    /// The whole snapshot that was finished last; absent where there is none.
+    /// The complete snapshot that was finished last; `nil` if there is none.
     case snapshot(SnapshotHead?)
-    /// A piece; absent where its snapshot has gone.
+    /// A piece of a snapshot; `nil` if the snapshot was deleted.
     case piece([UInt8]?)
-    /// What stands under the key; absent where nothing does.
+    /// The value under the key; `nil` if there is none.
     case value(StoredValue?)
-    /// The value is stored, and this is its revision, greater than any before.
+    /// The value is stored. Its revision is greater than all earlier ones.
     case written(revision: UInt64)
-    /// Another value than the expected one is there, and was left as it is: its revision, 0 where there is none.
+    /// The stored value is not the expected one, and was not changed. The revision is that of the stored value, 0 if
+    /// there is none.
     case differs(revision: UInt64)
-    /// What keeps the log.
+    /// A description of the log's server.
     case engine(LogEngine)
 }
 
-/// A piece of a log, and how far it goes.
+/// A range of batches, and the range of the whole log.
 package struct LogPage: Sendable, Hashable {
-    /// In the order of their numbers, without gap but for what the log has thrown away.
+    /// The batches in the order of their numbers. Numbers are consecutive, except for batches that the log has deleted.
     package let entries: [LogEntry]
-    /// The number of the oldest that is still kept; `last + 1` where nothing is. Where it is greater than what was asked for,
-    /// what lay between has gone.
+    /// The number of the oldest batch in the log, or `last + 1` if it is empty. If it is greater than the requested
+    /// number, the batches in between were deleted.
     package let first: UInt64
-    /// The number of the newest; 0 where there never was any.
+    /// The number of the newest batch; 0 if there never was a batch.
     package let last: UInt64
 
-    /// Some of a log that reaches from `first` to `last`.
+    /// Creates a page of a log that has the batches `first` to `last`.
     package init(entries: [LogEntry], first: UInt64, last: UInt64) {
         self.entries = entries
         self.first = first
@@ -42,17 +44,17 @@ package struct LogPage: Sendable, Hashable {
     }
 }
 
-/// A batch as it stands in a log.
+/// A batch as stored in a log.
 package struct LogEntry: Sendable, Hashable {
-    /// The batch's offset: 1 for the first that was ever stored.
+    /// The batch's offset: 1 for the first batch that was ever stored.
     package let number: UInt64
-    /// When the log took it, nanoseconds since 1970 by the clock of the machine that did. Of a cluster each machine has its
-    /// own: it may go back by as much as they differ.
+    /// The time when the log accepted the batch, in nanoseconds since 1970, by the clock of the accepting machine. In a
+    /// cluster each machine has its own clock, so the time can go back by as much as the clocks differ.
     package let stored: Instant
-    /// As they were appended.
+    /// The bytes that were appended.
     package let octets: [UInt8]
 
-    /// What stands at a number.
+    /// Creates the entry of a number.
     package init(number: UInt64, stored: Instant, octets: [UInt8]) {
         self.number = number
         self.stored = stored
@@ -60,30 +62,30 @@ package struct LogEntry: Sendable, Hashable {
     }
 }
 
-/// A small value, and which one it is.
+/// A small value, with its revision.
 package struct StoredValue: Sendable, Hashable {
-    /// As they were written.
+    /// The bytes that were written.
     package let octets: [UInt8]
-    /// Grows with each that is written.
+    /// The revision of the value. It grows with each value that is written.
     package let revision: UInt64
 
-    /// A value as it was found.
+    /// Creates a value as it was read.
     package init(octets: [UInt8], revision: UInt64) {
         self.octets = octets
         self.revision = revision
     }
 }
 
-/// What keeps a log, as far as it can be seen from here. What is not known is absent.
+/// A description of the server that stores a log. Unknown properties are `nil`.
 package struct LogEngine: Sendable, Hashable {
-    /// Such as `nats-server 2.11.4`, or `memory`.
+    /// The name and version, such as `nats-server 2.11.4`, or `memory`.
     package var name: String
-    /// How many machines have each batch.
+    /// The number of machines that store each batch.
     package var replicas: Int?
-    /// How many octets the log of batches has, and may have.
+    /// The present and the maximum size of the log of batches, in bytes.
     package var octets: UInt64?
     package var octetsMax: UInt64?
 
-    /// One of which nothing but its name is known.
+    /// Creates a description of which only the name is known.
     package init(name: String) { self.name = name }
 }

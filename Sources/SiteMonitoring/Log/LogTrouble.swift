@@ -1,27 +1,27 @@
-/// Why a log did not do what it was asked for.
+/// A reason why a log did not execute a request.
 package enum LogTrouble: Error, Hashable, Sendable {
-    /// No log answers there: where, and why. Nothing was done.
+    /// No log answers: where, and why. Nothing was done.
     case unavailable(String)
-    /// It was sent, and no answer came within so long. It may have been done.
+    /// The request was sent, and no answer arrived within this time. It can have been executed.
     case unanswered(Duration)
-    /// The log takes nothing new until older things have gone: which of its parts.
+    /// A part of the log accepts nothing new until older data have been deleted. The text names the part.
     case full(String)
-    /// What was sent is bigger than it may be.
+    /// The data are larger than allowed: their description, size, and the maximum size.
     case tooBig(String, octets: Int, most: Int)
-    /// There is more of something than there may be.
+    /// There are more elements than allowed: their description, number, and the maximum number.
     case tooMany(String, count: Int, most: Int)
-    /// Who connects may not do this: what.
+    /// The connected user does not have the permission. The text names the action.
     case notPermitted(String)
-    /// There is no such part of the log: its name.
+    /// A part of the log does not exist. The text names it.
     case missing(String)
-    /// What is there can't be read: where, and what is the matter.
+    /// Stored data cannot be read: where, and why.
     case damaged(String, String)
-    /// The log can't do what it was asked for, whoever asks and whenever: why.
+    /// The log cannot execute the request, for any user and at any time. The text is the reason.
     case refused(String)
-    /// No name: it is empty, longer than ``LogName/octetsMax``, or has other signs than a name may have.
+    /// A name is empty, longer than ``LogName/octetsMax``, or contains characters that are not allowed.
     case badName(String)
 
-    /// Whether the same request may do better later, without anybody's doing.
+    /// Whether the same request can succeed later, without any action by an operator.
     package var mayPass: Bool {
         switch self {
         case .unavailable, .unanswered, .full: true
@@ -29,12 +29,12 @@ package enum LogTrouble: Error, Hashable, Sendable {
         }
     }
 
-    /// Whether what was asked for may have been done all the same.
+    /// Whether the request can have been executed although it failed.
     package var mayBeDone: Bool { if case .unanswered = self { true } else { false } }
 }
 
 extension LogTrouble: CustomStringConvertible {
-    /// What, where, and what to do.
+    /// The error, its place, and the required action.
     package var description: String {
         switch self {
         case .unavailable(let reason): "the site's log can't be reached: \(reason); it is tried again"

@@ -1,52 +1,52 @@
 package import BaseTypes
 
-/// The log of a site as one process uses it: the batches of the gateways, the lease of the process that publishes, snapshots
-/// and small values.
+/// The log of a site as one process uses it: the batches of the gateways, the lease of the process that publishes,
+/// snapshots, and small values.
 ///
-/// Whoever drives it has one loop: it sends requests, and takes answers when ``answers(at:)`` has some. No call waits. A
-/// log that has something to say before ``nextDeadline`` tells by means of its own, such as a descriptor that the loop
-/// watches. Time is passed in, so that a log in memory is the same each time.
+/// One loop must drive a log: it sends requests, and takes answers when ``answers(at:)`` has some. No call blocks. If a
+/// log has answers before ``nextDeadline``, it must wake the loop by its own means, such as a descriptor that the loop
+/// watches. Time is passed in, so that a log in memory always behaves in the same way.
 ///
-/// Requests of one client are begun in the order in which they were sent, and may be answered in another. A request that
-/// was answered with ``LogTrouble/unanswered(_:)`` may have been done all the same: whoever repeats it has to be right
-/// either way, by its batch's key or a revision.
+/// Requests of one client are started in the order in which they were sent, and can be answered in another order. A
+/// request with the answer ``LogTrouble/unanswered(_:)`` can have been executed. A client that repeats it must be
+/// correct in both cases, by means of the batch's key or a revision.
 package protocol SightingLog: AnyObject {
-    /// What may be asked for: sizes, and how much at a time.
+    /// The maximum sizes of requests, and how many can wait for an answer.
     var limits: LogLimits { get }
 
-    /// When ``answers(at:)`` is to be called next, at the latest; absent where nothing waits for a time.
+    /// The latest time for the next call of ``answers(at:)``; `nil` if nothing waits for a time.
     var nextDeadline: Instant? { get }
 
-    /// Asks for something.
+    /// Sends a request.
     ///
-    /// - Returns: what the answer will carry.
-    /// - Throws: ``LogTrouble`` where it can't be asked for at all: it is too big, or too much is asked for already.
+    /// - Returns: the ticket that the answer will have.
+    /// - Throws: ``LogTrouble`` if the request cannot be sent: it is too large, or too many requests wait.
     func send(_ request: LogRequest, at now: Instant) throws(LogTrouble) -> LogTicket
 
-    /// Takes the answers that have come, each once, the oldest first; at most as many as ``LogLimits/requestsMax``.
+    /// Returns the answers that arrived, each once, the oldest first; at most ``LogLimits/requestsMax``.
     func answers(at now: Instant) -> [LogAnswer]
 }
 
-/// Which request of a client an answer is to. No two requests of one client have the same.
+/// Identifies the request of an answer. Each request of a client has its own ticket.
 package struct LogTicket: Sendable, Hashable, Comparable {
-    /// How many requests the client had sent before.
+    /// The number of requests that the client sent before this one.
     package let number: UInt64
 
-    /// That of the request which was sent after so many.
+    /// Creates the ticket of the request that follows this number of requests.
     package init(_ number: UInt64) { self.number = number }
 
-    /// The one that was sent earlier is the less.
+    /// Sorts by the order in which the requests were sent.
     package static func < (left: LogTicket, right: LogTicket) -> Bool { left.number < right.number }
 }
 
-/// What became of a request.
+/// The result of a request.
 package struct LogAnswer: Sendable, Hashable {
-    /// Of which request.
+    /// The ticket of the request.
     package let ticket: LogTicket
-    /// What the log says, or why it did not.
+    /// The response of the log, or the reason for the failure.
     package let result: Result<LogResponse, LogTrouble>
 
-    /// What became of the request with that ticket.
+    /// Creates the answer to the request with a ticket.
     package init(_ ticket: LogTicket, _ result: Result<LogResponse, LogTrouble>) {
         self.ticket = ticket
         self.result = result

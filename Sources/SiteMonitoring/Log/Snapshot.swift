@@ -1,29 +1,31 @@
-/// Which snapshot it is: up to where its state goes, and who wrote it.
+/// Identifies a snapshot, by the last batch in its state and by its writer.
 package struct SnapshotName: Sendable, Hashable {
-    /// The offset of the last batch that its state has taken in.
+    /// The offset of the last batch that the state includes.
     package let offset: UInt64
-    /// Who wrote it. Two processes may write of the same offset at once, and neither disturbs the other.
+    /// The process that wrote the snapshot. Two processes can write snapshots of the same offset at the same time
+    /// without affecting each other.
     package let writer: LogName
 
-    /// A state after that batch, as that process has it.
+    /// Creates the name of a process's state after a batch.
     package init(offset: UInt64, writer: LogName) {
         self.offset = offset
         self.writer = writer
     }
 }
 
-/// A piece of a snapshot as it is written.
+/// A piece of a snapshot that is being written.
 package struct SnapshotPiece: Sendable, Hashable {
-    /// Of which one.
+    /// The name of the snapshot.
     package let name: SnapshotName
-    /// From 0 on. Who writes one anew begins with 0, and what was there of it goes.
+    /// The index of the piece, from 0. A process that writes a snapshot again must start with 0; this replaces the
+    /// earlier pieces.
     package let index: Int
-    /// Whether the snapshot is whole with it.
+    /// Whether the piece completes the snapshot.
     package let isLast: Bool
-    /// At most ``LogLimits/pieceOctetsMax``.
+    /// The bytes of the piece, at most ``LogLimits/pieceOctetsMax``.
     package let octets: [UInt8]
 
-    /// A piece for a place.
+    /// Creates a piece with an index.
     package init(_ name: SnapshotName, index: Int, isLast: Bool, octets: [UInt8]) {
         self.name = name
         self.index = index
@@ -32,14 +34,14 @@ package struct SnapshotPiece: Sendable, Hashable {
     }
 }
 
-/// A snapshot that is whole.
+/// A complete snapshot.
 package struct SnapshotHead: Sendable, Hashable {
-    /// Up to which offset it goes, and who wrote it.
+    /// The name of the snapshot: its offset and its writer.
     package let name: SnapshotName
-    /// In how many pieces it is read; at least 1.
+    /// The number of pieces to read; at least 1.
     package let pieces: Int
 
-    /// One of so many pieces.
+    /// Creates the head of a snapshot with this number of pieces.
     package init(_ name: SnapshotName, pieces: Int) {
         self.name = name
         self.pieces = pieces

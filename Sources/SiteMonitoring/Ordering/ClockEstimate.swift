@@ -1,23 +1,25 @@
-/// How one start of a gateway stands to the log's clock, from what the log holds alone (rule S3). Nanoseconds.
+/// The relation between the clock of one boot of a gateway and the log's clock, from the log alone (rules S1 and S3).
+/// Times are nanoseconds.
 ///
-/// A batch is stored some time after it was cut: so the least that lies between the clock since the machine's start and the
-/// log's comes nearest to the truth. It is let go of slowly, for clocks run apart, so that one that has been cut off is
-/// known again by what was known of it, and not by the age of what it brings.
+/// A batch is stored some time after it was cut. So the smallest difference between the log's clock and the clock since
+/// the machine's start is the most accurate one. This minimum increases slowly, because clocks drift apart. So a
+/// gateway that was disconnected is recognized by its earlier minimum, and not by the age of its backlog.
 struct ClockEstimate: Sendable, Hashable {
-    // Quartz keeps 100 parts in a million; twice that, for a hot one against a cold one.
+    // A quartz is accurate to 100 parts per million; the double covers a hot one compared with a cold one.
     private static let driftDivisor: Int64 = 5_000
 
-    /// How far the log's clock is ahead of that since the machine's start, and the least delay.
+    /// How far the log's clock is ahead of the clock since the machine's start, plus the smallest delay.
     private(set) var least: Int64
-    /// What is added to the gateway's wall clock; 0 while it is believed.
+    /// The value that is added to the gateway's wall clock; 0 if the clock is not corrected.
     var correction: Int64 = 0
-    /// When, on the ``LogClock``, the least last fell by more than the delays of one network differ.
+    /// When the minimum last decreased by more than the usual differences in the delay of a network, on the
+    /// ``LogClock``.
     private(set) var fellAt: Int64
-    // What it had fallen to then.
+    // The minimum at that time.
     private var reference: Int64
     private var notedAt: Int64
 
-    /// By a gateway's first batch.
+    /// Creates the estimate of a gateway's first batch.
     init(logAheadOfBoot: Int64, at active: Int64) {
         least = logAheadOfBoot
         reference = logAheadOfBoot
@@ -25,12 +27,12 @@ struct ClockEstimate: Sendable, Hashable {
         notedAt = active
     }
 
-    /// Takes a further batch's times in.
+    /// Records the times of another batch.
     ///
     /// - Parameters:
-    ///   - logAheadOfBoot: when it was stored, less what the clock since the machine's start showed when it was cut.
-    ///   - active: now, on the log's clock.
-    ///   - tolerance: how far clocks may be apart.
+    ///   - logAheadOfBoot: when the batch was stored, minus the clock since the machine's start when it was cut.
+    ///   - active: the current log time.
+    ///   - tolerance: how far clocks can differ.
     mutating func note(logAheadOfBoot: Int64, at active: Int64, tolerance: Int64) {
         least = min(least + (active - notedAt) / Self.driftDivisor, logAheadOfBoot)
         notedAt = active

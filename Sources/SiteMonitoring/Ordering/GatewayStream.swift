@@ -1,48 +1,49 @@
 internal import BaseTypes
 
-/// What is known of one start of one gateway: which of its batches have come, how far it is complete, who listens, and what
-/// its clock is worth. Times are nanoseconds, in the site's time where nothing else is said.
+/// The state of one boot of one gateway: which of its batches have arrived, to which time it is complete, which
+/// adapters scan, and how accurate its clock is. Times are nanoseconds, in the site's time unless stated otherwise.
 struct GatewayStream: Sendable, Hashable {
-    /// A batch that waits for one before it, and when, on the ``LogClock``, it came.
+    /// A batch that waits for an earlier one, and when it arrived, on the ``LogClock``.
     struct Waiting: Sendable, Hashable {
         let batch: Batch
         let at: Int64
     }
 
-    /// An adapter, and whether it listens.
+    /// An adapter, and whether it scans.
     struct Listening: Sendable, Hashable {
         let adapter: SiteAdapterNumber
         var isListening: Bool
     }
 
-    // What the first batch of a start has.
+    // The sequence number of a boot's first batch, unless its process skips numbers.
     private static let first: UInt64 = 1
-    // Of more stretches than this the oldest is not known any more, and what comes of it late counts as repeated.
+    // The maximum number of ranges of missing batches. If there are more, the oldest range is forgotten, and late
+    // batches in it count as repeated.
     private static let missingMax = 64
 
     let gateway: LogName
     let boot: UInt128
-    /// The number of the batch that is to be taken in next.
+    /// The sequence number of the batch that is accepted next.
     private(set) var next = Self.first
     private(set) var waiting: [UInt64: Waiting] = [:]
     private var missing: [ClosedRange<UInt64>] = []
 
-    /// When, on the ``LogClock``, something of it was stored last; absent where that is too long ago (rule M3).
+    /// When a batch of the stream was stored last, on the ``LogClock``; `nil` if the stream is silent (rule M3).
     var heardAt: Int64?
-    /// When, on the ``LogClock``, it was last near the furthest of all.
+    /// When the stream was last near the furthest stream, on the ``LogClock``.
     var timelyAt: Int64
-    /// Up to when all that it heard is known; absent before its first batch is taken in.
+    /// The time before which everything that the gateway received is known; `nil` before its first batch is accepted.
     var completeTo: Int64?
-    /// The same by the clock since its machine's start.
+    /// The same time, by the clock since the machine's start.
     var toldTo: Instant?
-    /// From when on it has been waited for, where it is.
+    /// The time from which the stream has been waited for, if it is waited for.
     var joinedAt: Int64 = 0
-    /// The adapters that it has named, and whether they listen, as far as its batches are taken in.
+    /// The adapters that the accepted batches have named, and whether they scan.
     private(set) var adapters: [Listening] = []
     var clock: ClockEstimate
-    /// By how much its clock is behind the log's, as ``ClockFleet`` counts it; absent where it does not.
+    /// How far the stream's clock is behind the log's, as counted in ``ClockFleet``; `nil` if it is not counted.
     var skew: Int64?
-    /// The batch that was taken in last, and how many places in it are taken.
+    /// The sequence number of the batch that was accepted last, and the number of its indexes that are used.
     var sequence: UInt64 = 0
     var index: UInt32 = 0
 
@@ -53,17 +54,17 @@ struct GatewayStream: Sendable, Hashable {
         timelyAt = active
     }
 
-    // MARK: Which batches have come
+    // MARK: Arrival of batches
 
-    /// Whether a batch has come before: it was taken in, or waits.
+    /// Returns whether a batch has arrived before: it was accepted, or it waits.
     func has(_ sequence: UInt64) -> Bool {
         sequence < next ? !isMissing(sequence) : waiting[sequence] != nil
     }
 
-    /// Whether a batch was given up.
+    /// Returns whether a batch was given up.
     func isMissing(_ sequence: UInt64) -> Bool { missing.contains { $0.contains(sequence) } }
 
-    /// Notes that a batch came which had been given up: it is known from then on.
+    /// Records the arrival of a batch that was given up. From then on it counts as arrived.
     mutating func noteLate(_ sequence: UInt64) {
         guard let place = missing.firstIndex(where: { $0.contains(sequence) }) else { return }
         let range = missing.remove(at: place)
@@ -72,24 +73,25 @@ struct GatewayStream: Sendable, Hashable {
         forgetMissing()
     }
 
-    /// Keeps a batch until those before it have come.
+    /// Stores a batch until the earlier ones have arrived.
     mutating func wait(_ batch: Batch, at active: Int64) {
         waiting[batch.key.sequence] = Waiting(batch: batch, at: active)
     }
 
-    /// The batch whose turn it is, where it waits.
+    /// Removes and returns the next batch in sequence, if it waits.
     mutating func takeNext() -> Batch? { waiting.removeValue(forKey: next)?.batch }
 
-    /// Notes that the batch is taken in whose turn it is.
+    /// Records that the next batch in sequence is accepted.
     mutating func advance() {
         sequence = next
         index = 0
-        // The last number there is has none after it: whatever comes under it again is one that was there.
+        // The largest number has no successor, so a batch with this number is not recognized if it is repeated.
         if next < .max { next += 1 }
     }
 
-    /// Gives up what lies before the first that waits.
-    /// - Returns: how many batches that are.
+    /// Gives up the batches before the first waiting one.
+    ///
+    /// - Returns: the number of batches that were given up.
     mutating func giveUp() -> UInt64 {
         guard let first = waiting.keys.min(), first > next else { return 0 }
         missing.append(next...first - 1)
@@ -98,24 +100,27 @@ struct GatewayStream: Sendable, Hashable {
         return first - next
     }
 
-    /// Goes on with the first that waits, where it is the first of the gateway's process: no number before it was used since
-    /// the last that was taken in, but by a process that is over, and what that left unsent was not sent by now.
-    /// - Returns: whether it is.
+    /// Continues with the first waiting batch if it is the first of the gateway's process.
+    ///
+    /// The skipped numbers were not used, or were used by an earlier process that has ended. If its unsent batches were
+    /// stored, the new process has sent them before this one (rule R2).
+    ///
+    /// - Returns: whether any numbers were skipped.
     mutating func leapToStart() -> Bool {
         guard let first = waiting.keys.min(), waiting[first]?.batch.span.isStart == true else { return false }
         return giveUp() > 0
     }
 
-    /// When, on the ``LogClock``, the oldest of those came that wait; absent where none does.
+    /// When the oldest waiting batch arrived, on the ``LogClock``; `nil` if none waits.
     var waitingSince: Int64? { waiting.values.lazy.map(\.at).min() }
 
     private mutating func forgetMissing() {
         if missing.count > Self.missingMax { missing.removeFirst(missing.count - Self.missingMax) }
     }
 
-    // MARK: Who listens
+    // MARK: Adapters that scan
 
-    /// Notes whether an adapter listens.
+    /// Records whether an adapter scans.
     mutating func note(_ adapter: SiteAdapterNumber, isListening: Bool) {
         if let place = adapters.firstIndex(where: { $0.adapter == adapter }) {
             adapters[place].isListening = isListening
@@ -124,9 +129,9 @@ struct GatewayStream: Sendable, Hashable {
         }
     }
 
-    /// Whether an adapter listens.
+    /// Returns whether an adapter scans.
     func listens(_ adapter: SiteAdapterNumber) -> Bool { adapters.contains { $0.adapter == adapter && $0.isListening } }
 
-    /// The adapters that listen, in the order in which they were named.
+    /// The adapters that scan, in the order in which they were first named.
     var listeners: [SiteAdapterNumber] { adapters.filter(\.isListening).map(\.adapter) }
 }

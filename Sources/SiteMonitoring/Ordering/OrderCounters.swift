@@ -1,31 +1,34 @@
-/// What became of batches and of what stands in them, from the first on.
+/// Counts of batches and their inputs, since the first batch.
 package struct OrderCounters: Sendable, Hashable {
-    /// Batches that were taken in, in their order.
+    /// Batches that were accepted in their order.
     package var batches: UInt64 = 0
-    /// Batches that were there before: a gateway had no answer, and sent them again.
+    /// Repeated batches, which gateways sent again because they received no answer (rule R1).
     package var repeatedBatches: UInt64 = 0
-    /// Batches that stood behind one that was sent after them, and were put in their place.
+    /// Batches that arrived after one with a greater number, and were accepted in their order.
     package var invertedBatches: UInt64 = 0
-    /// Batches that nobody waited for any more; taken for not listened to.
+    /// Batches that were given up after the first accepted batch of their stream; numbers that a new process skipped
+    /// are not included. Their time counts as not scanned (rule R3).
     package var missingBatches: UInt64 = 0
-    /// Of these, those that came in the end, and were not taken in.
+    /// Batches that arrived after they were given up, and were not accepted (rule R3).
     package var lateBatches: UInt64 = 0
-    /// Batches that can't be: their clocks show times after the year 2096, or there is no place for their gateway.
+    /// Invalid batches, with clocks after 2 October 2096, and batches of gateways for which there is no room (rule R5).
     package var refusedBatches: UInt64 = 0
-    /// Sightings that were handed on.
+    /// Sightings that were accepted for the engine.
     package var sightings: UInt64 = 0
-    /// Sightings that came later than the watermark (rule M4).
+    /// Sightings that were left out because they are before the watermark (rule M4), or because their batch arrived
+    /// after it was given up (rule R3).
     package var lateSightings: UInt64 = 0
-    /// Sightings by adapters past the most that are known.
+    /// Sightings by adapters above the maximum number.
     package var unplacedSightings: UInt64 = 0
-    /// Gateways that nobody waited for any more, since nothing of them was stored (rule M3).
+    /// How often a gateway was not waited for any more because nothing of it was stored (rule M3).
     package var silences: UInt64 = 0
-    /// Those that were too far behind for too long.
+    /// How often a gateway was not waited for any more because it was too far behind for too long (rule M3).
     package var laggards: UInt64 = 0
-    /// Those, and missing batches, that were given up because too much waited for them.
+    /// How often missing batches or a gateway were given up because too many batches of a stream waited (rule R2) or
+    /// too much data was held (rule R4).
     package var pressed: UInt64 = 0
-    /// Gateways' starts that were forgotten for others.
+    /// Boots of gateways that were forgotten to make room for others.
     package var forgottenStreams: UInt64 = 0
-    /// How often a gateway's clock began to be corrected, or was corrected otherwise (rule S3).
+    /// How often the correction of a gateway's clock started or changed (rule S3).
     package var corrections: UInt64 = 0
 }

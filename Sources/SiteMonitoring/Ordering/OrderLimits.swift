@@ -1,23 +1,27 @@
-/// How long a site waits for a gateway, whose clock it believes, and how much it keeps of what it can't use yet.
+/// How long a site waits for a gateway, how far its clock can be wrong, and how much data waits.
 package struct OrderLimits: Sendable, Hashable {
-    /// How long nothing may be stored of a gateway before nobody waits for it any more (rule M3), and how long a batch that
-    /// is missing is waited for; in the log's own time.
+    /// How long a gateway is waited for if nothing of it is stored (rule M3), and how long a missing batch is waited
+    /// for. Both are measured in log time.
     package var gatewayTimeout = Duration.seconds(5)
-    /// How long a gateway may go on sending and be more than ``gatewayTimeout`` behind the furthest before nobody waits for
-    /// it: it sends what it kept, or its network is slower than what it hears.
+    /// How long a gateway is waited for if it continues to send, but is more than ``gatewayTimeout`` behind the
+    /// furthest one (rule M3). Such a gateway sends its backlog, or its network is slower than the data that it
+    /// receives.
     package var catchUpTimeout = Duration.seconds(60)
-    /// How far a gateway's clock may be from the others' before it is corrected (rule S3). NTP over a bad network keeps
-    /// within a fraction of it.
+    /// How far a gateway's clock can differ from the others before it is corrected (rule S3). NTP over a bad network is
+    /// accurate to a fraction of this.
     package var clockTolerance = Duration.seconds(2)
-    /// How many batches of one gateway may wait for one that is missing; with one more it is given up.
+    /// The maximum number of batches of one gateway that wait for a missing one. If there are more, it is given up.
     package var waitingMax = 1_024
-    /// How many sightings and changes may be held, of all gateways, until the watermark has come to them.
+    /// The maximum number of inputs of all gateways that are held, ahead of the watermark or in waiting batches (rule
+    /// R4).
     package var heldMax = 4 << 20
-    /// How many starts of gateways are known; for one more the one that was heard of longest ago is forgotten.
+    /// The maximum number of boots of gateways that are known. For another one, the silent one that was complete to the
+    /// earliest time is forgotten (rule R5).
     package var streamsMax = 4_096
-    /// How many adapters are known of all gateways; what one more says is counted and goes no further.
+    /// The maximum number of adapters of all gateways that are known. Data of others are left out, and their sightings
+    /// are counted.
     package var adaptersMax = 16_384
 
-    /// Those that a site has.
+    /// Creates the default limits.
     package init() {}
 }

@@ -1,23 +1,24 @@
 package import BaseTypes
 package import BluetoothLE
 
-/// Something that an engine of a site is to be told, at its place in the order (rule M1).
+/// An input for the engine of a site, with its place in the order (rule M1).
 package struct SiteInput: Sendable, Hashable {
-    /// Where it stands among all: by time, then gateway, start of the gateway, batch, place in the batch.
+    /// The place of an input among all: by time, then gateway, boot of the gateway, batch, position in the batch.
     package struct Place: Sendable, Hashable, Comparable {
-        /// When it was, in the site's time: nanoseconds since 1970 by the gateways' clocks.
+        /// The site's time of the input: nanoseconds since 1970 by the gateways' clocks.
         package let time: Instant
-        /// Whose batch it stands in.
+        /// The gateway that sent the batch.
         package let gateway: LogName
-        /// Of which start of that machine.
+        /// The boot of that gateway's machine.
         package let boot: UInt128
-        /// Which batch of that start.
+        /// The sequence number of the batch within that boot.
         package let sequence: UInt64
-        /// Its place in the batch, and behind it what follows from its being the last.
+        /// The number of earlier inputs that were held for this batch: those at its start, then its contents in their
+        /// order, then those that result from the lack of a later batch.
         package let index: UInt32
 
         package static func < (left: Place, right: Place) -> Bool {
-            // Nearly always the time tells.
+            // The times are nearly always different.
             if left.time != right.time { return left.time < right.time }
             if left.gateway != right.gateway { return left.gateway < right.gateway }
             if left.boot != right.boot { return left.boot < right.boot }
@@ -25,41 +26,42 @@ package struct SiteInput: Sendable, Hashable {
         }
     }
 
-    /// What an engine is to be told.
+    /// The content of an input.
     package enum What: Sendable, Hashable {
-        /// An adapter delivered a report, of whatever kind (rules L4, L5).
+        /// An adapter delivered a report of any kind (rules L4, L5).
         case heard(SiteAdapterNumber)
-        /// An adapter heard a beacon, and how strongly; absent where the controller did not know.
+        /// An adapter received a beacon, with this RSSI; `nil` if the controller did not know it.
         case sighted(Batch.Advertiser, RSSI?, by: SiteAdapterNumber)
-        /// An adapter listens from then on, and why.
+        /// An adapter scans from then on, for this reason.
         case listens(SiteAdapterNumber, reason: String?)
-        /// An adapter does not listen from then on; for rules L2 and L3 it stopped at that moment, where one is told.
+        /// An adapter does not scan from then on. If there is a time `since`, it stopped at that time for rules L2 and
+        /// L3.
         case stopped(SiteAdapterNumber, since: Instant?, reason: String?)
-        /// An adapter was taken out.
+        /// An adapter was removed.
         case removed(SiteAdapterNumber, reason: String?)
-        /// A gateway's dates are right as it tells them, or are not, and were corrected (rule S3).
+        /// Whether the dates of a gateway are corrected from then on (rule S3).
         case clock(isCorrected: Bool)
     }
 
-    /// Where it stands among all.
+    /// The place of the input among all.
     package let place: Place
-    /// What the engine is to be told there.
+    /// The content for the engine.
     package let what: What
 }
 
-/// Which adapter of a site it is: its place in ``SiteOrder/adapters``.
+/// Identifies an adapter of a site by its index in ``SiteOrder/adapters``.
 package struct SiteAdapterNumber: Sendable, Hashable {
-    /// From 0 on, in the order in which batches named them.
+    /// The index, from 0, in the order in which batches first named the adapters.
     package let offset: Int32
 
-    /// The adapter at a place.
+    /// Creates the number of the adapter at an index.
     package init(offset: Int32) { self.offset = offset }
 }
 
 /// An adapter of one of a site's gateways.
 package struct SiteAdapter: Sendable, Hashable {
-    /// `<gateway>/<adapter>`, as the site's lines have it.
+    /// `<gateway>/<adapter>`, as in the site's lines.
     package let name: String
-    /// The controller's, where the gateway knows it (rule L7).
+    /// The controller's address, if the gateway knows it (rule L7).
     package let address: DeviceAddress?
 }

@@ -1,41 +1,43 @@
 package import BaseTypes
 import HeapModule
 
-/// Puts what a site's gateways heard in the one order in which its engine is told of it, from the batches of the site's log
-/// alone: a value that has no clock, and that comes to the same by whatever process, however often, in whatever pieces the
-/// log is read.
+/// Puts the sightings and changes of a site's gateways into one order for its engine, from the batches of the site's
+/// log alone.
 ///
-/// The rules are those of `docs/site-order.md`; so are the numbers that stand here, R, S and M. Others are those of `docs/monitor.md`.
+/// The order is a value without a clock. Its result is the same in every process, however often the log is read and in
+/// whatever pieces. `docs/site-order.md` has its rules: R, S and M in comments here. Other rules are in
+/// `docs/monitor.md`.
 package struct SiteOrder: Sendable {
-    /// How long it waits, and how much it keeps.
+    /// How long the order waits, and how much data it holds.
     package let limits: OrderLimits
-    /// What became of what it was given.
+    /// The counts of batches and inputs.
     package internal(set) var counters = OrderCounters()
-    /// The adapters of all gateways, each at its number.
+    /// The adapters of all gateways, by number.
     package internal(set) var adapters: [SiteAdapter] = []
-    /// All that was before it is known, and was handed on (rule M1).
+    /// Everything before this time is known and was passed on (rule M1).
     package private(set) var watermark = Instant.earliest
 
     var clock: LogClock
     private var fleet = ClockFleet()
     var streams: [GatewayStream] = []
-    // Up to when those streams are complete that are waited for, at the streams' places.
+    // The time to which each stream that is waited for is complete, by the index of the stream.
     var live = LiveTimes()
     private var places: [StreamName: Int] = [:]
     private var numbers: [SiteAdapter: SiteAdapterNumber] = [:]
     private var held = Heap<HeldInput>()
-    // How much room batches take that wait behind one that is missing.
+    // The room of the batches that wait for a missing one, as a number of inputs.
     private var waitingRoom = 0
-    // Whether batches are taken in: not at first, until all have come, and it is known what their clocks are worth.
+    // Whether batches are accepted. In the first 15 s of log time (three times `gatewayTimeout`) they only wait. After
+    // that, all gateways have sent, and the accuracy of their clocks is known (rule M5).
     private var hasBegun = false
-    // Nothing is to be given up before that, on the log's clock.
+    // Before this log time, nothing is overdue.
     var nextDeadline = Int64.max
 
     let timeout: Int64
     let catchUp: Int64
     let tolerance: Int64
 
-    /// An order of nothing yet.
+    /// Creates an order that has received nothing.
     package init(_ limits: OrderLimits = OrderLimits()) {
         self.limits = limits
         timeout = limits.gatewayTimeout.nanoseconds
@@ -47,9 +49,10 @@ package struct SiteOrder: Sendable {
     /// Takes the log's next batch.
     ///
     /// - Parameters:
-    ///   - batch: what stands at the log's next offset that holds one.
-    ///   - stored: when the log took it.
-    ///   - inputs: where is added what the engine is to be told next, in its order. It is then to go on to ``watermark``.
+    ///   - batch: the batch at the next offset of the log that contains one.
+    ///   - stored: when the log accepted it.
+    ///   - inputs: the array to which the next inputs for the engine are appended, in their order. The engine must then
+    ///     advance to ``watermark``.
     package mutating func take(_ batch: Batch, stored: Instant, into inputs: inout [SiteInput]) {
         guard batch.isPossible else {
             counters.refusedBatches += 1
@@ -57,7 +60,7 @@ package struct SiteOrder: Sendable {
         }
         let name = StreamName(gateway: batch.key.gateway, boot: batch.key.boot)
         if let place = places[name], streams[place].has(batch.key.sequence) {
-            // It says nothing new, nor does when it came.
+            // A repeated batch has nothing new, and its time of storage does not count.
             counters.repeatedBatches += 1
             return
         }
@@ -101,7 +104,7 @@ package struct SiteOrder: Sendable {
         }
     }
 
-    /// Begins to take in what has come: the gateways' clocks are known by now.
+    /// Starts to accept the waiting batches, because the accuracy of the gateways' clocks is known now.
     private mutating func begin() {
         hasBegun = true
         for place in streams.indices { takeInWaiting(of: place) }
@@ -116,10 +119,11 @@ package struct SiteOrder: Sendable {
         } while streams[place].leapToStart()
     }
 
-    /// Waits no longer for the batches before the first that has come: nobody listened there.
+    /// Gives up the batches before the first waiting one. Their time counts as not scanned (rule R3).
     private mutating func giveUpMissing(of place: Int) {
         let count = streams[place].giveUp()
-        // Before the first of a stream the log need not have any: it forgets what is old.
+        // Missing batches before the first accepted one of a stream are not counted, because the log deletes old
+        // batches.
         if let completeTo = streams[place].completeTo {
             counters.missingBatches += count
             stopListening(of: place, at: completeTo, "batches are missing")
@@ -129,7 +133,7 @@ package struct SiteOrder: Sendable {
 
     // MARK: Streams
 
-    /// The place of a gateway's start, made where it is new; absent where there is none for it.
+    /// Returns the index of a stream, and adds it if it is new. Returns `nil` if there is no room for it.
     private mutating func place(of name: StreamName, logAheadOfBoot ahead: Int64) -> Int? {
         if let place = places[name] { return place }
         let stream = GatewayStream(gateway: name.gateway, boot: name.boot, logAheadOfBoot: ahead, at: clock.active)
@@ -157,7 +161,7 @@ package struct SiteOrder: Sendable {
         }
     }
 
-    /// The place of the stream that is not heard of any more and was complete longest ago.
+    /// The index of the silent stream that was complete to the earliest time.
     private var forgettable: Int? {
         streams.indices.filter { streams[$0].heardAt == nil }.min {
             let (left, right) = (streams[$0], streams[$1])
@@ -166,7 +170,8 @@ package struct SiteOrder: Sendable {
         }
     }
 
-    /// Gives up what is overdue: missing batches, silent gateways, and those that stay behind (rule M3).
+    /// Gives up everything that is overdue: missing batches, silent gateways, and gateways that remain too far behind
+    /// (rule M3).
     private mutating func giveUpOverdue() {
         nextDeadline = .max
         for place in streams.indices {
@@ -182,8 +187,11 @@ package struct SiteOrder: Sendable {
         }
     }
 
-    /// Gives up what keeps most from being handed on, so that no more is held than may be.
-    /// - Returns: whether there was anything to give up.
+    /// Makes room (rule R4). In the first 15 s, it starts to accept batches. After that, it gives up the missing
+    /// batches for which other batches have waited longest. If no batch waits, it stops waiting for the stream that is
+    /// complete to the earliest time.
+    ///
+    /// - Returns: whether anything could be done.
     private mutating func giveUpForRoom(into inputs: inout [SiteInput]) -> Bool {
         guard hasBegun else {
             begin()
@@ -207,9 +215,9 @@ package struct SiteOrder: Sendable {
         return true
     }
 
-    // MARK: What is held
+    // MARK: Held inputs
 
-    /// The number of an adapter, given where it is new; absent past the most that are known.
+    /// Returns the number of an adapter, and adds the adapter if it is new. Returns `nil` if there are too many.
     mutating func number(of adapter: SiteAdapter) -> SiteAdapterNumber? {
         if let number = numbers[adapter] { return number }
         guard adapters.count < limits.adaptersMax else { return nil }
@@ -219,7 +227,7 @@ package struct SiteOrder: Sendable {
         return number
     }
 
-    /// Holds an input until the watermark is behind it.
+    /// Holds an input until the watermark has passed it.
     mutating func hold(_ what: SiteInput.What, at time: Int64, of place: Int) {
         let input = SiteInput(
             place: SiteInput.Place(
@@ -230,25 +238,26 @@ package struct SiteOrder: Sendable {
         held.insert(HeldInput(input: input))
     }
 
-    /// Moves the watermark to where all are complete that are waited for, and hands on what was before it (rule M1). While
-    /// nobody is waited for it stays.
+    /// Moves the watermark to the earliest time to which a stream that is waited for is complete, and passes on
+    /// everything before it (rule M1). If no stream is waited for, the watermark does not change.
     private mutating func moveOn(into inputs: inout [SiteInput]) {
         if let least = live.least { watermark = max(watermark, Instant(nanoseconds: least)) }
         while let next = held.min, next.input.place.time < watermark { inputs.append(held.removeMin().input) }
     }
 
-    // MARK: Batches in their turn
+    // MARK: Accepted batches
 
     // Times are nanoseconds.
 
-    /// Takes the batch in whose turn it is.
+    /// Accepts the next batch in sequence.
     mutating func takeIn(_ batch: Batch, of place: Int) {
         counters.batches += 1
         streams[place].advance()
         let former = streams[place].completeTo
         let offset = believe(batch.span, of: place)
         let tolerance = tolerance
-        // A clock that is slewed goes back by little between two batches, and what it dates is not late for that.
+        // A slewed clock goes back a little between two batches. Its data must not count as late because of that (rule
+        // S4).
         func time(_ moment: Instant) -> Int64 {
             let time = moment.nanoseconds.saturatingPlus(offset)
             guard let former, time < former, former - time <= tolerance else { return time }
@@ -264,8 +273,9 @@ package struct SiteOrder: Sendable {
         settle(place)
     }
 
-    /// Takes in who listens where a batch begins: those that it does not name do not.
-    /// - Returns: the numbers of the batch's adapters; absent past the most that are known.
+    /// Records which adapters scan at the start of a batch. Those that it does not name do not scan.
+    ///
+    /// - Returns: the numbers of the batch's adapters; `nil` for an adapter above the maximum.
     private mutating func begin(_ batch: Batch, of place: Int, at time: Int64) -> [SiteAdapterNumber?] {
         let numbers = batch.adapters.map {
             number(of: SiteAdapter(name: "\(batch.key.gateway)/\($0.name)", address: $0.address))
@@ -283,7 +293,7 @@ package struct SiteOrder: Sendable {
         return numbers
     }
 
-    /// Takes in one thing that a batch says.
+    /// Accepts one input of a batch.
     private mutating func takeIn(
         _ input: Batch.Input, by numbers: [SiteAdapterNumber?], of place: Int, _ siteTime: (Instant) -> Int64
     ) {
@@ -321,7 +331,7 @@ package struct SiteOrder: Sendable {
         if !isLate(time, of: place) { hold(what, at: time, of: place) }
     }
 
-    /// Notes what an adapter does from then on; where that comes late, from the watermark on.
+    /// Records a change of scanning. If it is late, it is valid from the watermark on (rule M4).
     private mutating func note(
         _ adapter: SiteAdapterNumber, _ what: SiteInput.What, at time: Int64, of place: Int
     ) {
@@ -333,9 +343,9 @@ package struct SiteOrder: Sendable {
         if live[place] != nil { hold(what, at: max(time, watermark.nanoseconds), of: place) }
     }
 
-    // MARK: Who is waited for
+    // MARK: Streams that are waited for
 
-    /// Waits for a stream from a moment on: its adapters are said to listen that do.
+    /// Starts to wait for a stream. Its adapters that scan count as scanning from `time` on (rule M2).
     private mutating func join(_ place: Int, at time: Int64) {
         live[place] = time
         streams[place].joinedAt = time
@@ -345,7 +355,8 @@ package struct SiteOrder: Sendable {
         for adapter in streams[place].listeners { hold(.listens(adapter, reason: nil), at: time, of: place) }
     }
 
-    /// Waits for a stream no more: nobody knows what its adapters hear from where it is complete on.
+    /// Stops waiting for a stream. Its adapters count as stopped from the time to which it is complete, because later
+    /// data are unknown. An adapter does not stop if another stream of the gateway reports that it scans (rule M3).
     mutating func leave(_ place: Int, _ reason: String) {
         let present = watermark.nanoseconds
         let completeTo = streams[place].completeTo ?? present
@@ -360,7 +371,7 @@ package struct SiteOrder: Sendable {
         if streams[place].clock.correction != 0 { hold(.clock(isCorrected: false), at: time, of: place) }
     }
 
-    /// Nothing of a stream was stored for so long that it is taken for silent (rule M3).
+    /// Handles the silence of a stream of which nothing was stored for ``OrderLimits/gatewayTimeout`` (rule M3).
     private mutating func fallSilent(_ place: Int) {
         streams[place].heardAt = nil
         count(nil, of: place)
@@ -369,7 +380,7 @@ package struct SiteOrder: Sendable {
         leave(place, "nothing comes from the gateway")
     }
 
-    /// Decides whether a stream is waited for, now that a batch of its is taken in.
+    /// Decides whether a stream is waited for, after a batch of it was accepted.
     private mutating func settle(_ place: Int) {
         let present = watermark.nanoseconds
         guard let completeTo = streams[place].completeTo else { return }
@@ -382,7 +393,8 @@ package struct SiteOrder: Sendable {
         if let furthest = live.greatest, furthest - completeTo <= timeout { streams[place].timelyAt = clock.active }
     }
 
-    /// What was told ends at a moment, and something is missing behind it: nobody is known to have listened there.
+    /// Stops all adapters of a stream at a time after which data are missing, because it is unknown whether they
+    /// scanned.
     mutating func stopListening(of place: Int, at time: Int64, _ reason: String) {
         for adapter in streams[place].listeners {
             streams[place].note(adapter, isListening: false)
@@ -391,31 +403,33 @@ package struct SiteOrder: Sendable {
         }
     }
 
-    // MARK: Whose clock counts (rule S3)
+    // MARK: Clocks (rules S1 to S5)
 
-    /// Takes in what the clocks of a batch say that has just been stored.
+    /// Records the clocks of a batch that was just stored.
     mutating func noteClock(of place: Int, _ span: Batch.Span, logAheadOfBoot ahead: Int64) {
         streams[place].clock.note(logAheadOfBoot: ahead, at: clock.active, tolerance: tolerance)
         count(isSettled(place) ? streams[place].clock.least - span.claimed : nil, of: place)
     }
 
-    // One that has just come may have been long on its way.
+    // A batch of a new stream, or after a decrease of the minimum, can have been delayed (rule S1).
     private func isSettled(_ place: Int) -> Bool { clock.active - streams[place].clock.fellAt >= 2 * timeout }
 
-    /// Decides what a stream's clock is worth with the batch whose turn it is.
-    /// - Returns: what is added to the batch's times since the machine's start, for the site's.
+    /// Decides the correction of a stream's clock with the batch that is accepted (rule S3).
+    ///
+    /// - Returns: the value that is added to the batch's times since the machine's start to get the site's time (rule
+    ///   S4).
     private mutating func believe(_ span: Batch.Span, of place: Int) -> Int64 {
         let former = streams[place].clock.correction
         guard let usual = fleet.middle else { return span.claimed.saturatingPlus(former) }
         let deviation = streams[place].clock.least - span.claimed - usual
-        // No delay makes a clock seem to be ahead.
+        // A backward correction is immediate, because no delay can make a clock seem to be ahead.
         if isBeyondTolerance(deviation - former), deviation < former || isSettled(place) {
             correct(place, by: isBeyondTolerance(deviation) ? deviation / 1_000_000 * 1_000_000 : 0)
         }
         return span.claimed.saturatingPlus(streams[place].clock.correction)
     }
 
-    /// Counts a stream's clock among all as behind by so much, or not at all.
+    /// Counts how far a stream's clock is behind among all clocks; `nil` removes it.
     private mutating func count(_ skew: Int64?, of place: Int) {
         guard streams[place].skew != skew else { return }
         if let former = streams[place].skew { fleet.remove(former) }
@@ -435,21 +449,21 @@ package struct SiteOrder: Sendable {
     }
 }
 
-/// An input in its place among those that are held.
+/// A held input, sorted by its place.
 private struct HeldInput: Sendable, Comparable {
     let input: SiteInput
 
     static func < (left: HeldInput, right: HeldInput) -> Bool { left.input.place < right.input.place }
 }
 
-/// Which start of which gateway.
+/// Identifies a boot of a gateway.
 private struct StreamName: Sendable, Hashable {
     let gateway: LogName
     let boot: UInt128
 }
 
 extension Batch.Input {
-    /// The adapter's place in the batch.
+    /// The adapter's index in the batch.
     fileprivate var adapter: Int {
         switch self {
         case .heard(let adapter, _): adapter
@@ -460,15 +474,15 @@ extension Batch.Input {
 }
 
 extension Batch.Span {
-    /// How far the gateway says that the time since 1970 is ahead of that since its machine's start.
+    /// How far the gateway's wall clock is ahead of the clock since its machine's start.
     fileprivate var claimed: Int64 { wall.nanoseconds - cut.nanoseconds }
 }
 
 extension Int64 {
-    // As far as an instant goes, before and behind the beginning.
+    // The largest value of an instant. Sums are limited to this value in both directions.
     private static var most: Int64 { Instant.latest.nanoseconds }
 
-    /// The sum, or the bound that it would pass.
+    /// Returns the sum, or the limit that it would exceed.
     fileprivate func saturatingPlus(_ other: Int64) -> Int64 {
         let (sum, overflow) = addingReportingOverflow(other)
         return overflow ? (other < 0 ? -Self.most : Self.most) : Swift.min(Swift.max(sum, -Self.most), Self.most)

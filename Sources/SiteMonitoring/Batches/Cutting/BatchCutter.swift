@@ -1,40 +1,41 @@
 package import BaseTypes
 package import BluetoothLE
 
-/// What a gateway hears, made into batches: taken in as it comes, and cut when the time has come.
+/// Collects the input of a gateway's adapters and cuts it into batches.
 ///
-/// A value: it has no clock and sends nothing. It is given each report, sighting and change as the gateway's own engine is,
-/// with the same times. What is earlier than what was cut already is taken to be of the next batch's beginning, as an engine
-/// handles what is late (rule T2).
+/// The cutter is a value: it has no clock and sends nothing. It must receive each report, sighting and change that the
+/// gateway's own engine receives, with the same times. Input that is earlier than the end of the previous batch
+/// (``Batch/Span/completeTo``) counts as received at the start of the next batch. An engine handles late input in the
+/// same way (rule T2).
 package struct BatchCutter: Sendable {
-    /// Inputs that were not taken as they came, from its making on.
+    /// The numbers of inputs that were changed or refused, since the cutter was created.
     package struct Counts: Sendable, Hashable {
-        /// Inputs that were earlier than the last cut.
+        /// Inputs that were earlier than the end of the previous batch (``Batch/Span/completeTo``).
         package var late: UInt64 = 0
-        /// Sightings and changes that did not fit; their adapters are told not to have listened.
+        /// Sightings and changes for which there was no room. Batches report that their adapters did not scan.
         package var dropped: UInt64 = 0
-        /// Times that an adapter got no place: its name can be none, or there are too many.
+        /// How often an adapter was refused because its name is invalid or there are too many adapters.
         package var adaptersRefused: UInt64 = 0
 
-        /// All at 0.
+        /// Creates counts of 0.
         package init() {}
     }
 
-    /// What goes into all batches.
+    /// The values that all batches have in common.
     package struct Settings: Sendable, Hashable {
-        /// The site that they are for.
+        /// The site that receives the batches.
         package var site: LogName
-        /// Who sends them.
+        /// The gateway that sends the batches.
         package var gateway: LogName
-        /// Which start of his machine.
+        /// The boot ID of the gateway's machine.
         package var boot: UInt128
-        /// How many octets a batch may have: `max_batch`. One that can't be divided may have more, some
-        /// 36,000 where a gateway has 255 adapters.
+        /// The maximum size of a batch in bytes: `max_batch`. A batch that cannot be divided can be larger: about
+        /// 36,000 bytes if a gateway has 255 adapters.
         package var octetsMax = LogLimits().batchOctetsMax
-        /// How many sightings and changes wait for the next cut at most.
+        /// The maximum number of sightings and changes that wait for the next cut.
         package var pendingMax = 65_536
 
-        /// For a site, of a gateway, in a start of its machine.
+        /// Creates settings for a site, a gateway, and a boot of its machine.
         package init(site: LogName, gateway: LogName, boot: UInt128) {
             self.site = site
             self.gateway = gateway
@@ -42,9 +43,9 @@ package struct BatchCutter: Sendable {
         }
     }
 
-    /// The number of the next batch.
+    /// The sequence number of the next batch.
     package private(set) var nextSequence: UInt64
-    /// What it counted.
+    /// The counts of inputs that were changed or refused.
     package private(set) var counts = Counts()
 
     let settings: Settings
@@ -54,37 +55,39 @@ package struct BatchCutter: Sendable {
     private var from: Instant
     private var isStart = true
 
-    /// Nothing heard, from `start` on; the first batch gets that number.
+    /// Creates a cutter that has received nothing. Its first batch starts at `start` and gets the sequence number
+    /// `nextSequence`.
     package init(_ settings: Settings, nextSequence: UInt64, start: Instant) {
         self.settings = settings
         self.nextSequence = nextSequence
         from = start.wholeMicroseconds
     }
 
-    // MARK: What comes
+    // MARK: Input
 
-    /// Finds the place of the adapter of that name, or makes it.
+    /// Returns the index of the adapter with a name, and adds the adapter if it is new.
     ///
     /// - Parameters:
-    ///   - name: what the gateway's lines call it; who goes by the name of one that was taken out is another one.
-    ///   - address: its controller's, where it has one that is its own.
-    /// - Returns: what to tell of it by; absent where there is no place for it, which is counted.
+    ///   - name: the adapter's name in the gateway's lines. After an adapter was removed, one with the same name counts
+    ///     as another adapter.
+    ///   - address: the controller's address, if it has its own.
+    /// - Returns: the index to pass with the adapter's input, or `nil` if there is no room for it, which is counted.
     package mutating func adapter(named name: String, address: DeviceAddress?) -> Int? {
         let place = adapters.place(of: name, address)
         if place == nil { counts.adaptersRefused += 1 }
         return place
     }
 
-    /// An adapter delivered a report, of whatever kind.
+    /// Takes a report of any kind by an adapter.
     package mutating func heard(_ adapter: Int, at time: Instant) { _ = take(adapter, at: time) }
 
-    /// An adapter delivered a report with an iBeacon in it.
+    /// Takes a report with an iBeacon by an adapter.
     package mutating func sighted(_ advertiser: Batch.Advertiser, rssi: RSSI?, by adapter: Int, at time: Instant) {
         guard hasRoom(for: adapter, at: time), let time = take(adapter, at: time) else { return }
         sightings.append(Batch.Sighting(at: time, adapter: adapter, advertiser, rssi: rssi))
     }
 
-    /// An adapter began or ceased to listen, or was taken out. What changes nothing is left out.
+    /// Takes a change: an adapter started or stopped scanning, or was removed. A change without effect is left out.
     package mutating func changed(_ kind: Batch.Change.Kind, _ adapter: Int, at time: Instant, reason: String?) {
         guard adapters.isPlace(adapter), adapters[adapter].isChanged(by: kind), hasRoom(for: adapter, at: time) else {
             return
@@ -92,9 +95,10 @@ package struct BatchCutter: Sendable {
         note(kind, adapter, at: admit(time), reason: reason)
     }
 
-    /// Takes a report's time; makes known that its adapter listens, where it was not known.
+    /// Takes a report's time. If the adapter did not scan until now, adds the change that it scans.
     ///
-    /// - Returns: the time that it has here; absent where there is no such adapter, or it waits for the next cut.
+    /// - Returns: the time of the report in the batch, or `nil` if there is no such adapter or it has no room until the
+    ///   next cut.
     private mutating func take(_ adapter: Int, at time: Instant) -> Instant? {
         guard adapters.isPlace(adapter), !adapters[adapter].isOverfull else { return nil }
         if !adapters[adapter].listens { note(.started, adapter, at: admit(time), reason: nil) }
@@ -119,7 +123,8 @@ package struct BatchCutter: Sendable {
         } catch { preconditionFailure("a change of our own is none: \(error)") }
     }
 
-    /// Whether more may wait. Where not, the adapter is told to have stopped at what was taken of it last, until the next cut.
+    /// Returns whether there is room for another sighting or change. If there is not, the adapter counts as stopped
+    /// since its last accepted report, and no input of it is accepted until the next cut.
     private mutating func hasRoom(for adapter: Int, at time: Instant) -> Bool {
         guard sightings.count + changes.count >= settings.pendingMax else { return true }
         counts.dropped += 1
@@ -134,18 +139,20 @@ package struct BatchCutter: Sendable {
         return false
     }
 
-    // MARK: What goes
+    // MARK: Output
 
-    /// Cuts what was heard before `completeTo`: into one batch, also where nothing was, or several where one would be too big.
+    /// Cuts the input before `completeTo` into one batch, even if there was no input, or into several if one would be
+    /// too large.
     ///
     /// - Parameters:
-    ///   - completeTo: before this moment all that was heard has been told; what is told later and is earlier counts as late.
-    ///   - now: by the same clock, not before that.
-    ///   - wall: what the wall clock says at `now`.
-    /// - Returns: them in their order, with the octets to be sent.
+    ///   - completeTo: the end of the period. All input before it must have been passed; earlier input that is passed
+    ///     later counts as late.
+    ///   - now: the time of the cut by the same clock, at or after `completeTo`.
+    ///   - wall: the time of the wall clock at `now`.
+    /// - Returns: the batches in their order, with the bytes to send.
     package mutating func cut(completeTo: Instant, now: Instant, wall: Instant) -> [CutBatch] {
         let end = max(from, completeTo.wholeMicroseconds)
-        // Stable, so that an adapter's changes stay as they came.
+        // The sort is stable, so that changes of one time keep the order in which they arrived.
         var later: [Batch.Change] = []
         var due: [Batch.Change] = []
         for change in changes { if change.time < end { due.append(change) } else { later.append(change) } }
@@ -168,16 +175,16 @@ package struct BatchCutter: Sendable {
     }
 }
 
-/// A batch, and its octets, which go into the log.
+/// A batch, with its bytes for the log.
 package struct CutBatch: Sendable, Hashable {
-    /// What it tells, under a number of its own.
+    /// The batch, with its own sequence number.
     package let batch: Batch
-    /// As it is sent.
+    /// The encoded batch.
     package let octets: [UInt8]
 }
 
 extension Batch.Change {
-    /// Words that may be a reason's: without control characters, and not too many.
+    /// Returns a text that is valid as a reason: without control characters, and shortened if it is too long.
     static func words(_ text: String) -> String {
         if isReason(text) { return text }
         var words = ""

@@ -1,20 +1,21 @@
 import BaseTypes
 
-/// What was heard in a stretch of time, by the cutter's places of adapters, in order.
+/// The sorted input of a period. Adapters have the cutter's indexes.
 struct BatchPiece {
     var from: Instant
     var completeTo: Instant
-    /// Who listened when it begins.
+    /// Whether each adapter scanned at the start of the period.
     var listening: [Bool]
-    /// When each delivered its first and its last report.
+    /// The times of each adapter's first and last report.
     var reports: [(first: Instant, last: Instant)?]
     var changes: ArraySlice<Batch.Change>
     var sightings: ArraySlice<Batch.Sighting>
 
-    /// The two halves of it; absent where it can't be divided.
+    /// The two halves of the piece, or `nil` if it cannot be divided.
     ///
-    /// The first is complete to the moment in which the second begins, and what is of that moment may be in either: reports and
-    /// changes in the first, as they come before what was heard.
+    /// The first half is complete to the time at which the second starts, and both can contain data of that time.
+    /// Reports of that time are in the first half. If the sightings are divided, the changes of that time are also in
+    /// the first half, because changes precede sightings.
     var halves: (BatchPiece, BatchPiece)? {
         let moment: Instant
         var (first, second) = (self, self)
@@ -46,7 +47,7 @@ struct BatchPiece {
     }
 }
 
-/// Makes batches of a stretch of time: one, or several where it would be too big.
+/// Makes the batches of a period: one, or several if one would be too large.
 struct BatchMaker {
     let settings: BatchCutter.Settings
     let adapters: [CutAdapter]
@@ -54,7 +55,7 @@ struct BatchMaker {
     let wall: Instant
     var isStart: Bool
     var nextSequence: UInt64
-    /// Those that were made.
+    /// The batches that were made.
     private(set) var made: [CutBatch] = []
 
     init(
@@ -72,7 +73,8 @@ struct BatchMaker {
     mutating func make(_ piece: BatchPiece) throws(BatchError) {
         let batch = try batch(of: piece)
         let octets = batch.octets
-        // What can't be divided has a sighting, a change and 255 adapters at most: it goes as it is.
+        // A piece that cannot be divided has at most one sighting, one change and 255 adapters. It is sent although it
+        // is too large.
         if octets.count > settings.octetsMax, let (first, second) = piece.halves {
             try make(first)
             return try make(second)
@@ -87,7 +89,7 @@ struct BatchMaker {
         for change in piece.changes { isNamed[change.adapter] = true }
         for sighting in piece.sightings { isNamed[sighting.adapter] = true }
         for (place, reports) in piece.reports.enumerated() where reports != nil { isNamed[place] = true }
-        // The places that they have in the batch.
+        // The adapters' indexes in the batch.
         var places = Array(repeating: 0, count: adapters.count)
         var named: [Batch.Adapter] = []
         for place in adapters.indices where isNamed[place] {
@@ -102,7 +104,7 @@ struct BatchMaker {
         }
         var changes: [Batch.Change] = []
         for change in piece.changes { changes.append(try change.moved(to: places[change.adapter])) }
-        // The places keep their order, so sightings do too.
+        // The adapters keep their order, so the sightings also stay sorted.
         let sightings = piece.sightings.map {
             Batch.Sighting(at: $0.time, adapter: places[$0.adapter], $0.advertiser, rssi: $0.rssi)
         }
@@ -115,7 +117,7 @@ struct BatchMaker {
 }
 
 extension Batch.Change {
-    /// The same of an adapter that has another place.
+    /// Returns the same change for another adapter index.
     fileprivate func moved(to place: Int) throws(BatchError) -> Self {
         try Self(kind, adapter: place, at: time, reason: reason)
     }

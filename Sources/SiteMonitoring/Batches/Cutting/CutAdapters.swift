@@ -5,19 +5,19 @@ import BluetoothLE
 struct CutAdapter {
     let name: String
     fileprivate(set) var address: DeviceAddress?
-    /// Whether it listens, as far as was told.
+    /// Whether the adapter scans, according to the input so far.
     private(set) var listens = false
-    /// Whether it was taken out.
+    /// Whether the adapter was removed.
     private(set) var isGone = false
-    /// It was taken out, and that was told: its place may go to another.
+    /// Whether the adapter was removed and a batch has reported this. Then another adapter can use its index.
     fileprivate(set) var isFree = false
-    /// Nothing more of it is taken before the next cut.
+    /// Whether no more input of this adapter is accepted before the next cut.
     var isOverfull = false
-    /// Whether it listened at the last cut.
+    /// Whether the adapter scanned at the end of the previous batch.
     fileprivate(set) var listenedAtCut = false
-    /// The latest that was heard of it.
+    /// The time of the latest report.
     private(set) var lastHeard: Instant?
-    // When it changed last.
+    // The time of the last change.
     private var lastChange: Instant?
     private(set) var reports: (first: Instant, last: Instant)?
 
@@ -26,26 +26,28 @@ struct CutAdapter {
         self.address = address
     }
 
-    /// Whether a change says something that is new.
+    /// Returns whether a change must be reported.
     func isChanged(by kind: Batch.Change.Kind) -> Bool {
         switch kind {
-        // A site may have taken it for deaf, and takes this for a sign that it is not (rule L5).
+        // The site can consider the adapter `deaf`; this change shows that it is not (rule L5).
         case .started: true
         case .stopped: listens
         case .removed: !isGone
         }
     }
 
-    /// The time that something heard has: not before what changed last.
+    /// Returns the time of an input: not before the last change.
     func admit(_ time: Instant) -> Instant { max(time, lastChange ?? time) }
 
-    /// Notes that a report came.
+    /// Records a report.
     mutating func hear(at time: Instant) {
         lastHeard = max(lastHeard ?? time, time)
         reports = (min(reports?.first ?? time, time), max(reports?.last ?? time, time))
     }
 
-    /// Notes a change, and gives it a time behind all that was heard before it.
+    /// Records a change.
+    ///
+    /// - Returns: its time, which is after all earlier reports.
     mutating func change(_ kind: Batch.Change.Kind, at time: Instant) -> Instant {
         var time = admit(time)
         if let lastHeard, lastHeard >= time { time = lastHeard + .microseconds(1) }
@@ -56,8 +58,10 @@ struct CutAdapter {
         return time
     }
 
-    /// The reports before a moment, which are told now. Where some are later, the last of all is of the next batch, and of
-    /// the others it is enough to know the first: they are no more apart than a batch is long.
+    /// Removes and returns the first and last report before a time.
+    ///
+    /// If there are later reports, the last one of all remains for the next batch. Then only the first of the earlier
+    /// reports is needed, because the others are at most one batch after it.
     fileprivate mutating func takeReports(before end: Instant) -> (first: Instant, last: Instant)? {
         guard let taken = reports, taken.first < end else { return nil }
         reports = taken.last < end ? nil : (taken.last, taken.last)
@@ -65,11 +69,11 @@ struct CutAdapter {
     }
 }
 
-/// All adapters of a gateway, each at a place.
+/// All adapters of a gateway, by index.
 struct CutAdapters {
     private(set) var all: [CutAdapter] = []
 
-    /// Who listened at the last cut.
+    /// Whether each adapter scanned at the end of the previous batch.
     var listening: [Bool] { all.map(\.listenedAtCut) }
 
     func isPlace(_ place: Int) -> Bool { all.indices.contains(place) }
@@ -79,10 +83,11 @@ struct CutAdapters {
         set { all[place] = newValue }
     }
 
-    /// The place of one that goes by that name, made where there is none.
+    /// Returns the index of the adapter with a name, and adds the adapter if it is new. Returns `nil` if the name is
+    /// invalid or there are too many adapters.
     mutating func place(of name: String, _ address: DeviceAddress?) -> Int? {
         if let place = all.firstIndex(where: { $0.name.utf8.elementsEqual(name.utf8) }) {
-            // Its address became known, or is none any more: what is said of it goes on.
+            // The address became known, or is not known any more. It is still the same adapter.
             all[place].address = address
             return place
         }
@@ -97,12 +102,13 @@ struct CutAdapters {
         return all.count - 1
     }
 
-    /// Takes the reports of each that are told now.
+    /// Removes and returns the reports of each adapter that are due.
     mutating func takeReports(before end: Instant) -> [(first: Instant, last: Instant)?] {
         all.indices.map { all[$0].takeReports(before: end) }
     }
 
-    /// Notes that these changes were told, and that of these adapters something is told later.
+    /// Records that a batch has reported these changes, and that input of the adapters in `later` remains for the next
+    /// batch.
     mutating func apply(_ changes: [Batch.Change], later: Set<Int>) {
         for change in changes { all[change.adapter].listenedAtCut = change.kind == .started }
         for place in all.indices {

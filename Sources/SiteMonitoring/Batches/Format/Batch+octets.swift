@@ -2,7 +2,7 @@ import BaseTypes
 import BluetoothLE
 
 extension Batch {
-    /// The batch as octets, of format version 1 (docs/site-format.md). A batch has one spelling.
+    /// The encoded batch, format version 1 (docs/site-format.md). Each batch has exactly one encoding.
     package var octets: [UInt8] {
         var octets = BatchFormat.magic
         octets.reserveCapacity(256 + sightings.count * 16)
@@ -37,7 +37,7 @@ extension Batch {
     }
 }
 
-/// Who advertises in a batch, each once, in their order: of what sightings name the place.
+/// The advertisers of a batch, sorted, each once. Sightings refer to them by index.
 struct AdvertiserTable {
     let uuids: [ProximityUUID]
     let advertisers: [Batch.Advertiser]
@@ -58,22 +58,23 @@ struct AdvertiserTable {
         self.places = places
     }
 
-    /// The place of one that is in it.
+    /// Returns the index of an advertiser, which must be in the table.
     func place(of advertiser: Batch.Advertiser) -> UInt64 { places[advertiser, default: 0] }
 }
 
 extension Instant {
-    /// Whole microseconds.
+    /// The time in whole microseconds.
     var microseconds: UInt64 { UInt64(max(nanoseconds, 0)) / 1_000 }
 }
 
 extension [UInt8] {
-    /// A number of fixed size, its lowest octet first.
+    /// Appends a number of fixed size, its lowest byte first.
     fileprivate mutating func append<Number: FixedWidthInteger>(fixed number: Number) {
         for shift in stride(from: 0, to: Number.bitWidth, by: 8) { append(UInt8(truncatingIfNeeded: number >> shift)) }
     }
 
-    /// A number in as few octets as it needs: seven bits each, the lowest first, the top bit where another follows.
+    /// Appends a number in as few bytes as possible: seven bits in each, the lowest first. The top bit is set if
+    /// another byte follows.
     fileprivate mutating func append(variable number: UInt64) {
         var rest = number
         while rest > 0x7F {
@@ -87,7 +88,7 @@ extension [UInt8] {
         append(variable: time.microseconds - earlier.microseconds)
     }
 
-    /// A text of at most 255 octets behind their number.
+    /// Appends the number of bytes of a text, at most 255, and the text.
     fileprivate mutating func append(short text: String) {
         append(UInt8(truncatingIfNeeded: text.utf8.count))
         append(contentsOf: text.utf8)
@@ -130,7 +131,7 @@ extension [UInt8] {
     fileprivate mutating func append(_ table: AdvertiserTable) {
         append(variable: UInt64(table.uuids.count))
         for uuid in table.uuids {
-            // As they go over the air.
+            // In the byte order of advertisements.
             append(fixed: uuid.high.byteSwapped)
             append(fixed: uuid.low.byteSwapped)
         }

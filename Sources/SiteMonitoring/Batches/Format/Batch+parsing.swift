@@ -2,9 +2,9 @@ import BaseTypes
 import BluetoothLE
 
 extension Batch {
-    /// The batch that octets are. Only what ``octets`` writes is one: no batch has two spellings.
+    /// Parses a batch. Only the bytes that ``octets`` writes are accepted, so each batch has exactly one encoding.
     ///
-    /// It takes memory by how many octets there are, whatever they say.
+    /// Memory use is limited by the number of bytes, whatever they contain.
     ///
     /// - Throws: ``BatchFormatError``.
     package init(octets: [UInt8]) throws(BatchFormatError) {
@@ -26,7 +26,7 @@ extension Batch {
     }
 }
 
-/// What stands in a batch, each part as it may be, and not yet held against the others.
+/// The parts of a batch. Each is valid by itself, but their consistency is not yet checked.
 private struct Parts {
     let site: LogName
     let key: BatchKey
@@ -70,7 +70,7 @@ private struct Parts {
     }
 }
 
-/// The advertisers that stand in a batch, and which of them something was heard of.
+/// The advertisers of a batch, and which of them have a sighting.
 private struct ReadAdvertisers {
     private var advertisers: [Batch.Advertiser] = []
     private var areNamed: [Bool]
@@ -89,7 +89,7 @@ private struct ReadAdvertisers {
         }
         let count = try reader.count("advertisers", octetsMin: BatchFormat.advertiserOctetsMin)
         advertisers.reserveCapacity(count)
-        // In their order each UUID has to come, after the one before it.
+        // Advertisers are sorted, so their UUIDs must appear in order and without a gap.
         var next = 0
         for _ in 0..<count {
             let place = try reader.variable("a UUID's place")
@@ -107,7 +107,7 @@ private struct ReadAdvertisers {
         areNamed = Array(repeating: false, count: count)
     }
 
-    /// Whether each was named.
+    /// Whether each advertiser has a sighting.
     var areAllNamed: Bool { namedCount == advertisers.count }
 
     mutating func advertiser(_ place: UInt64, _ reader: borrowing BatchReader) throws(BatchFormatError)

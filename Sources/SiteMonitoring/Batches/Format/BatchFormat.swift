@@ -1,43 +1,45 @@
-/// How batches are written: what docs/site-format.md says octet by octet. Numbers have their lowest octet first.
+/// Constants of the batch format, which docs/site-format.md describes byte by byte. Numbers have their lowest byte
+/// first.
 enum BatchFormat {
-    /// What stands first: `BGSB`.
+    /// The first bytes of a batch: `BGSB`.
     static let magic: [UInt8] = [0x42, 0x47, 0x53, 0x42]
-    /// The one version that is written.
+    /// The only version that is written.
     static let version: UInt8 = 1
-    /// The octets of the check at the end.
+    /// The size of the check at the end, in bytes.
     static let checkOctets = 4
 
     /// The bit of the batch's own flags.
     static let isStart: UInt8 = 1
-    /// Bits of an adapter's flags.
+    /// The bits of an adapter's flags.
     static let isListening: UInt8 = 1, hasAddress: UInt8 = 2, hasReports: UInt8 = 4
-    /// What a change is; with the bit, it says why.
+    /// The kinds of a change. The bit `hasReason` means that a reason follows.
     static let started: UInt8 = 0, stopped: UInt8 = 1, removed: UInt8 = 2, hasReason: UInt8 = 0x80
-    /// In the place of an address's type: there is none.
+    /// The value in place of an address type if there is no address.
     static let noAddress: UInt8 = 0xFF
 
-    /// The least that one takes, so that a count says no more than can be there.
+    /// The minimum sizes of the elements, in bytes. With them, a count that cannot fit into the remaining bytes is
+    /// refused.
     static let changeOctetsMin = 3, uuidOctetsMin = 16, advertiserOctetsMin = 7, sightingOctetsMin = 4
 }
 
-/// Why octets are no batch. What is refused has changed nothing.
+/// A reason why bytes are not a valid batch. A refused batch has changed nothing.
 package enum BatchFormatError: Error, Hashable, Sendable {
-    /// They do not begin as a batch.
+    /// The bytes do not start like a batch.
     case notABatch
-    /// They are a batch of another version.
+    /// The batch has another version.
     case version(UInt8)
-    /// The check at the end is not that of what stands before it: they are damaged, or shortened.
+    /// The check at the end does not match the bytes before it: the batch is damaged or shortened.
     case damaged
-    /// They end before the batch does: at which octet, and in what.
+    /// The bytes end before the batch does: the index of the byte, and the incomplete part.
     case short(at: Int, String)
-    /// What stands there can't stand there: at which octet, and what it is.
+    /// A part is invalid: the index of the byte, and a description.
     case invalid(at: Int, String)
-    /// They say what is no batch.
+    /// The parts are valid, but do not form a valid batch.
     case contradiction(BatchError)
 }
 
 extension BatchFormatError: CustomStringConvertible {
-    /// What is the matter, for operators.
+    /// The error, in words for operators.
     package var description: String {
         switch self {
         case .notABatch: "it is no batch of a gateway"

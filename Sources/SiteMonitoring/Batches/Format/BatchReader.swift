@@ -1,12 +1,13 @@
 import BaseTypes
 import BluetoothLE
 
-/// Takes octets off the front of what is said to be a batch; what is not there, it says at which octet.
+/// Reads values from the bytes of a possible batch. Each error has the index of the byte at which data are missing or
+/// invalid.
 struct BatchReader: ~Copyable {
     private let octets: [UInt8]
-    /// At which octet it is.
+    /// The index of the next byte.
     private(set) var place: Int
-    // Where what it may read ends.
+    // The end of the bytes that can be read.
     private let end: Int
 
     init(_ octets: [UInt8], from place: Int, to end: Int) {
@@ -15,10 +16,10 @@ struct BatchReader: ~Copyable {
         self.end = end
     }
 
-    /// How many octets are left.
+    /// The number of remaining bytes.
     var left: Int { end - place }
 
-    /// What is the matter with what was read last, or is read next.
+    /// Returns an error at the current byte, about the value that was read last or is read next.
     func invalid(_ what: String) -> BatchFormatError { .invalid(at: place, what) }
 
     mutating func octet(_ what: String) throws(BatchFormatError) -> UInt8 {
@@ -40,13 +41,13 @@ struct BatchReader: ~Copyable {
         return number
     }
 
-    /// A number of variable size, which has to be in as few octets as it needs.
+    /// Reads a number of variable size, which must have no more bytes than necessary.
     mutating func variable(_ what: String) throws(BatchFormatError) -> UInt64 {
         var number: UInt64 = 0
         var shift: UInt64 = 0
         while true {
             let octet = try octet(what)
-            // The tenth has room for the last bit alone.
+            // The tenth byte has room for the last bit only.
             guard shift < 63 || octet <= 1 else { throw invalid("\(what) has more than 64 bits") }
             number |= UInt64(octet & 0x7F) << shift
             guard octet & 0x80 != 0 else {
@@ -57,21 +58,22 @@ struct BatchReader: ~Copyable {
         }
     }
 
-    /// How many things follow, of which each takes at least so many octets: no more than there is room for.
+    /// Reads the number of elements that follow. It must not exceed the number of elements of `octetsMin` bytes that
+    /// fit into the remaining bytes.
     mutating func count(_ what: String, octetsMin: Int) throws(BatchFormatError) -> Int {
         let count = try variable("the number of \(what)")
         guard count <= UInt64(left / octetsMin) else { throw invalid("\(count) \(what) do not fit into what is left") }
         return Int(count)
     }
 
-    /// A moment so many microseconds after another.
+    /// Reads a time, as the number of microseconds after another time.
     mutating func time(_ what: String, since earlier: Instant) throws(BatchFormatError) -> Instant {
         let (sum, overflow) = try variable(what).addingReportingOverflow(earlier.microseconds)
         guard !overflow else { throw invalid("\(what) is later than any time") }
         return try instant(sum, what)
     }
 
-    /// A moment as microseconds.
+    /// Reads a time in microseconds.
     mutating func time(_ what: String) throws(BatchFormatError) -> Instant {
         try instant(try fixed(UInt64.self, what), what)
     }
@@ -90,12 +92,12 @@ struct BatchReader: ~Copyable {
         return text
     }
 
-    /// A text of at most 255 octets behind their number.
+    /// Reads the number of bytes of a text, at most 255, and the text.
     mutating func short(_ what: String) throws(BatchFormatError) -> String {
         try text(what, count: Int(try octet(what)))
     }
 
-    /// An address of the type that stands before it.
+    /// Reads an address, whose type was read before.
     mutating func address(_ kind: UInt8) throws(BatchFormatError) -> DeviceAddress {
         guard let kind = DeviceAddress.Kind(rawValue: kind) else { throw invalid("no type of address is \(kind)") }
         let low = try fixed(UInt32.self, "an address")
