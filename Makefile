@@ -68,8 +68,8 @@ run: deps-build ## Builds and shows the beacons in range; without an adapter or 
 	fi; \
 	say '' 'Replaying $(CAPTURE):' \
 	  'four Raspberry Pis in four rooms (the adapters), and a beacon that was carried from one to the next.' \
-	  '`event` lines say when it came and when it had gone, for the condition and for the beacon itself;' \
-	  '`visit` lines how long it stayed. Nobody leaves while one of the adapters still hears them.' ''; \
+	  '`event` lines show when it arrived and left, for the condition and for the beacon itself; `visit`' \
+	  'lines show how long it stayed. It is present as long as one of the adapters receives it.' ''; \
 	$(BUILT)/beacon-gateway replay '$(CAPTURE)' $(CAPTURE_OPTIONS); \
 	say '' 'Your own: $(BUILT)/beacon-gateway replay FILE (btmon -w, Wireshark, hcidump, JSON lines). See docs/replay.md'
 
@@ -110,14 +110,14 @@ docs: build ## Makes the documentation of the libraries in .build/documentation;
 verify: ## Runs the slow checks, and with STEP=NAME one of them; see Tests/Tools/Gate/verify for all names.
 	Tests/Tools/Gate/verify $(STEP)
 
-bench: deps release ## Measures replay beside other programs, durability, processor time, and a backlog to a broker.
+bench: deps release ## Measures replay compared with other programs, durability, processor time, and a backlog to a broker.
 	for program in journal-writer gateway-cost; do $(RELEASE) --product $$program $(SWIFT_FLAGS); done
 	$(PYTHON) Tests/Tools/Benchmark/run --binary $(STRIPPED)/beacon-gateway
 	Tests/Tools/Benchmark/durability $(BUILT)/journal-writer
 	$(PYTHON) Tests/Tools/Benchmark/cost $(BUILT)/gateway-cost $(STRIPPED)/beacon-gateway
 	$(PYTHON) Tests/Tools/Benchmark/publish --binary $(STRIPPED)/beacon-gateway
 
-# Names with commas between them, the beginning of names with a *, `essential`, or `all`; virtual machines at a time.
+# Names with commas between them, the first part of names with a *, `essential`, or `all`; virtual machines at a time.
 SCENARIOS ?= essential
 MACHINES ?= 2
 export LAB_CACHE ?= $(abspath $(BUILD_DIR))/lab

@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Conformance, exclusivity and memory safety are checked in every target of ours: what touches
-// memory without a bounds check says `unsafe` where it does so. CI turns warnings into errors.
+// Each target of this package checks memory safety: code that accesses memory without a bounds
+// check must be marked with `unsafe`. CI turns warnings into errors.
 let ours: [SwiftSetting] = [
     .strictMemorySafety(),
     .enableUpcomingFeature("ExistentialAny"),
@@ -14,7 +14,7 @@ let systemPackage = Target.Dependency.product(name: "SystemPackage", package: "s
 
 let package = Package(
     name: "beacon-gateway",
-    // Of the libraries, `BaseTypes`, `BluetoothLE`, `BeaconMonitoring` and `BeaconMonitoringTesting` need nothing of Linux.
+    // The libraries `BaseTypes`, `BluetoothLE`, `BeaconMonitoring` and `BeaconMonitoringTesting` do not need Linux.
     platforms: [.macOS(.v26), .iOS(.v26), .tvOS(.v26), .watchOS(.v26), .visionOS(.v26)],
     products: [
         .library(name: "BaseTypes", targets: ["BaseTypes"]),
@@ -32,7 +32,7 @@ let package = Package(
         .executable(name: "beacon-gateway-publisher", targets: ["beacon-gateway-publisher"]),
         .executable(name: "beacon-gateway-serve", targets: ["beacon-gateway-serve"]),
     ],
-    // Off unless somebody who depends on this asks for it; what it needs is not even fetched then.
+    // Off unless a package that depends on this one enables it. If it is off, its dependencies are not fetched.
     traits: [
         .trait(name: "ServiceLifecycle", description: "A monitor is a service of swift-service-lifecycle.")
     ],

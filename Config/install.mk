@@ -24,22 +24,22 @@ INSTALLED := $(PREFIX)/bin/beacon-gateway $(UNITDIR)/beacon-gateway.service $(UN
 INSTALLED_FOLDERS := $(DOCDIR) $(LIBEXECDIR)
 .PHONY: install install-files uninstall
 
-# In the running system, as root, it also makes the user, and programs that read such files read them again. A program that is
-# missing (no systemd, a container, the root of another machine) is skipped, and a failure is printed: the files are in place
-# then, and the next start of the machine reads them.
+# In the running system, as root, it also creates the user and makes the programs that read these files read them again. If such
+# a program is missing (no systemd, a container, the root of another machine), it is skipped. If one fails, that is printed: the
+# files are installed then, and the next start of the machine reads them.
 install: install-files ## Installs the programs, below PREFIX and DESTDIR; an existing configuration stays.
 	@test -z '$(DESTDIR)' || exit 0; \
 	if test "$$(id -u)" != 0; then \
-	  echo 'not root: the user is not made, and nothing reads its files again; `sudo make install` does both' >&2; exit 0; fi; \
-	try() { command -v "$$1" >/dev/null || return 0; echo "$$*"; "$$@" || echo "it failed: $$*" >&2; }; \
+	  echo 'not root: the user is not created, and programs do not read the new files; `sudo make install` does both' >&2; exit 0; fi; \
+	try() { command -v "$$1" >/dev/null || return 0; echo "$$*"; "$$@" || echo "this command failed: $$*" >&2; }; \
 	try systemd-sysusers $(SYSUSERSDIR)/beacon-gateway.conf; \
 	if test -d /run/systemd/system; then try systemctl daemon-reload; fi; \
 	if test -d /run/systemd/system; then try journalctl --update-catalog; fi; \
 	if test -S /run/udev/control; then try udevadm control --reload; fi; \
 	if test -S /run/dbus/system_bus_socket && test -d /run/systemd/system; then try systemctl reload dbus; fi; \
 	if command -v id >/dev/null && ! id beacon-gateway >/dev/null 2>&1; then \
-	  echo 'there is no user beacon-gateway; make one before the service is started: see $(SYSUSERSDIR)/beacon-gateway.conf' >&2; fi; \
-	printf '%s\n' '' 'What is left to do, as root:' \
+	  echo 'the user beacon-gateway does not exist; create it before the service is started: see $(SYSUSERSDIR)/beacon-gateway.conf' >&2; fi; \
+	printf '%s\n' '' 'Next, as root:' \
 	  '  $${EDITOR:-nano} $(CONFIGURATION) && $(PREFIX)/bin/beacon-gateway check' \
 	  '  systemctl enable --now beacon-gateway && $(PREFIX)/bin/beacon-gateway doctor'
 
@@ -62,7 +62,7 @@ install-files:
 	install -D -m 644 udev/70-beacon-gateway.rules $(DESTDIR)$(UDEVDIR)/70-beacon-gateway.rules
 	install -D -m 644 docs/gateway.yaml.5 $(DESTDIR)$(MANDIR)/man5/gateway.yaml.5
 	install -D -m 644 -t $(DESTDIR)$(DOCDIR)/pictures docs/pictures/*.png
-	@# docs/README.md would replace README.md.
+	@# README.md must not be replaced by docs/README.md.
 	install -m 644 -t $(DESTDIR)$(DOCDIR) README.md CHANGELOG.md LICENSE Config/gateway.yaml \
 	  $(filter-out docs/README.md,$(wildcard docs/*.md docs/*.json))
 	@if test -e $(DESTDIR)$(CONFIGURATION); then echo '$(DESTDIR)$(CONFIGURATION) stays as it is'; \
@@ -75,4 +75,4 @@ uninstall:
 	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
 	rm -rf $(addprefix $(DESTDIR),$(INSTALLED_FOLDERS))
 	@if test -e $(DESTDIR)$(CONFIGURATION); then echo '$(DESTDIR)$(CONFIGURATION) stays; it is yours'; fi
-	@test -n '$(DESTDIR)' || echo 'What else stays: /var/lib/beacon-gateway, and the user beacon-gateway (userdel beacon-gateway)'
+	@test -n '$(DESTDIR)' || echo '/var/lib/beacon-gateway and the user beacon-gateway (userdel beacon-gateway) stay too'
