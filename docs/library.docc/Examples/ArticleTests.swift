@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What the article shows is what is compiled here, and what it names is used in a test.
+/// The listings of the articles are compiled here, and the symbols in their tables are used in tests.
 @Suite struct ArticleTests {
     private static let examples = URL(filePath: #filePath).deletingLastPathComponent()
     private static let article = examples.appending(path: "../ComingFromCoreLocation.md")
@@ -20,14 +20,14 @@ import Testing
         text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
     }
 
-    /// Programs whose every line is compiled: the examples, and the sample package.
+    /// Programs that are compiled: the examples, and the sample package.
     private static func compiled() throws -> [[String]] {
         let sample = examples.appending(path: "../../../Tests/Tools/Sample/Sources").standardizedFileURL
         return try (texts(below: examples) + texts(below: sample)).map { lines($0) }
     }
 
     @Test(arguments: ["ComingFromCoreLocation", "HearABeacon", "TestAMonitor"])
-    func `every listing stands in an example, line by line`(article: String) throws {
+    func `every line of a listing is in an example`(article: String) throws {
         let text = try String(contentsOf: Self.examples.appending(path: "../\(article).md"), encoding: .utf8)
         let listings = text.components(separatedBy: "```swift\n").dropFirst().map {
             $0.components(separatedBy: "```")[0]
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `every step of the tutorial stands in an example, line by line`() throws {
+    @Test func `every line of a step of the tutorial is in an example`() throws {
         let folder = Self.examples.appending(path: "../Tutorials").standardizedFileURL
         let steps = try Self.texts(below: folder)
         #expect(steps.count >= 5)
@@ -73,7 +73,7 @@ import Testing
         return examples
     }
 
-    @Test func `every example of a documentation comment is in a compiled file, line by line`() throws {
+    @Test func `every line of an example in a documentation comment is in a compiled file`() throws {
         let root = Self.examples.appending(path: "../../..").standardizedFileURL
         let package = try String(contentsOf: root.appending(path: "Package.swift"), encoding: .utf8)
         let products = package.matches(of: /\.library\(name: "(?<name>\w+)"/).map { String($0.output.name) }

@@ -5,7 +5,7 @@ import Testing
 
 /// The listings of “Scan for a beacon in five minutes”; the program of eight lines is part of the sample.
 @Suite(.timeLimit(.minutes(20))) struct HearingExamples {
-    @Test func `a monitor that can't hear says why`() async throws {
+    @Test func `a monitor that cannot scan reports the reason`() async throws {
         let monitor = try BeaconMonitor("nowhere", scanning: .capture("/nowhere/lobby.btsnoop"))
         let events = monitor.subscribe()
         let error = await #expect(throws: HearingError.self) { try await monitor.run() }
@@ -13,7 +13,7 @@ import Testing
         await #expect(throws: MonitorError.self) { for try await _ in events {} }
     }
 
-    /// Compiled, and not run here: they take a machine with Bluetooth, a folder and a recording of its owner's.
+    /// Compiled, but not run here: they need a machine with Bluetooth, a folder, and a recording of the user's.
     static func elsewhere() async throws {
         do {
             let scanning = Scanning.automatic.logging { level, text in if level <= .notice { print(text) } }

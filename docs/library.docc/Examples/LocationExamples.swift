@@ -4,7 +4,7 @@ import BeaconMonitoringTesting
 import Location
 import Testing
 
-/// What the article shows of `Location`, as it stands there.
+/// The listings of the article about `Location`.
 @Suite struct LocationExamples {
     let clock = HandClock()
 
@@ -14,7 +14,7 @@ import Testing
             coordinate: Coordinate(latitude: latitude, longitude: 8), horizontalAccuracy: accuracy)
     }
 
-    @Test func `live updates, no nearer to each other than asked for`() async throws {
+    @Test func `live updates are at least the requested distance apart`() async throws {
         let feed = LocationFeed()
         var filter = LocationFilter()
         filter.distanceFilter = 100
@@ -27,7 +27,7 @@ import Testing
         #expect(await updates.next()?.location?.coordinate.latitude == 50.01)
     }
 
-    @Test func `a monitor that knows where it is, by whatever provides it`() async throws {
+    @Test func `a monitor receives fixes from any source`() async throws {
         let script = ScriptedFixes()
         let provider: LocationProvider = .scripted(script)
         let feed = LocationFeed()
@@ -42,11 +42,11 @@ import Testing
         try await running
     }
 
-    @Test func `a fix without accuracy is none`() {
+    @Test func `a fix without accuracy is invalid`() {
         #expect(throws: MonitorError.accuracyInvalid(-1)) { try fix(50, after: 0, accuracy: -1) }
     }
 
-    @Test func `where it stays, and where it is far from before`() async throws {
+    @Test func `visits have an arrival and a departure, and significant changes are far apart`() async throws {
         let feed = LocationFeed()
         var visits = feed.visits.makeAsyncIterator()
         var changes = feed.significantChanges.makeAsyncIterator()

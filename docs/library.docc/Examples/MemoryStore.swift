@@ -2,22 +2,22 @@ import BaseTypes
 import BeaconMonitoring
 import Synchronization
 
-/// What outlives a monitor, in place of a disk.
+/// The data that outlives a monitor, in memory instead of on a disk.
 final class Shelf: Sendable {
     struct Contents {
         var snapshot: MonitorSnapshot?
-        /// What nobody has handled, by number.
+        /// The events that are not handled yet, by number.
         var unhandled: [Int: KeptEvent] = [:]
-        /// The last that was handled of each condition, or what it began with.
+        /// The last handled event of each condition, or the state in which it started.
         var last: [String: KeptEvent] = [:]
     }
 
     let contents = Mutex(Contents())
 }
 
-/// The least that a record store can do: everything is kept at once, and nothing of it survives the process.
+/// The smallest record store: it stores everything immediately, and loses it when the process ends.
 ///
-/// `EventLog`'s `FileRecordStore` is the one for earnest: it survives power cuts.
+/// Programs should use `FileRecordStore` of `EventLog`, which survives power failures.
 final class MemoryStore: RecordStore {
     private let shelf: Shelf
 

@@ -2,7 +2,7 @@ import BeaconMonitoring
 import BeaconMonitoringTesting
 import Testing
 
-/// What the article shows of `BeaconMonitor`, as it stands there.
+/// The listings of the article about `BeaconMonitor`.
 @Suite struct MonitoringExamples {
     let clock = HandClock()
     let uuid = staff
@@ -19,14 +19,14 @@ import Testing
         #expect(event?.refinement?.minor == 7)
         let flags: (any Diagnosed)? = event
         #expect(flags?.accuracyLimited == false)
-        // The record has the event before, until this one has been handled.
+        // The record has the previous event until this one is handled.
         #expect(await monitor.record(for: "lobby")?.lastEvent.state == .unknown)
         await monitor.end()
         #expect(try await iterator.next() == nil)
         #expect(await monitor.record(for: "lobby")?.lastEvent.state == .satisfied)
     }
 
-    @Test func `a loop over events, beside who hands over what is heard`() async throws {
+    @Test func `a loop over events runs next to a task that reports sightings`() async throws {
         let monitor = try BeaconMonitor("entrance", clock: clock)
         try await monitor.add(.beacon(uuid: uuid), identifier: "lobby")
         let adapter = try await monitor.adapter(named: "hci0")
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `what a store has kept is there again, without being added`() async throws {
+    @Test func `a condition in the store is monitored again without being added`() async throws {
         let shelf = Shelf()
         let adapterName = "hci0"
         let before = try BeaconMonitor("shelf", clock: clock, store: MemoryStore(shelf))
@@ -59,7 +59,7 @@ import Testing
         await after.end()
     }
 
-    @Test func `a set of conditions in place of another changes what differs`() async throws {
+    @Test func `replacing a set of conditions changes only the conditions that differ`() async throws {
         let monitor = try BeaconMonitor("set", clock: clock)
         let lobby = try MonitorSetup.Condition(
             .beacon(uuid: uuid), identifier: "lobby")
@@ -88,7 +88,7 @@ import Testing
         #expect(try await monitor.requestState(for: "stop-20") == .satisfied)
     }
 
-    @Test func `arrivals alone, and stays`() async throws {
+    @Test func `a monitor can report only arrivals, and visits`() async throws {
         let monitor = try BeaconMonitor("stays", clock: clock)
         try await monitor.add(
             .beacon(uuid: uuid), identifier: "lobby", assuming: .unsatisfied)
@@ -99,7 +99,7 @@ import Testing
         let adapter = try await monitor.adapter(named: "hci0")
         let arrival = clock.now
         await monitor.sighted(sighting(7, by: adapter, at: arrival))
-        // Others are heard for two minutes, it is not.
+        // Other beacons are received for two minutes, this one is not.
         for _ in 0..<120 { await monitor.heard(adapter, at: clock.turn(by: .seconds(1))) }
         await monitor.end()
         #expect(try await events.next()?.state == .satisfied)

@@ -2,12 +2,12 @@ import BeaconMonitoring
 import BeaconMonitoringTesting
 import Testing
 
-/// What the article shows of ranging and sessions, as it stands there.
+/// The listings of the article about ranging and sessions.
 @Suite struct RangingExamples {
     let clock = HandClock()
     let uuid = staff
 
-    @Test func `who is in view, the nearest first`() async throws {
+    @Test func `the beacons in view, the nearest first`() async throws {
         let monitor = try BeaconMonitor("desk", clock: clock)
         let adapter = try await monitor.adapter(named: "hci0")
         var rangings = monitor.ranging(for: BeaconMonitor.BeaconIdentityCondition(uuid: uuid)).makeAsyncIterator()
@@ -26,7 +26,7 @@ import Testing
         await monitor.end()
     }
 
-    @Test func `sessions are layered`() async throws {
+    @Test func `sessions can be nested`() async throws {
         let registry = ServiceRegistry()
         let survey = ServiceSession(.lowPower(.low), in: registry)
         #expect(registry.demand?.scanning == .lowPower(.low))
@@ -43,7 +43,7 @@ import Testing
         #expect(registry.demand == nil)
     }
 
-    @Test func `sessions that are demanded`() async throws {
+    @Test func `a missing session is reported if sessions are required`() async throws {
         let registry = ServiceRegistry(requiresExplicitSessions: true)
         let monitor = try BeaconMonitor("sessions", clock: clock, service: registry)
         #expect(registry.diagnostics.contains(.serviceSessionRequired))

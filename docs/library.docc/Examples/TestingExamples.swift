@@ -2,11 +2,11 @@ import BeaconMonitoringTesting
 import BeaconScanning
 import Testing
 
-/// What “Test what follows from beacons” shows, as it stands there.
+/// The listings of the article about tests.
 @Suite(.timeLimit(.minutes(20))) struct TestingExamples {
     let badge = BeaconIdentity(uuid: staff, major: 1, minor: 7)
 
-    @Test func `somebody comes and leaves`() async throws {
+    @Test func `a beacon arrives and leaves`() async throws {
         let script = ScriptedSightings()
         let monitor = try BeaconMonitor("doors", scanning: .scripted(script))
         try await monitor.add(.beacon(uuid: staff), identifier: "near")
@@ -21,7 +21,7 @@ import Testing
         #expect(states == [.satisfied, .unsatisfied])
     }
 
-    @Test func `an adapter that is unplugged makes nobody leave`() async throws {
+    @Test func `no beacon leaves if an adapter is unplugged`() async throws {
         let script = ScriptedSightings()
         let monitor = try BeaconMonitor("unplugged", scanning: .scripted(script))
         try await monitor.add(.beacon(uuid: staff), identifier: "near")
@@ -40,7 +40,7 @@ import Testing
 
     private struct OutOfRange: Error {}
 
-    @Test func `an error that ends hearing`() async throws {
+    @Test func `an error ends the source of sightings`() async throws {
         let script = ScriptedSightings()
         let monitor = try BeaconMonitor("failing", scanning: .scripted(script))
         script.fail(OutOfRange())

@@ -1,7 +1,7 @@
 import BeaconScanning
 import EventLog
 
-/// The steps of the tutorial, as they stand there: compiled, and not run here, since they take a recording or a radio.
+/// The steps of the tutorial: compiled, but not run here, because they need a recording or an adapter.
 enum TutorialExamples {
     static func step1() async throws {
         let staff = ProximityUUID(high: 0xF782_6DA6_4FA2_4E98, low: 0x8024_BC5B_71E0_893E)
