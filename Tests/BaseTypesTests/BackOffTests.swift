@@ -2,7 +2,7 @@ import BaseTypes
 import Testing
 
 @Suite struct BackOffTests {
-    @Test func `each wait is twice the one before, up to the bound, and a success begins anew`() {
+    @Test func `each wait is twice the one before, up to the maximum, and a reset starts again`() {
         var backOff = BackOff(first: .milliseconds(100), most: .seconds(5))
         let waits = (0..<9).map { _ in backOff.next() }
         #expect(
@@ -14,13 +14,13 @@ import Testing
         #expect(backOff.next() == .milliseconds(100))
     }
 
-    @Test func `a bound that is below the first wait holds for all`() {
+    @Test func `a maximum below the first wait applies to all waits`() {
         var backOff = BackOff(first: .seconds(5), most: .seconds(1))
         #expect(backOff.next() == .seconds(1))
         #expect(backOff.next() == .seconds(1))
     }
 
-    @Test func `however often it fails, nothing overflows`() {
+    @Test func `the wait does not overflow, however many there are`() {
         var backOff = BackOff(first: .seconds(1), most: .seconds(Int64.max / 4))
         for _ in 0..<10_000 { _ = backOff.next() }
         #expect(backOff.pause == .seconds(1 << 40))

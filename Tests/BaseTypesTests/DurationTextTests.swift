@@ -18,7 +18,7 @@ import Testing
         (3600 * second - 1, "3599.999 s", "1 h"), (3600 * second, "1 h", "1 h"),
         (7380 * second, "2 h 3 min", "2 h 3 min"), (7380 * second + 1, "2 h 3 min", "2 h 4 min"),
     ])
-    func `a duration in exact words is cut off or rounded up`(nanoseconds: Int64, exact: String, roundedUp: String) {
+    func `a duration in exact words is truncated or rounded up`(nanoseconds: Int64, exact: String, roundedUp: String) {
         #expect(Duration.nanoseconds(nanoseconds).inExactWords == exact)
         #expect(Duration.nanoseconds(nanoseconds).inExactWordsRoundedUp == roundedUp)
     }
@@ -26,7 +26,7 @@ import Testing
     @Test(arguments: [
         (0, "0:00:00"), (1534, "0:25:34"), (11_527, "3:12:07"), (86_399, "23:59:59"), (187_800, "2d 04:10:00"),
     ])
-    func `a duration as a clock has hours, minutes and seconds`(seconds: Int64, text: String) {
+    func `a duration as a clock has hours, minutes and seconds, and days if it is long`(seconds: Int64, text: String) {
         #expect(Duration.seconds(seconds).asClock == text)
     }
 

@@ -9,11 +9,11 @@ import Testing
             (9_000_000_000_000_000_001, 9_000_000_000_000_000_000),
             (Int64.max, 9_000_000_000_000_000_000), (Int64.min, 0),
         ] as [(Int64, Int64)])
-    func `An instant outside of the bounds is moved to the nearest`(given: Int64, kept: Int64) {
+    func `an instant outside of the bounds becomes the nearest bound`(given: Int64, kept: Int64) {
         #expect(Instant(nanoseconds: given).nanoseconds == kept)
     }
 
-    @Test func `A sum or difference that passes a bound stops there`() {
+    @Test func `a sum or difference beyond a bound becomes the bound`() {
         #expect(Instant.latest + .nanoseconds(1) == .latest)
         #expect(Instant.latest + .seconds(Int64.max) == .latest)
         #expect(Instant.earliest - .nanoseconds(1) == .earliest)
@@ -25,7 +25,7 @@ import Testing
         #expect(Instant(nanoseconds: 5) - .nanoseconds(5) == .earliest)
     }
 
-    @Test func `The time between two instants is exact between the bounds, whichever is the earlier`() {
+    @Test func `the time between two instants is exact between the bounds, whichever is earlier`() {
         #expect(Instant.latest - Instant.earliest == .nanoseconds(9_000_000_000_000_000_000))
         #expect(Instant.earliest - Instant.latest == .nanoseconds(-9_000_000_000_000_000_000))
         #expect(Instant(nanoseconds: 7) - Instant(nanoseconds: 7) == .zero)
@@ -45,7 +45,7 @@ import Testing
             (Duration(secondsComponent: -9_223_372_036, attosecondsComponent: -854_775_808_000_000_000), .min),
             (Duration(secondsComponent: -9_223_372_036, attosecondsComponent: -854_775_809_000_000_000), .min),
         ] as [(Duration, Int64)])
-    func `A duration in nanoseconds is cut to whole ones and stops at the bounds`(
+    func `a duration in nanoseconds is truncated to whole ones and stops at the bounds`(
         duration: Duration, nanoseconds: Int64
     ) {
         #expect(duration.nanoseconds == nanoseconds)

@@ -7,7 +7,7 @@ import Testing
 @Suite struct BridgesTests {
     private let text = "F7826DA6-4FA2-4E98-8024-BC5B71E0893E"
 
-    @Test func `a UUID has the same octets there and back`() throws {
+    @Test func `a UUID keeps its bytes when it is converted to a ProximityUUID and back`() throws {
         let uuid = try #require(UUID(uuidString: text))
         let proximity = ProximityUUID(uuid)
         #expect(proximity == ProximityUUID(text))
@@ -15,7 +15,7 @@ import Testing
         #expect(UUID(proximity) == uuid)
     }
 
-    @Test func `a condition is made of Foundation's UUID as of ours`() throws {
+    @Test func `a condition with a UUID of Foundation equals one with a ProximityUUID`() throws {
         let uuid = try #require(UUID(uuidString: text))
         let own = try #require(ProximityUUID(text))
         #expect(Condition.beacon(uuid: uuid) == .beacon(uuid: own))
@@ -28,13 +28,13 @@ import Testing
     }
 
     @Test(arguments: [0, 1_795_333_587_123_456, -1, 253_402_300_799_999_999] as [Int64])
-    func `a date is the same moment there and back`(_ microseconds: Int64) {
+    func `a date is the same, within 32 µs, after conversion to a Date and back`(_ microseconds: Int64) {
         let date = Date(WallDate(microseconds: microseconds))
         #expect(abs(WallDate(date).microseconds - microseconds) <= 32)
         #expect(abs(date.timeIntervalSince1970 - Double(microseconds) / 1_000_000) < 0.000_032)
     }
 
-    @Test func `a date that microseconds can't count is moved to the last`() {
+    @Test func `a date that does not fit in 64-bit microseconds becomes the nearest bound`() {
         #expect(WallDate(Date(timeIntervalSince1970: .infinity)).microseconds == .max)
         #expect(WallDate(Date(timeIntervalSince1970: -1e30)).microseconds == .min)
     }

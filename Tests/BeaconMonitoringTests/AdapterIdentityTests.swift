@@ -4,28 +4,30 @@ import Testing
 
 @testable import BeaconMonitoring
 
-/// Rule L7: `hci0@1` is the controller 00:AA:01:00:00:01 that goes by `hci0`.
+/// Adapters are identified by address or name (rule L7). Here `hci0@1` is the controller 00:AA:01:00:00:01 with the
+/// name `hci0`.
 @Suite struct AdapterIdentityTests {
     private typealias Site = RestartTests.Site
 
     @Test(arguments: Implementation.allCases)
-    func `L7: another controller under a name that had been one's holds nothing of it`(
+    func `L7: another controller that gets the name of a first one has none of its holds`(
         _ implementation: Implementation
     ) {
         var world = World(implementation, listening: ["hci0@1"])
         world.sighted(by: "hci0@1", at: .zero)
-        // Both are unplugged, and the other comes back first; 40 s of its listening are nobody's absence.
+        // Both controllers are unplugged. The second one returns first, under the name of the first. The 40 s in which
+        // it scans do not count for the hold of the first.
         world.stopped("hci0@1", at: .seconds(1))
         world.perform(.left("hci0"))
         world.started("hci0@2", at: .seconds(10))
         #expect(world.advance(to: .seconds(50)) == [])
         #expect(world.state() == .satisfied)
-        // L2 says so in the end: its holder is away.
+        // L2 applies in the end, because the only holder has been off for `outage_timeout`.
         #expect(world.advance(to: .seconds(61)) == [.unknown(at: .seconds(61))])
     }
 
     @Test(arguments: Implementation.allCases)
-    func `L7: the same controller under another name goes on holding`(_ implementation: Implementation) {
+    func `L7: a controller keeps its holds under another name`(_ implementation: Implementation) {
         var world = World(implementation, listening: ["hci0@1"])
         world.sighted(by: "hci0@1", at: .zero)
         world.stopped("hci0@1", at: .seconds(1))
@@ -38,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `L7: in lines an adapter has the name that it had first, a later one of that name its address behind it`(
+    func `L7: in lines an adapter has its first name; a later adapter of this name has its address appended`(
         _ implementation: Implementation
     ) {
         var world = World(implementation, listening: ["hci0@1"])
@@ -46,7 +48,7 @@ import Testing
         world.perform(.left("hci0"))
         world.started("hci0@2", at: .seconds(2))
         #expect(world.adapterChanges.map(\.adapter) == ["hci0-00AA01000002"])
-        // Swapped once more: each keeps the name that it had first.
+        // The controllers change their names once more. Each keeps its name in lines.
         world.stopped("hci0@2", at: .seconds(3))
         world.perform(.left("hci0"))
         world.started("hci1@2", at: .seconds(4))
@@ -56,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases, ["hci0", "hci0@0"])
-    func `L7: without an address the name decides among those that have none, else it is a new adapter`(
+    func `L7: without an address, the name decides among adapters without one; if none has it, it is new`(
         _ implementation: Implementation, _ bare: String
     ) {
         var world = World(implementation, listening: ["hci0@1"])
@@ -65,7 +67,7 @@ import Testing
         world.started(bare, at: .seconds(2))
         #expect(world.adapterChanges.map(\.adapter) == ["hci0-2"])
         #expect(world.adapterChanges.map(\.address) == [nil])
-        // It stops and comes again: the same one.
+        // It stops and starts again: it is the same adapter.
         world.stopped(bare, at: .seconds(3))
         world.started("hci0", at: .seconds(4))
         #expect(world.adapterChanges.map(\.adapter) == ["hci0-2"])
@@ -73,26 +75,26 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `L7: an adapter known by name takes the first address that appears under it`(
+    func `L7: an adapter known by its name gets the first address that appears under this name`(
         _ implementation: Implementation
     ) {
         var world = World(implementation, listening: ["hci0"])
         world.sighted(by: "hci0", at: .zero)
         world.sighted(by: "hci0@1", at: .seconds(1))
         #expect(world.adapterChanges.isEmpty)
-        // The second address that appears under the name is another adapter's.
+        // The second address under this name belongs to another adapter.
         world.started("hci0@2", at: .seconds(3))
         #expect(world.adapterChanges.map(\.adapter) == ["hci0-00AA01000002"])
     }
 
     @Test(arguments: Implementation.allCases)
-    func `L7: an address that two controllers had at once is none`(_ implementation: Implementation) {
+    func `L7: an address that two controllers have at the same time does not count`(_ implementation: Implementation) {
         var world = World(implementation, listening: ["hci0@1"])
         world.sighted(by: "hci0@1", at: .zero)
         world.started("hci1@1", at: .seconds(1))
         #expect(world.adapterChanges.map(\.adapter) == ["hci1"])
         #expect(world.adapterChanges.map(\.address) == [nil])
-        // From now on their names tell them apart, whatever address is told.
+        // From now on, only their names distinguish them, whatever address an input has.
         world.sighted(by: "hci1@1", at: .seconds(2))
         #expect(world.advance(to: .seconds(30)) == [])
         world.stopped("hci1@1", at: .seconds(31))
@@ -103,7 +105,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `L7: an address that leaves one name and comes under another is one controller's`(
+    func `L7: an address that leaves one name and appears under another belongs to one controller`(
         _ implementation: Implementation
     ) {
         var world = World(implementation, listening: ["hci0@1"])
@@ -113,7 +115,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `L7: an address counts within one gateway`(_ implementation: Implementation) {
+    func `L7: an address identifies an adapter only within one gateway`(_ implementation: Implementation) {
         var world = World(implementation, listening: ["lobby/hci0@1"])
         world.started("yard/hci1@1", at: .seconds(1))
         #expect(world.adapterChanges.map(\.adapter) == ["yard/hci1"])
@@ -123,7 +125,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `L7: the name of one that was forgotten is free again, of one that was not it is not`(
+    func `L7: the name of an adapter is free when it is forgotten, not 1 ns earlier`(
         _ implementation: Implementation
     ) {
         var world = World(implementation, forgetAfter: .seconds(100), listening: ["hci0@1"])
@@ -133,18 +135,18 @@ import Testing
         other.advance(to: .seconds(101) - .nanosecond)
         other.started("hci0@2", at: .seconds(101) - .nanosecond)
         #expect(other.adapterChanges.map(\.adapter) == ["hci0-00AA01000002"])
-        // The model is a class: this is the engine's alone.
+        // The model is a class, so it cannot be copied: only the engine can continue here.
         guard implementation == .engine else { return }
         world.advance(to: .seconds(101))
         world.started("hci0@2", at: .seconds(101))
         #expect(world.adapterChanges.map(\.adapter) == ["hci0"])
-        // And the first, when it is back, is a later one of that name.
+        // When the first controller returns, it is named like a new adapter: the name in lines is its present name.
         world.started("hci1@1", at: .seconds(102))
         #expect(world.adapterChanges.map(\.adapter) == ["hci1"])
     }
 
     @Test(arguments: Implementation.allCases)
-    func `L7: the name of one that was taken out is free again`(_ implementation: Implementation) {
+    func `L7: the name of a removed adapter is free again`(_ implementation: Implementation) {
         var world = World(implementation, listening: ["hci0@1"])
         world.removed("hci0@1", at: .seconds(1))
         world.perform(.left("hci0"))
@@ -156,12 +158,12 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `T3: adapters go deaf in the order of their names in lines`(_ implementation: Implementation) {
+    func `T3: adapters become deaf in the order of their names in lines`(_ implementation: Implementation) {
         var world = World(implementation, deafAfter: .seconds(10), listening: ["hci1@1"])
         world.stopped("hci1@1", at: .seconds(1))
         world.perform(.left("hci1"))
         world.started("hci5@3", at: .seconds(2))
-        // By the names that they go by now hci0 would be first.
+        // By their present names, `hci0` would be first.
         world.started("hci0@1", at: .seconds(2))
         world.started("hci1@2", at: .seconds(2))
         world.advance(to: .seconds(12))
@@ -170,7 +172,7 @@ import Testing
 
     // MARK: Restarts
 
-    @Test func `L7: over a restart another controller under the name holds nothing, and the same one goes on`() throws {
+    @Test func `L7: after a restart, a controller keeps its holds, and another one under its name has none`() throws {
         for (key, ends) in [("hci0@2", false), ("hci3@1", true)] {
             var site = try Site()
             site.perform(.listening(.started, "hci0@1", reason: nil, at: World.start))
@@ -182,7 +184,7 @@ import Testing
         }
     }
 
-    @Test func `L7: over a restart adapters keep their names, those that hold nothing too`() throws {
+    @Test func `L7: adapters keep their names in lines after a restart, also those without holds`() throws {
         var site = try Site()
         for key in ["hci0@1", "hci0@2", "hci0"] {
             site.perform(.left("hci0"))
@@ -202,7 +204,7 @@ import Testing
         }
     }
 
-    @Test func `N4: an adapter that held nothing and is not back raises no flag after a restart`() throws {
+    @Test func `N4: after a restart, a missing adapter that held nothing does not raise a flag`() throws {
         var site = try Site()
         site.perform(.listening(.started, "hci0@1", reason: nil, at: World.start))
         site.perform(.listening(.started, "hci1@2", reason: nil, at: World.start))
@@ -212,7 +214,7 @@ import Testing
         #expect(site.events.map(\.diagnostics) == [[]])
     }
 
-    @Test func `L7: what a version before remembered takes the first address that appears under the name`() throws {
+    @Test func `L7: an adapter stored by an older version gets the first address under its name`() throws {
         var site = try Site()
         site.perform(.listening(.started, "hci0", reason: nil, at: World.start))
         site.perform(.sighted("hci0", .a(1), nil, at: World.start + .seconds(1)))
@@ -221,7 +223,7 @@ import Testing
         #expect(site.advance(to: .seconds(32)) == [.unsatisfied(at: .seconds(32))])
     }
 
-    @Test func `adapters past the bound are refused, and nothing that is known changes`() throws {
+    @Test func `adapters beyond the limit are refused, and known adapters do not change`() throws {
         var directory = AdapterDirectory()
         for number in 1...MonitorEngine.adaptersMax {
             #expect(

@@ -3,7 +3,7 @@ import Testing
 
 @testable import BeaconMonitoring
 
-/// Keeps count of what is held.
+/// A provider that counts the assertions that are held.
 private final class Machine: BackgroundActivityProvider {
     final class Lock: BackgroundActivityAssertion {
         let machine: Machine
@@ -24,7 +24,7 @@ private struct Refusing: BackgroundActivityProvider {
 }
 
 @Suite struct BackgroundActivitySessionTests {
-    @Test func `what is held goes when the session is invalidated, and when it is discarded`() {
+    @Test func `a session releases its assertion if it is invalidated or discarded`() {
         let machine = Machine()
         let first = BackgroundActivitySession(reason: "a", provider: machine)
         var second: BackgroundActivitySession? = BackgroundActivitySession(reason: "b", provider: machine)
@@ -38,7 +38,7 @@ private struct Refusing: BackgroundActivityProvider {
         #expect(machine.locks == 0)
     }
 
-    @Test func `what was refused says why`() {
+    @Test func `a refused session has the reason of the refusal, and authorizationDenied`() {
         let session = BackgroundActivitySession(reason: "badges", provider: Refusing())
         #expect(session.standing == .refused("no: badges"))
         #expect(session.diagnostics == .authorizationDenied)

@@ -4,7 +4,7 @@ import Testing
 @testable import BeaconMonitoring
 
 @Suite struct BeaconMonitorEventsTests {
-    @Test func `N2: every subscriber gets every event from when it subscribed, in order`() async throws {
+    @Test func `N2: each subscriber gets all events since it subscribed, in order`() async throws {
         let site = try await Site("N2")
         try await site.lobby()
         var first = site.monitor.events.makeAsyncIterator()
@@ -19,7 +19,7 @@ import Testing
         #expect(try await first.next()?.brief == .unsatisfied(at: .seconds(70)))
     }
 
-    @Test func `N2: one sequence can be subscribed to again and again`() async throws {
+    @Test func `N2: one sequence can be subscribed to 50 times, one after another`() async throws {
         let site = try await Site("N2 again")
         try await site.lobby()
         let events = site.monitor.events
@@ -32,7 +32,7 @@ import Testing
         #expect(site.monitor.hub.subscribers == 0)
     }
 
-    @Test func `N2: a subscriber that ends early takes nothing from the others`() async throws {
+    @Test func `N2: a subscriber that ends early does not make another one lose an event`() async throws {
         let site = try await Site("N2 early")
         try await site.lobby()
         var other = site.monitor.events.makeAsyncIterator()
@@ -47,7 +47,7 @@ import Testing
         #expect(try await other.next()?.brief == .satisfied(at: .seconds(40)))
     }
 
-    @Test func `N2: a cancelled subscriber ends, waiting or not, and the others go on`() async throws {
+    @Test func `N2: a canceled subscriber ends, whether it waits or not, and the others continue`() async throws {
         let site = try await Site("N2 cancelled")
         try await site.lobby()
         var other = site.monitor.events.makeAsyncIterator()
@@ -68,12 +68,12 @@ import Testing
         #expect(try await other.next()?.brief == .satisfied(at: .zero))
     }
 
-    @Test func `N2: a subscriber 65,536 events behind ends with an error, one fewer does not`() async throws {
+    @Test func `N2: a subscriber 65,536 events behind ends with an error, one 65,535 behind does not`() async throws {
         let site = try await Site("N2 slow")
         try await site.lobby()
         var slow = site.monitor.events.makeAsyncIterator()
         var steady = site.monitor.events.makeAsyncIterator()
-        // The first input is one event, each of the others two: 65,535 in all.
+        // The first input is one event, each of the others is two: 65,535 in total.
         site.clock.set(.seconds(40 * 32_768))
         await site.monitor.sighted((0..<32_768).map { site.sighting(at: .seconds(40 * $0)) })
         #expect(site.monitor.hub.subscribers == 2)
@@ -89,7 +89,7 @@ import Testing
         #expect(site.monitor.hub.unhandled == 1)
     }
 
-    @Test func `N2: when the monitor ends its subscribers get what waits and then the end`() async throws {
+    @Test func `N2: if the monitor ends, its subscribers get the waiting events and then the end`() async throws {
         let site = try await Site("N2 end")
         try await site.lobby()
         var events = site.monitor.events.makeAsyncIterator()
@@ -106,14 +106,14 @@ import Testing
 
     // MARK: Handled
 
-    @Test func `N3: without a subscriber an event is its record's last at once`() async throws {
+    @Test func `N3: if there is no subscriber, an event is the last one of its record at once`() async throws {
         let site = try await Site("N3 none")
         try await site.lobby()
         await site.sighted(at: .zero)
         #expect(await site.monitor.record(for: "lobby")?.lastEvent.brief == .satisfied(at: .zero))
     }
 
-    @Test func `N3: an event is its record's last when all who received it asked for the next or ended`() async throws {
+    @Test func `N3: an event becomes its record's last when all receivers asked for the next or ended`() async throws {
         let site = try await Site("N3")
         try await site.lobby()
         func last() async -> BeaconMonitor.Event.State? { await site.monitor.record(for: "lobby")?.lastEvent.state }
@@ -121,7 +121,7 @@ import Testing
         var second: BeaconMonitor.Events.Iterator? = site.monitor.events.makeAsyncIterator()
         await site.sighted(at: .zero)
         await site.sighted(at: .seconds(40))
-        // Whoever comes later did not receive it.
+        // A later subscriber did not receive the events.
         let later = site.monitor.events.makeAsyncIterator()
         #expect(await last() == .unsatisfied)
         _ = try await first.next()
@@ -139,7 +139,7 @@ import Testing
         withExtendedLifetime(later) {}
     }
 
-    @Test func `N3: an event of a condition that was replaced or removed since is nobody's last`() async throws {
+    @Test func `N3: an event of a replaced or removed condition does not become a last event`() async throws {
         let site = try await Site("N3 gone")
         try await site.lobby()
         try await site.monitor.add(.anyA, identifier: "porch", assuming: .unsatisfied)
@@ -154,7 +154,7 @@ import Testing
         #expect(await site.monitor.record(for: "porch") == nil)
     }
 
-    @Test func `N3: a beacon's own event is not its condition's last`() async throws {
+    @Test func `N3: the event of a beacon does not become the last event of its condition`() async throws {
         let site = try await Site("N3 beacon")
         var settings = ConditionSettings()
         settings.perBeacon = true
@@ -164,16 +164,16 @@ import Testing
         #expect(await site.monitor.record(for: "lobby")?.lastEvent.brief == .satisfied(at: .zero))
     }
 
-    // MARK: All at once
+    // MARK: Concurrency
 
-    @Test func `a thousand conditions come and go while events flow, and no subscriber misses any`() async throws {
+    @Test func `no subscriber misses an event while 1,000 conditions are added and removed`() async throws {
         let site = try await Site("thousand")
         try await site.lobby()
         async let one: [BeaconMonitor.Event] = collect(site.monitor.events)
         async let two: [BeaconMonitor.Event] = collect(site.monitor.events)
         let hub = site.monitor.hub
         try await until("two have subscribed", saw: "\(hub.subscribers)") { hub.subscribers >= 2 }
-        // It may subscribe once more than there are events left; it ends with the monitor at the latest.
+        // This task can subscribe once more when no events are left. Then it ends together with the monitor.
         async let brief: Void = {
             for _ in 0..<200 { for try await _ in site.monitor.events { break } }
         }()

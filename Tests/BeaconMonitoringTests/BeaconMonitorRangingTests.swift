@@ -7,7 +7,7 @@ import Testing
 @Suite struct BeaconMonitorRangingTests {
     private let condition = BeaconMonitor.BeaconIdentityCondition(uuid: .a)
 
-    @Test func `a subscriber is told each second who is in view, by the monitor's own loop`() async throws {
+    @Test func `each second, a subscriber receives the beacons in view from the monitor's own loop`() async throws {
         let site = try await Site("ranging loop")
         var updates = site.monitor.ranging(for: condition).makeAsyncIterator()
         try await site.running {
@@ -27,7 +27,7 @@ import Testing
         #expect(site.clock.sleepers == 0)
     }
 
-    @Test func `without the loop a second is told with the sighting that comes after it`() async throws {
+    @Test func `without the loop, the update of a second is delivered at the next sighting`() async throws {
         let site = try await Site("ranging input")
         var updates = site.monitor.ranging(for: condition).makeAsyncIterator()
         await site.sighted(at: .milliseconds(200))
@@ -35,7 +35,7 @@ import Testing
         #expect(await updates.next()?.beacons.map(\.beacon) == [.a(1)])
     }
 
-    @Test func `who is slower than a second gets the newest, and the number of those that gave way`() async throws {
+    @Test func `a slow subscriber receives the newest update and the number of skipped ones`() async throws {
         let site = try await Site("ranging slow")
         var updates = site.monitor.ranging(for: condition).makeAsyncIterator()
         for second in 0...10 { await site.sighted(at: .milliseconds(1000 * second + 500)) }
@@ -44,7 +44,7 @@ import Testing
         #expect(site.monitor.skippedRangings == 9)
     }
 
-    @Test func `subscribers don't steal from each other, and who ends takes nothing away`() async throws {
+    @Test func `subscribers do not take updates from each other, and lose none if one ends`() async throws {
         let site = try await Site("ranging two")
         var one = site.monitor.ranging(for: condition).makeAsyncIterator()
         var other: BeaconMonitor.RangingUpdates.Iterator? =
@@ -63,7 +63,7 @@ import Testing
         #expect(await single.next()?.time == World.start + .seconds(2))
     }
 
-    @Test func `a subscription that is cancelled ends, and a later one begins afresh`() async throws {
+    @Test func `a canceled subscription ends, and a later one has only sightings after its start`() async throws {
         let site = try await Site("ranging cancelled")
         let updates = site.monitor.ranging(for: condition)
         let task = Task { for await _ in updates {} }
@@ -78,7 +78,7 @@ import Testing
         #expect(await later.next()?.beacons.first?.count == 1)
     }
 
-    @Test func `what waits is still given after the end, then the end; and a discarded monitor ends it`() async throws {
+    @Test func `an ended monitor delivers the waiting update and then the end; a discarded one the end`() async throws {
         let site = try await Site("ranging end")
         var updates = site.monitor.ranging(for: condition).makeAsyncIterator()
         await site.sighted(at: .milliseconds(500))

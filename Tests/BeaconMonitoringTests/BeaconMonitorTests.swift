@@ -7,14 +7,14 @@ import Testing
 @Suite struct BeaconMonitorTests {
     // MARK: Names
 
-    @Test func `N1: a second monitor of one name is an error that names it`() throws {
+    @Test func `N1: a second monitor with the same name fails with an error that contains the name`() throws {
         let first = try BeaconMonitor("N1 twice", clock: HandClock())
         #expect(throws: MonitorError.nameTaken("N1 twice")) { try BeaconMonitor("N1 twice", clock: HandClock()) }
         _ = try BeaconMonitor("N1 another", clock: HandClock())
         withExtendedLifetime(first) {}
     }
 
-    @Test func `N1: a monitor that was refused leaves nothing behind`() throws {
+    @Test func `N1: a monitor with invalid settings does not occupy its name`() throws {
         var settings = MonitorSettings()
         settings.forgetAfter = settings.outageTimeout
         #expect(throws: MonitorError.self) {
@@ -23,14 +23,14 @@ import Testing
         _ = try BeaconMonitor("N1 refused", clock: HandClock())
     }
 
-    @Test func `N1: a monitor that was discarded frees its name at once, a thousand times`() async throws {
+    @Test func `N1: a discarded monitor frees its name at once, 1,000 times`() async throws {
         for _ in 0..<1000 {
             let monitor = try BeaconMonitor("N1 discarded", clock: HandClock())
             try await monitor.add(.anyA, identifier: "lobby")
         }
     }
 
-    @Test func `N1: a subscriber keeps no discarded monitor alive, and its events end`() async throws {
+    @Test func `N1: a subscriber does not keep a discarded monitor alive, and its events end`() async throws {
         var monitor: BeaconMonitor? = try BeaconMonitor("N1 subscriber", clock: HandClock())
         var events = try #require(monitor).events.makeAsyncIterator()
         monitor = nil
@@ -38,7 +38,7 @@ import Testing
         #expect(try await events.next() == nil)
     }
 
-    @Test func `N1: a monitor that ended frees its name at once and never its successor's`() async throws {
+    @Test func `N1: a monitor that ended frees its name at once, and never that of its successor`() async throws {
         var first: BeaconMonitor? = try BeaconMonitor("N1 ended", clock: HandClock())
         await first?.end()
         let second = try BeaconMonitor("N1 ended", clock: HandClock())
@@ -48,7 +48,7 @@ import Testing
         withExtendedLifetime(second) {}
     }
 
-    @Test func `N1: a monitor whose loop was cancelled frees its name when it is discarded`() async throws {
+    @Test func `N1: a monitor whose loop was canceled frees its name when it is ended, 100 times`() async throws {
         for _ in 0..<100 {
             let clock = HandClock()
             let monitor = try BeaconMonitor("N1 loop", clock: clock)
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `N1: a monitor is made again at once, 300 times, while cancelled loops of those before still run`()
+    @Test func `N1: a name is free at once, 300 times, while canceled loops of earlier monitors still run`()
         async throws
     {
         for _ in 0..<300 {
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `N1: who lost the name to a successor has ended, and its subscribers with it`() async throws {
+    @Test func `N1: a monitor that lost its name to a successor has ended, and so have its subscribers`() async throws {
         let site = try await Site("N1 lost")
         try await site.lobby(.satisfied)
         var events = site.monitor.events.makeAsyncIterator()
@@ -92,7 +92,7 @@ import Testing
         withExtendedLifetime(successor) {}
     }
 
-    @Test func `N1: a loop that is run again holds the name fast again`() async throws {
+    @Test func `N1: if the loop runs again, the monitor holds its name again`() async throws {
         let site = try await Site("N1 run again")
         try await site.lobby(.satisfied)
         for _ in 0..<2 {
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func `what has ended refuses what it is asked for`() async throws {
+    @Test func `an ended monitor refuses changes and ignores inputs, and its events end at once`() async throws {
         let site = try await Site("ended")
         try await site.lobby()
         await site.monitor.end()
@@ -123,7 +123,7 @@ import Testing
     // MARK: Conditions
 
     @Test(arguments: [BeaconMonitor.Event.State.unknown, .satisfied, .unsatisfied])
-    func `C1: the record starts with a placeholder, dated at the adding, delivered to nobody`(
+    func `C1: the record starts with a placeholder, dated at the adding, that is not delivered`(
         _ state: BeaconMonitor.Event.State
     )
         async throws
@@ -143,7 +143,7 @@ import Testing
         #expect(try await events.next() == nil)
     }
 
-    @Test func `C2: other settings keep the record, another identity starts it afresh in its place`() async throws {
+    @Test func `C2: other settings keep the record; another identity restarts it in the same place`() async throws {
         let site = try await Site("C2")
         try await site.lobby()
         try await site.monitor.add(.anyB, identifier: "depot")
@@ -163,7 +163,7 @@ import Testing
         #expect(await site.monitor.identifiers == ["lobby", "depot"])
     }
 
-    @Test func `C3: removing forgets the record and makes no event`() async throws {
+    @Test func `C3: removing a condition forgets its record and makes no event`() async throws {
         let site = try await Site("C3")
         try await site.lobby()
         await site.sighted(at: .seconds(1))
@@ -179,14 +179,14 @@ import Testing
 
     // MARK: Time
 
-    @Test func `T1: a line's dates are printed with the offset at its making`() async throws {
+    @Test func `T1: the dates of a line use the clock offset of the moment when it was made`() async throws {
         let site = try await Site("T1")
         try await site.lobby()
         site.clock.setOffset(.seconds(1_000_000))
         await site.sighted(at: .seconds(1))
         let entered = try #require(await site.monitor.record(for: "lobby")?.lastEvent)
         #expect(entered.clockOffset == ClockOffset(nanoseconds: 1_000_000_000_000_000))
-        // The wall clock steps; nothing leaves by it, and what was printed stays as it was.
+        // The wall clock changes. This does not cause an exit, and dates that were printed stay the same.
         site.clock.setOffset(.seconds(-500))
         await site.heard(at: .seconds(30))
         #expect(await site.monitor.record(for: "lobby")?.lastEvent == entered)
@@ -197,7 +197,7 @@ import Testing
         #expect(left.previous?.date == entered.date)
     }
 
-    @Test func `X2: silence leaves at the deadline, without an input`() async throws {
+    @Test func `X2: a condition exits at its deadline, without an input`() async throws {
         let site = try await Site("X2")
         var events = site.monitor.events.makeAsyncIterator()
         try await site.lobby()
@@ -223,7 +223,7 @@ import Testing
         }
     }
 
-    @Test func `T4: what comes to be due earlier wakes the loop`() async throws {
+    @Test func `T4: if a deadline becomes earlier, the loop wakes earlier`() async throws {
         let site = try await Site("T4 earlier")
         var events = site.monitor.events.makeAsyncIterator()
         try await site.running {
@@ -239,7 +239,7 @@ import Testing
         #expect(site.clock.sleepers == 0)
     }
 
-    @Test func `a monitor's loop runs once at a time`() async throws {
+    @Test func `the loop of a monitor can run only once at a time`() async throws {
         let site = try await Site("loop")
         try await site.running {
             try await site.lobby(.satisfied)

@@ -4,9 +4,10 @@ import Testing
 
 @testable import BeaconMonitoring
 
-/// Circles and where this gateway is (rules G1–G3).
+/// Circles depend on the position of the gateway (rules G1–G3).
 @Suite struct CircleTests {
-    /// A gateway with a location source that listens from the start, and a circle of 100 m, assumed `unsatisfied`.
+    /// Returns a gateway with a location source and a circle with a radius of 100 m, assumed `unsatisfied`. If
+    /// `listens` is `true`, the source starts at once. It delivers no fix by itself.
     private static func world(
         _ implementation: Implementation, deafAfter: Duration? = nil, conditionLimit: Int = 0, listens: Bool = true,
         scanners: [String] = ["hci0"], _ change: @escaping (inout ConditionSettings) -> Void = { _ in }
@@ -25,7 +26,7 @@ import Testing
                 latitude: Step.latitude, longitude: Step.longitude, radius: radius))
     }
 
-    @Test func `G1: a fix needs an accuracy that is no less than 0`() throws {
+    @Test func `G1: a fix must have an accuracy that is finite and at least 0`() throws {
         let here = try Coordinate(latitude: 1, longitude: 2)
         #expect(throws: Never.self) {
             try LocationFix(time: .earliest, coordinate: here, horizontalAccuracy: 0)
@@ -37,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `G2: to the metre, on both sides of each bound`() throws {
+    @Test func `G2: each bound of distance and accuracy is exact, on both sides`() throws {
         let center = try Coordinate(latitude: 48.2, longitude: 16.4)
         func state(_ distance: Double, _ accuracy: Double, from state: BeaconMonitor.Event.State) throws
             -> BeaconMonitor.Event.State?
@@ -72,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `G2: in, near, out; the visit has no RSSI`(implementation: Implementation) throws {
+    func `G2: a circle enters, stays near the edge, exits; a visit has no RSSI`(implementation: Implementation) throws {
         var world = try Self.world(implementation)
         #expect(world.located(north: 151, accuracy: 5, at: .seconds(1)) == [])
         #expect(world.located(north: 51, accuracy: 5, at: .seconds(2)) == [.satisfied("depot", at: .seconds(2))])
@@ -80,7 +81,8 @@ import Testing
         #expect(world.events[0].sighting == nil)
         #expect(world.events[0].lastSeen == World.start + .seconds(2))
         #expect(world.events[0].diagnostics == [])
-        // Inside still, though too coarse to enter; then near, which neither refreshes nor leaves.
+        // The first fix is inside: it refreshes, although its accuracy is too low for an entry. The second fix is near
+        // the edge: it does not refresh, and the circle does not exit.
         #expect(world.located(north: 51, accuracy: 150, at: .seconds(3)) == [])
         #expect(world.located(north: 107, accuracy: 50, at: .seconds(4)) == [])
         #expect(world.located(north: 151, accuracy: 5, at: .seconds(5)) == [.unsatisfied("depot", at: .seconds(5))])
@@ -94,7 +96,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `G2: exit_timeout has no part in it`(implementation: Implementation) throws {
+    func `G2: exit_timeout has no effect on a circle`(implementation: Implementation) throws {
         var world = try Self.world(implementation) { $0.exitTimeout = .seconds(1) }
         world.located(north: 0, accuracy: 5, at: .seconds(1))
         #expect(world.advance(to: .seconds(7200)) == [])
@@ -102,7 +104,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `G2: enter_count fixes within enter_window enter, those too coarse not among them`(
+    func `G2: a circle enters at the enter_count-th fix within enter_window that is accurate enough`(
         implementation: Implementation
     ) throws {
         var world = try Self.world(implementation) {
@@ -112,24 +114,24 @@ import Testing
         #expect(world.located(north: 0, accuracy: 5, at: .seconds(1)) == [])
         #expect(world.located(north: 0, accuracy: 200, at: .seconds(2)) == [])
         #expect(world.located(north: 0, accuracy: 5, at: .seconds(3)) == [])
-        // The first is four seconds old: outside of the window at its far end.
+        // The first fix is exactly 4 s old, so it is outside the window.
         #expect(world.located(north: 0, accuracy: 5, at: .seconds(5)) == [])
         #expect(world.located(north: 0, accuracy: 5, at: .seconds(6)) == [.satisfied("depot", at: .seconds(6))])
     }
 
     @Test(arguments: Implementation.allCases)
-    func `G3: no fix is not leaving; after outage_timeout it is unknown, and back at the first fix`(
+    func `G3: without fixes, a circle does not exit; it is unknown after outage_timeout until a fix inside`(
         implementation: Implementation
     ) throws {
         var world = try Self.world(implementation, deafAfter: .seconds(10)) { $0.enterCount = 5 }
         for second in 1...5 { world.located(north: 0, accuracy: 5, at: .seconds(second)) }
         #expect(world.state("depot") == .satisfied)
-        // Deaf at 15 s, since 5 s; out at 65 s.
+        // The source is `deaf` at 15 s, since 5 s. At 65 s it has been so for `outage_timeout`.
         #expect(world.advance(to: .seconds(65) - .nanosecond) == [])
         #expect(world.advance(to: .seconds(65)) == [.unknown("depot", at: .seconds(65))])
         #expect(world.events[0].diagnostics == [.scannerUnavailable, .locationUnavailable])
         #expect(world.events[0].lastSeen == World.start + .seconds(5))
-        // Near is not in; the first fix inside is, without counting to five.
+        // A fix near the edge does not restore the state. The first fix inside does, although `enter_count` is 5.
         #expect(world.located(north: 107, accuracy: 50, at: .seconds(70)) == [])
         #expect(world.located(north: 51, accuracy: 5, at: .seconds(71)) == [.satisfied("depot", at: .seconds(71))])
         #expect(world.located(north: 1003, accuracy: 5, at: .seconds(72)) == [.unsatisfied("depot", at: .seconds(72))])
@@ -138,7 +140,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `G3: what was outside is unknown too once the source is out`(implementation: Implementation) throws {
+    func `G3: an unsatisfied circle also becomes unknown after an outage`(implementation: Implementation) throws {
         var world = try Self.world(implementation)
         world.perform(.source(.stopped(since: nil), reason: "gpsd is away", at: World.start + .seconds(5)))
         #expect(world.adapterChanges.map(\.adapter) == ["gpsd"])
@@ -147,19 +149,22 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `G3: before the first fix the outage counts from the start`(implementation: Implementation) throws {
+    func `G3: if the source has never started, the outage counts from the start`(
+        implementation: Implementation
+    ) throws {
         var world = try Self.world(implementation, listens: false)
         #expect(world.advance(to: .seconds(60) - .nanosecond) == [])
         #expect(world.advance(to: .seconds(60)) == [.unknown("depot", at: .seconds(60))])
     }
 
     @Test(arguments: Implementation.allCases)
-    func `G3: beacons and circles have nothing to do with each other's sources`(implementation: Implementation) throws {
+    func `G3: adapters decide only beacon conditions, the source only circles`(implementation: Implementation) throws {
         var world = try Self.world(implementation)
         world.add("lobby", assuming: .unsatisfied, at: .zero)
         world.sighted(at: .seconds(1))
         world.located(north: 0, accuracy: 5, at: .seconds(1))
-        // The adapter stops: the beacon's condition becomes unknown, though the location source listens.
+        // The adapter stops. The condition of the beacon becomes `unknown`, although the location source delivers
+        // fixes.
         world.stopped(at: .seconds(10))
         world.located(north: 0, accuracy: 5, at: .seconds(60))
         #expect(world.advance(to: .seconds(80)) == [.unknown(at: .seconds(70))])
@@ -172,7 +177,8 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `C2: another centre or radius replaces, the same keeps the state`(implementation: Implementation) throws {
+    func `C2: another radius replaces a circle, the same circle keeps its state`(implementation: Implementation) throws
+    {
         var world = try Self.world(implementation)
         world.located(north: 0, accuracy: 5, at: .seconds(1))
         world.add("depot", try Self.circle(), at: .seconds(2)) { $0.exitTimeout = .seconds(99) }
@@ -185,7 +191,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `C4: a circle that can be evaluated takes a place`(implementation: Implementation) throws {
+    func `C4: a circle takes a place if it can be evaluated`(implementation: Implementation) throws {
         var world = try Self.world(implementation, conditionLimit: 1)
         #expect(world.add("lobby", at: .seconds(1)) == [.unmonitored(at: .seconds(1))])
         #expect(world.remove("depot", at: .seconds(2)) == [.unknown(at: .seconds(2))])
@@ -196,7 +202,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `C5: without a source a circle is unmonitored, and fixes are time and nothing else`(
+    func `C5: if there is no source, a circle is unmonitored, and fixes only advance the time`(
         implementation: Implementation
     ) throws {
         var world = World(implementation, conditionLimit: 1)
@@ -207,7 +213,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `E4: circles in the order of their identifiers, each against the same fix`(
+    func `E4: one fix gives the events of circles in the order of their identifiers`(
         implementation: Implementation
     ) throws {
         var world = try Self.world(implementation)
@@ -220,7 +226,7 @@ import Testing
             world.located(north: 1003, accuracy: 5, at: .seconds(4)).map(\.identifier) == ["a", "b", "depot", "z"])
     }
 
-    @Test func `N4: a circle's state, last fix and open visit survive; the source counts as stopped at the start`()
+    @Test func `N4: a circle keeps state, last fix and visit over a restart; its source counts as stopped at start`()
         throws
     {
         var settings = EngineSettings()
@@ -246,7 +252,7 @@ import Testing
         #expect(visit.arrival == World.start + .seconds(1))
         #expect(visit.departure == World.start + .seconds(1))
 
-        // Without a source it ends there, and with one it begins anew.
+        // Without a source, the circle becomes `unmonitored`. With a source again, it starts as `unknown`.
         var blind = MonitorEngine(start: World.start + .seconds(200))
         actions.removeAll()
         try blind.begin([setup], from: snapshot, at: World.start + .seconds(200), into: &actions)

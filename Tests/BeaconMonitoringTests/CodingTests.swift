@@ -7,7 +7,7 @@ import Testing
 
 @testable import BeaconMonitoring
 
-/// Events, visits and records as they are coded: by the keys of a gateway's lines.
+/// Events, visits and records are encoded with the keys of a gateway's lines.
 @Suite struct CodingTests {
     private let time = Instant(nanoseconds: 1_234_567_890_123_456_789)
 
@@ -37,7 +37,7 @@ import Testing
         try JSONDecoder().decode(Value.self, from: JSONEncoder().encode(value))
     }
 
-    @Test func `what is decoded is what was encoded, to the nanosecond`() throws {
+    @Test func `a decoded value is equal to the encoded one, to the nanosecond`() throws {
         let circle = try Condition.circle(latitude: 48.2, longitude: 16.37, radius: 200)
         for condition in [.anyA, .beacon(uuid: BeaconIdentity.a(1).uuid, major: 7), .a(3), circle] {
             #expect(try again(event(condition)) == event(condition))
@@ -51,11 +51,11 @@ import Testing
         #expect(try again(VisitUpdate(ended: visit())) == VisitUpdate(ended: visit()))
     }
 
-    @Test func `an adapter is nobody's once it has been coded`() throws {
+    @Test func `a decoded adapter does not belong to any monitor`() throws {
         #expect(try again(event(adapter: AdapterID(index: 3))).sighting?.adapter == AdapterID(index: 0))
     }
 
-    @Test func `the keys are a line's, and a gateway's lines can be decoded`() throws {
+    @Test func `the keys are those of a line, and lines of a gateway can be decoded`() throws {
         var options = LineEncoder.Options(gateway: try Identifier("porch"))
         options.envelope = false
         var encoder = LineEncoder(options)
@@ -88,11 +88,11 @@ import Testing
         #"{"minor":3,"uuid":"F7826DA6-4FA2-4E98-8024-BC5B71E0893E"}"#, #"{"uuid":"F7826DA6"}"#,
         #"{"center":[91,0],"radius":1}"#, #"{"center":[1],"radius":1}"#, #"{"center":[1,2],"radius":-1}"#, "{}",
     ])
-    func `a condition that can't be is an error and no trap`(_ text: String) {
+    func `decoding an invalid condition throws an error and does not trap`(_ text: String) {
         #expect(throws: DecodingError.self) { try JSONDecoder().decode(Condition.self, from: Data(text.utf8)) }
     }
 
-    @Test func `numbers of any size are read without a trap`() throws {
+    @Test func `numbers of any size are decoded without a trap`() throws {
         let data = try JSONEncoder().encode(event())
         var object = try #require(JSONSerialization.jsonObject(with: data) as? [String: Any])
         object["exact"] = nil
@@ -109,15 +109,15 @@ import Testing
         (0, "1970-01-01T00:00:00.000000Z"), (1_795_333_587_123_456, "2026-11-22T07:46:27.123456Z"),
         (-1, "1969-12-31T23:59:59.999999Z"), (951_782_400_000_000, "2000-02-29T00:00:00.000000Z"),
     ])
-    func `a date is written as RFC 3339 has it, and read back`(_ microseconds: Int64, _ text: String) {
+    func `a date is written in the form of RFC 3339, and read back`(_ microseconds: Int64, _ text: String) {
         #expect(WallDate(microseconds: microseconds).description == text)
         #expect(WallDate(text) == WallDate(microseconds: microseconds))
     }
 
-    @Test func `a date is read with any number of decimals, and what is none is refused`() {
+    @Test func `a date can have any number of decimals, and an invalid date is refused`() {
         #expect(WallDate("1970-01-01T00:00:01Z")?.microseconds == 1_000_000)
         #expect(WallDate("1972-02-29T00:00:00Z")?.microseconds == 68_169_600_000_000)
-        // Second 60 is a leap second, the last of a month.
+        // Second 60 is a leap second. It must be the last second of a month.
         #expect(WallDate("2016-12-31T23:59:60Z")?.microseconds == 1_483_228_800_000_000)
         for text in ["2016-12-30T23:59:60Z", "2016-12-31T22:59:60Z", "2026-11-21T07:46:60Z"] {
             #expect(WallDate(text) == nil)
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    @Test func `flags have names to print and to ask for`() {
+    @Test func `flags have names in text and as properties`() {
         let flags: Diagnostics = [.accuracyLimited, .scannerUnavailable]
         #expect("\(flags)" == "[scannerUnavailable, accuracyLimited]")
         #expect("\(Diagnostics())" == "[]")
@@ -143,7 +143,7 @@ import Testing
         #expect(!flags.authorizationDenied)
     }
 
-    @Test func `a session's diagnostics are asked for their flags as Core Location's are`() async throws {
+    @Test func `the diagnostics of a session have a property for each flag, as in Core Location`() async throws {
         let registry = ServiceRegistry(requiresExplicitSessions: true)
         let session = ServiceSession(in: registry)
         registry.report([.authorizationDenied])
@@ -154,7 +154,7 @@ import Testing
         }
     }
 
-    @Test func `conditions are added as they are, and in few words`() async throws {
+    @Test func `conditions can be added as their own type or in a short form`() async throws {
         let site = try await Site("bare")
         let uuid = BeaconIdentity.a(1).uuid
         try await site.monitor.add(.beacon(uuid: uuid), identifier: "near")

@@ -5,15 +5,15 @@ import Testing
 
 @testable import BeaconMonitoring
 
-/// The engine against the reference model, in generated worlds.
+/// The engine gives the same results as the reference model in generated simulation runs.
 ///
-/// `BEACON_WORLDS` sets the number of worlds, `BEACON_SEED` the seed of the first.
+/// `BEACON_WORLDS` sets the number of runs, `BEACON_SEED` the seed of the first one.
 @Suite struct ComparisonTests {
     private static let stepsPerWorld = 200
 
-    @Test func `the engine does what the rules say, in every world`() async throws {
+    @Test func `the engine agrees with the model of the rules in each simulation run`() async throws {
         let seeds = SeededGenerator.seeds(environment("BEACON_WORLDS", default: 300))
-        // Two halves at once: each world is a computation of its own.
+        // Two halves run concurrently, because each run is a separate computation.
         await withTaskGroup(of: Void.self) { group in
             for half in 0..<2 as Range<UInt64> {
                 group.addTask {
@@ -29,19 +29,20 @@ import Testing
             guard let failure = Comparison.firstFailure(of: script) else { continue }
             let shrunk = Comparison.shrink(script)
             Issue.record("seed \(seed): \(failure.what)\n\(Comparison.story(of: shrunk))")
-            // One readable failure says more than a thousand.
+            // One failure that can be read is more useful than a thousand.
             return
         }
     }
 }
 
-/// Runs a script on both and looks for the first thing in which they are not the same.
+/// Runs a script on the engine and on the model, and finds the first difference.
 enum Comparison {
     struct Failure {
-        /// How many steps were done when it showed.
+        /// The number of steps up to the failure. The step that shows it is included.
         var steps: Int
         var what: String
-        /// What is like in failures that have one cause: nothing that varies from world to world.
+        /// The letters of `what`. Numbers and signs are left out, so that failures with the same cause have the same
+        /// kind in all runs.
         var kind: String {
             String(what.filter { $0.isLetter || $0 == " " }.split(separator: " ").joined(separator: " "))
         }
@@ -50,9 +51,9 @@ enum Comparison {
     static func firstFailure(of script: Script) -> Failure? {
         var engine = MonitorEngine(settings: script.settings, start: script.start, clockOffset: script.clockOffset)
         var model = ReferenceMonitor(settings: script.settings, start: script.start, clockOffset: script.clockOffset)
-        // T4: woken at every deadline of its own, where the first one is woken by its inputs alone.
+        // T4: this engine is woken at each of its deadlines. The first one is woken only by its inputs.
         var diligent = engine
-        // And one that is handed many reports at once.
+        // This engine receives many reports at once.
         var hasty = Hasty(engine: engine)
         var latest = script.start
         for (index, step) in script.steps.enumerated() {
@@ -74,7 +75,7 @@ enum Comparison {
                 return failure("in batches: \(difference)")
             }
             guard let woken = wake(&diligent, for: step, isRefused: done.error != nil) else {
-                return failure("ever woken again, with something still due")
+                return failure("woken 10,000 times, and a deadline is still due")
             }
             if let difference = difference(woken, done.actions) {
                 return failure("woken at its deadlines: \(difference)")
@@ -86,7 +87,8 @@ enum Comparison {
         return nil
     }
 
-    /// Does a step after all that comes before it, each at its own deadline; `nil` where that has no end.
+    /// Performs a step. If the step is not refused, first handles each deadline up to its time separately. Returns
+    /// `nil` if there is no end after 10,000 deadlines.
     private static func wake(_ engine: inout MonitorEngine, for step: Step, isRefused: Bool) -> [Action]? {
         var actions: [Action] = []
         var wakes = 0
@@ -99,7 +101,7 @@ enum Comparison {
     }
 
     private static func difference(_ actions: [Action], _ expected: [Action]) -> String? {
-        // A String equals its other spellings; identifiers don't (rule C6).
+        // A `String` is equal to its other spellings, but an identifier is not (rule C6).
         let isSpeltAlike = zip(actions, expected).allSatisfy { $0.identifier.utf8.elementsEqual($1.identifier.utf8) }
         guard actions != expected || !isSpeltAlike else { return nil }
         let place =
@@ -153,7 +155,8 @@ enum Comparison {
 
     // MARK: Making a failure readable
 
-    /// Leaves out what the failure does not need: ever smaller runs of steps, as long as something still fails.
+    /// Removes steps that the failure does not need: shorter and shorter ranges, as long as a failure of the same kind
+    /// remains.
     static func shrink(_ script: Script) -> Script {
         var script = script
         guard let failure = firstFailure(of: script) else { return script }
@@ -179,7 +182,7 @@ enum Comparison {
         return script
     }
 
-    /// The steps with what the engine made of them, up to the failure.
+    /// Returns the steps with the actions of the engine, up to the failure, and the failure.
     static func story(of script: Script) -> String {
         var engine = MonitorEngine(settings: script.settings, start: script.start, clockOffset: script.clockOffset)
         var lines = [
@@ -197,7 +200,7 @@ enum Comparison {
 }
 
 extension Action {
-    /// What it is about.
+    /// The identifier of the condition, or the name of the adapter.
     var identifier: String {
         switch self {
         case .event(let event): event.identifier
@@ -209,7 +212,7 @@ extension Action {
         }
     }
 
-    /// Its place on the timeline.
+    /// The time on the timeline; `nil` if the action has none.
     var time: Instant? {
         switch self {
         case .event(let event): event.time

@@ -3,7 +3,7 @@ import Testing
 
 @testable import BeaconMonitoring
 
-/// Whole sets of conditions, and questions about one.
+/// `setConditions` sets all conditions at once, and `requestState` returns the state of one.
 @Suite struct ConditionSetTests {
     private static func wanted(
         _ condition: Condition, _ identifier: String, assuming: BeaconMonitor.Event.State = .unsatisfied,
@@ -18,7 +18,7 @@ import Testing
         changes.map { "\($0.kind) \($0.identifier)" }
     }
 
-    @Test func `what stays keeps its state, its record and its place, and nothing is said of it`() async throws {
+    @Test func `a condition that stays keeps its state, record and place, and is not among the changes`() async throws {
         let site = try await Site("set stays")
         let lobby = try Self.wanted(.anyA, "lobby")
         #expect(
@@ -38,7 +38,7 @@ import Testing
         #expect(try await events.next()?.brief == .unsatisfied(at: .seconds(31)))
     }
 
-    @Test func `other settings move deadlines alone, another identity starts afresh`() async throws {
+    @Test func `other settings only move deadlines, another identity restarts a condition`() async throws {
         let site = try await Site("set changes")
         try await site.monitor.setConditions([try Self.wanted(.anyA, "lobby"), try Self.wanted(.a(1), "gate")])
         await site.sighted(at: .zero)
@@ -52,7 +52,7 @@ import Testing
         #expect(try await site.monitor.requestState(for: "lobby") == .unsatisfied)
     }
 
-    @Test func `nothing changes where one of them can't be`() async throws {
+    @Test func `if one of the conditions is invalid, nothing changes`() async throws {
         let site = try await Site("set refused")
         try await site.lobby()
         let gate = try Self.wanted(.a(1), "gate")
@@ -74,11 +74,11 @@ import Testing
         await #expect(throws: MonitorError.ended("set refused")) { try await site.monitor.setConditions([]) }
     }
 
-    @Test func `C4: nothing is given a place only to lose it`() async throws {
+    @Test func `C4: no condition gets a place only to lose it at once`() async throws {
         let ours = try await Ours.open("set limit", limit: 1)
         for number in 1...3 as ClosedRange<UInt16> { try await ours.add(number) }
         var events = ours.monitor.events.makeAsyncIterator()
-        // 2 and 3 wait for a place. Were 1 removed first, 2 would get it for a moment.
+        // 2 and 3 wait for a place. If 1 were removed first, 2 would get its place for a moment.
         let changes = try await ours.monitor.setConditions([
             try Self.wanted(.a(3), "3"), try Self.wanted(.a(4), "4"),
         ])
@@ -89,7 +89,7 @@ import Testing
         #expect(try await events.next() == nil)
     }
 
-    @Test func `random sets: what is, is what was wanted, and only what differs was touched`() async throws {
+    @Test func `random sets are applied as requested, and only conditions that differ are changed`() async throws {
         let seed = SeededGenerator.seed
         var random = SeededGenerator(state: seed)
         let site = try await Site("set random")
@@ -118,9 +118,9 @@ import Testing
         }
     }
 
-    // MARK: Asking
+    // MARK: Requests
 
-    @Test func `requestState answers at once, unknown too, and ahead of the record`() async throws {
+    @Test func `requestState returns the state at once, also unknown, and before the record has it`() async throws {
         let site = try await Site("state")
         try await site.monitor.add(.anyA, identifier: "lobby")
         var events = site.monitor.events.makeAsyncIterator()
@@ -129,7 +129,8 @@ import Testing
         #expect(try await site.monitor.requestState(for: "lobby") == .satisfied)
         #expect(await site.monitor.record(for: "lobby")?.lastEvent.state == .unknown)
         #expect(try await events.next()?.brief == .satisfied(at: .zero))
-        // To ask is no event and handles none: what is due waits for what the scanners have still to hand over.
+        // A request is not an event and handles none: deadlines must wait for reports that the scanners have not
+        // delivered yet (rule T5).
         site.clock.set(.seconds(30))
         #expect(try await site.monitor.requestState(for: "lobby") == .satisfied)
         await site.sighted(at: .seconds(29))
@@ -139,7 +140,7 @@ import Testing
         #expect(try await events.next()?.brief == .unsatisfied(at: .seconds(59)))
     }
 
-    @Test func `requestState of what is not there, or of what has ended, is an error`() async throws {
+    @Test func `requestState fails if the identifier is unknown or the monitor has ended`() async throws {
         let site = try await Site("state nobody")
         await #expect(throws: MonitorError.identifierUnknown("lobby")) {
             try await site.monitor.requestState(for: "lobby")
@@ -152,7 +153,7 @@ import Testing
 
     // MARK: Flags
 
-    @Test func `each flag of an event is a Boolean of its name`() async throws {
+    @Test func `each flag of an event is a Boolean property with the name of the flag`() async throws {
         let booleans: [(String, KeyPath<BeaconMonitor.Event, Bool>)] = [
             ("authorizationDenied", \.authorizationDenied),
             ("authorizationDeniedGlobally", \.authorizationDeniedGlobally),

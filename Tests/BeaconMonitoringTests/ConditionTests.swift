@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `C1: a condition starts as assumed, without an event`(_ implementation: Implementation) {
+    func `C1: a condition starts in the assumed state, without an event`(_ implementation: Implementation) {
         for state in [BeaconMonitor.Event.State.unknown, .satisfied, .unsatisfied] {
             var world = World(implementation, lobby: nil)
             #expect(world.add("lobby", assuming: state, at: .zero) == [])
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `C1: what is assumed counts as refreshed for its deadline only`(_ implementation: Implementation) {
+    func `C1: an assumed state counts as a refresh only for its deadline`(_ implementation: Implementation) {
         var world = World(implementation, lobby: nil)
         world.add("lobby", assuming: .satisfied, at: .seconds(1))
         #expect(world.advance(to: .seconds(31) - .nanosecond) == [])
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `C2: a deadline already past is due now`(_ implementation: Implementation) {
+    func `C2: a deadline that moves into the past is due now`(_ implementation: Implementation) {
         var world = World(implementation)
         world.sighted(at: .zero)
         #expect(
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `C2: the same settings change nothing and say nothing`(_ implementation: Implementation) {
+    func `C2: the same settings change nothing and cause no action`(_ implementation: Implementation) {
         var world = World(implementation)
         world.add("lobby", assuming: .satisfied, at: .seconds(1))
         #expect(world.actions.isEmpty)
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `C2: other settings for entering begin the entry anew, others do not`(_ implementation: Implementation) {
+    func `C2: a change of enter settings restarts the entry, other changes do not`(_ implementation: Implementation) {
         var world = World(implementation) { $0.enterCount = 2 }
         world.sighted(at: .seconds(1))
         world.add("lobby", at: .seconds(2)) {
@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `C2: another identity or per_beacon starts afresh and ends the visits`(_ implementation: Implementation) {
+    func `C2: if identity or per_beacon changes, the state resets, visits end`(_ implementation: Implementation) {
         for isIdentity in [true, false] {
             var world = World(implementation)
             world.sighted(at: .seconds(1))
@@ -121,7 +121,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `C3: removing ends the monitoring and the visits, without an event`(_ implementation: Implementation) {
+    func `C3: a removal ends the monitoring and the visits, without an event`(_ implementation: Implementation) {
         var world = World(implementation) { $0.perBeacon = true }
         world.sighted(.a(2), at: .seconds(1))
         world.sighted(.a(1), at: .seconds(2))
@@ -139,7 +139,8 @@ import Testing
     // MARK: Limits
 
     @Test(arguments: Implementation.allCases)
-    func `C4: conditions past the limit are unmonitored, over all monitors`(_ implementation: Implementation) {
+    func `C4: conditions beyond the limit are unmonitored, counted over all monitors`(_ implementation: Implementation)
+    {
         var world = World(implementation, conditionLimit: 2, lobby: nil)
         world.addMonitor("yard")
         #expect(world.add("b", at: .zero) == [])
@@ -151,7 +152,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `C4: a place that becomes free goes to the first that waits, which becomes unknown`(
+    func `C4: a free place goes to the first condition that waits, which becomes unknown`(
         _ implementation: Implementation
     ) {
         var world = World(implementation, conditionLimit: 1, lobby: nil)
@@ -168,19 +169,19 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `C4: 0 is no limit`(_ implementation: Implementation) {
+    func `C4: condition_limit 0 means no limit`(_ implementation: Implementation) {
         var world = World(implementation, conditionLimit: 0, lobby: nil)
         for number in 0..<30 { #expect(world.add("condition \(number)", at: .zero) == []) }
     }
 
     @Test(arguments: Implementation.allCases)
-    func `C5: a circle is unmonitored and takes no place`(_ implementation: Implementation) {
+    func `C5: if there is no source, a circle is unmonitored and takes no place`(_ implementation: Implementation) {
         var world = World(implementation, conditionLimit: 1, lobby: nil)
         #expect(world.add("circle", Self.circle(), at: .zero) == [.unmonitored("circle", at: .zero)])
         #expect(world.events.map(\.diagnostics) == [.conditionUnsupported])
         #expect(world.add("lobby", at: .zero) == [])
         #expect(world.add("more", at: .zero) == [.unmonitored("more", at: .zero)])
-        // A circle in the place of a condition frees one, and a condition in the place of a circle asks for one.
+        // A circle that replaces a beacon condition frees a place. A beacon condition that replaces a circle needs one.
         #expect(
             world.add("lobby", Self.circle(), at: .seconds(1))
                 == [.unmonitored(at: .seconds(1)), .unknown("more", at: .seconds(1))])
@@ -191,7 +192,7 @@ import Testing
     // MARK: Names and bounds
 
     @Test(arguments: Implementation.allCases)
-    func `C6: identifiers are unique over the monitors`(_ implementation: Implementation) {
+    func `C6: identifiers must be unique over all monitors`(_ implementation: Implementation) {
         var world = World(implementation)
         world.addMonitor("yard")
         world.add("lobby", monitor: "yard", at: .zero)
@@ -230,7 +231,7 @@ import Testing
     }
 
     @Test(arguments: [(10, 100), (11, 11), (11, 2_592_001)])
-    func `C7: an outage is longer than deafness, and forgetting than an outage`(outage: Int, forget: Int) {
+    func `C7: deaf_after < outage_timeout < forget_after, and forget_after is at most 30 d`(outage: Int, forget: Int) {
         let world = World(
             .engine, deafAfter: .seconds(10), outageTimeout: .seconds(outage), forgetAfter: .seconds(forget), lobby: nil
         )

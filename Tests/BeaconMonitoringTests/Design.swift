@@ -3,21 +3,21 @@ import BeaconMonitoringTesting
 import BluetoothLE
 import Synchronization
 
-/// A monitor seen as narrowly as two designs of it have it in common: numbered conditions that are entered one by one.
+/// The part of a monitor that two designs have in common: numbered conditions that are entered one by one.
 protocol Design: Sendable {
     associatedtype News: AsyncSequence<Entered, any Error> & Sendable
-    /// Makes a monitor of which at most `limit` conditions are monitored; 0: all.
+    /// Creates a monitor with at most `limit` monitored conditions; 0 means no limit.
     static func open(_ name: String, limit: Int) async throws -> Self
     func add(_ number: UInt16) async throws
-    /// The next in time: the condition, assumed `unsatisfied`, becomes `satisfied`.
+    /// Makes the next event in time: the condition, which is assumed `unsatisfied`, becomes `satisfied`.
     func enter(_ number: UInt16) async
-    /// What the condition's record has as its last state.
+    /// Returns the state of the last event in the condition's record.
     func state(_ number: UInt16) async -> BeaconMonitor.Event.State?
     var news: News { get }
     func end() async
 }
 
-/// What an event says of it.
+/// An event of a numbered condition, with the new state.
 struct Entered: Sendable, Hashable {
     var number: UInt16
     var state: BeaconMonitor.Event.State
@@ -28,7 +28,7 @@ struct Entered: Sendable, Hashable {
     }
 }
 
-/// The one that is built here.
+/// The design of this project.
 struct Ours: Design {
     let monitor: BeaconMonitor
     private let clock: HandClock
@@ -68,8 +68,8 @@ struct Ours: Design {
     func end() async { await monitor.end() }
 }
 
-/// The one that is written first: a name that is claimed for good, a stream that is made once, records that move before
-/// anybody has heard of it, a limit that drops what exceeds it.
+/// A simple first design. It never frees a name, has only one stream, changes records before a subscriber has received
+/// the event, and drops conditions beyond the limit.
 final class Naive: Design {
     private static let names = Mutex<Set<String>>([])
 
@@ -84,7 +84,8 @@ final class Naive: Design {
         precondition(isNew, "a monitor of that name exists")
         self.limit = limit
         (news, continuation) = AsyncThrowingStream.makeStream()
-        // What looks after deadlines in the background keeps it alive: it is never let go of.
+        // The task that handles deadlines in the background keeps the monitor alive, so a discarded monitor is not
+        // released.
         loop.withLock { $0 = Task { await self.watch() } }
     }
 

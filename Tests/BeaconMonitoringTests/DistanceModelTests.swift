@@ -4,7 +4,7 @@ import Testing
 @testable import BeaconMonitoring
 
 @Suite struct ExponentialTests {
-    @Test func `exponential, logarithm and power agree with the C library's`() {
+    @Test func `exponential, logarithm and power agree with the C library`() {
         for step in -700...700 {
             let x = Double(step) / 7.3
             #expect(abs(Exponential.exp(x) - exp(x)) <= 1e-13 * exp(x), "\(x)")
@@ -27,20 +27,20 @@ import Testing
 }
 
 @Suite struct DistanceModelTests {
-    /// Free space: 20 dB a decade (ITU-R P.525, equation 4), 6.02 dB each doubling.
+    /// Free space loses 20 dB for each tenfold distance (ITU-R P.525, equation 4), and 6.02 dB for each doubling.
     @Test(arguments: [
         (-59, -59.0, 1.0), (-59, -65.020_599_913, 2), (-59, -79, 10), (-59, -39, 0.1), (-59, -99, 100), (0, -60, 1000),
     ])
-    func `path loss with the exponent of free space is that of free space`(
+    func `path loss with the default exponent is that of free space`(
         power: Int, rssi: Double, metres: Double
     ) throws {
         let distance = try #require(DistanceModel.standard.distance(measuredPower: Int8(power), rssi: rssi))
         #expect(abs(distance - metres) < 1e-9 * metres)
     }
 
-    /// Rappaport, table 4.2: the exponents of its environments; RSSI falls by 10 n dB for each tenfold distance.
+    /// The exponents are from Rappaport, table 4.2. RSSI falls by 10 n dB for each tenfold distance.
     @Test(arguments: [1.6, 1.8, 2, 2.7, 3, 3.5, 4, 5, 6])
-    func `an exponent of n loses 10 n dB for each tenfold distance`(exponent: Double) throws {
+    func `the exponent n loses 10 n dB for each tenfold distance`(exponent: Double) throws {
         let model = DistanceModel.pathLoss(exponent: exponent)
         for decade in 0...3 {
             let rssi = -59 - 10 * exponent * Double(decade)
@@ -50,39 +50,39 @@ import Testing
         }
     }
 
-    /// What was published for the curves: the Android Beacon Library's own tests and articles.
+    /// Published results of the curves, from the tests of the Android Beacon Library and from articles.
     ///
     /// - Nexus 5 (0.42093, 6.9476, 0.54992): "Distance should be 1.0 for same power and rssi", within 0.1
     ///   (`ModelSpecificDistanceCalculatorTest.testCalculatesDistance`).
-    /// - Moto X Pro (0.9401940951, 6.170094565, 0): 2.661125466 m at −58 dBm for −49 dBm (the same test's
-    ///   `testCalculatesDistanceForMotoXPro`).
-    /// - The library's first curve (0.89976, 7.7095, 0.111), published in "Understanding iBeacon distancing"
-    ///   (stackoverflow.com/a/20434019): 1.01 m at −55 for −55 dBm, 16.27 m at −80, as its readers worked out.
+    /// - Moto X Pro (0.9401940951, 6.170094565, 0): 2.661125466 m at −58 dBm for −49 dBm
+    ///   (`testCalculatesDistanceForMotoXPro` of the same test).
+    /// - The first curve of the library (0.89976, 7.7095, 0.111), published in "Understanding iBeacon distancing"
+    ///   (stackoverflow.com/a/20434019): 1.01 m at −55 for −55 dBm, 16.27 m at −80, as its readers calculated.
     @Test(arguments: [
         (DistanceModel.CurveFit.nexus5, -59, -59.0, 1.0, 0.1),
         (DistanceModel.CurveFit(0.9401940951, 6.170094565, 0), -49, -58, 2.661125466, 1e-6),
         (DistanceModel.CurveFit(0.89976, 7.7095, 0.111), -55, -55, 1.01, 0.005),
         (DistanceModel.CurveFit(0.89976, 7.7095, 0.111), -55, -80, 16.27, 0.01),
     ])
-    func `the curve gives what was published`(
+    func `the curve gives the published distances`(
         curve: DistanceModel.CurveFit, power: Int, rssi: Double, metres: Double, tolerance: Double
     ) throws {
         let distance = try #require(DistanceModel.curveFit(curve).distance(measuredPower: Int8(power), rssi: rssi))
         #expect(abs(distance - metres) <= tolerance, "\(distance)")
     }
 
-    @Test func `below a ratio of 1 the curve is its tenth power`() throws {
+    @Test func `if the ratio of RSSI to measured power is below 1, the distance is its tenth power`() throws {
         let model = DistanceModel.curveFit(.nexus5)
         let near = try #require(model.distance(measuredPower: -60, rssi: -30))
         #expect(abs(near - pow(0.5, 10)) < 1e-15)
     }
 
     @Test(arguments: [(-59, 0.0), (-59, 3), (0, -60), (7, -60), (0, 0)])
-    func `the curve has no answer where a ratio means nothing`(power: Int, rssi: Double) {
+    func `the curve gives no distance if RSSI or measured power is not negative`(power: Int, rssi: Double) {
         #expect(DistanceModel.curveFit(.nexus5).distance(measuredPower: Int8(power), rssi: rssi) == nil)
     }
 
-    @Test func `whatever octets a beacon sends and whatever a curve is, a distance is a number within its bounds`() {
+    @Test func `for any bytes of a beacon and any curve, a distance is a number within its bounds`() {
         let models: [DistanceModel] = [
             .standard, .pathLoss(exponent: 1), .pathLoss(exponent: 0), .pathLoss(exponent: .nan),
             .curveFit(.nexus5), .curveFit(DistanceModel.CurveFit(1e9, 1e9, 1e9)),
@@ -101,7 +101,7 @@ import Testing
 }
 
 @Suite struct ProximityTests {
-    @Test func `half a metre and four metres are its bounds`() {
+    @Test func `the bounds of proximity are 0.5 m and 4 m`() {
         let settings = RangingSettings()
         #expect(settings.proximity(of: 0.4999) == .immediate)
         #expect(settings.proximity(of: 0.5) == .near)
@@ -110,14 +110,14 @@ import Testing
         #expect(settings.proximity(of: nil) == .unknown)
     }
 
-    @Test func `other bounds are taken`() {
+    @Test func `the bounds of proximity can be changed`() {
         let settings = RangingSettings(immediateBelow: 1, nearBelow: 3)
         #expect(settings.proximity(of: 0.9) == .immediate)
         #expect(settings.proximity(of: 2.9) == .near)
         #expect(settings.proximity(of: 3) == .far)
     }
 
-    @Test func `the window is whole seconds from 1 to 10`() {
+    @Test func `the window is clamped to 1 to 10 whole seconds`() {
         #expect(RangingSettings(window: 0).window == 1)
         #expect(RangingSettings(window: 10).window == 10)
         #expect(RangingSettings(window: 11).window == 10)

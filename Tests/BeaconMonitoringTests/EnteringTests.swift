@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct EnteringTests {
     @Test(arguments: Implementation.allCases)
-    func `E1: the enter_count-th qualifying sighting enters, dated at it`(_ implementation: Implementation) {
+    func `E1: enters at the enter_count-th qualifying sighting, with its date`(_ implementation: Implementation) {
         var world = World(implementation) { $0.enterCount = 3 }
         #expect(world.sighted(at: .seconds(1)) == [])
         #expect(world.sighted(at: .seconds(1)) == [])
@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `E1: the window does not include its far end`(_ implementation: Implementation) {
+    func `E1: a sighting that is exactly enter_window old does not count`(_ implementation: Implementation) {
         var world = World(implementation) { $0.enterCount = 2 }
         world.sighted(at: .seconds(1))
         #expect(world.sighted(at: .seconds(11)) == [])
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `E1: sightings of all beacons that match count together`(_ implementation: Implementation) {
+    func `E1: the sightings of all matching beacons count together`(_ implementation: Implementation) {
         var world = World(implementation) { $0.enterCount = 2 }
         world.sighted(.a(1), at: .seconds(1))
         #expect(world.sighted(.a(2), by: "hci1", at: .seconds(2)) == [.satisfied(at: .seconds(2))])
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `E1: only sightings since the state last changed count`(_ implementation: Implementation) {
+    func `E1: only sightings after the last change of the state count`(_ implementation: Implementation) {
         var world = World(implementation, lobby: nil)
         world.add("lobby", at: .zero) {
             $0.enterCount = 2
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `E1: an unknown condition enters as an unsatisfied one does`(_ implementation: Implementation) {
+    func `E1: an unknown condition enters like an unsatisfied one`(_ implementation: Implementation) {
         var world = World(implementation, lobby: nil)
         world.add("lobby", at: .zero) { $0.enterCount = 2 }
         #expect(world.sighted(at: .seconds(1)) == [])
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `E2: a sighting below the threshold, or without an RSSI, does not qualify`(_ implementation: Implementation) {
+    func `E2: a sighting below enter_rssi, or without an RSSI, does not qualify`(_ implementation: Implementation) {
         var world = World(implementation) {
             $0.enterCount = 2
             $0.enterRSSI = RSSI(dBm: -70)
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `E3: the event carries the refinement, also where the condition names all three`(
+    func `E3: an entry has the refinement, also if the condition specifies UUID, major and minor`(
         _ implementation: Implementation
     ) {
         var world = World(implementation)
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `E4: events of one sighting come in identifier order, a condition's own before its beacon's`(
+    func `E4: events of one sighting are in the order of identifiers, a condition before its beacon`(
         _ implementation: Implementation
     ) {
         var world = World(implementation, lobby: nil)

@@ -1,4 +1,4 @@
-/// Published lines on WGS 84: where they begin, in which direction, where they end and how long they are.
+/// A published line on WGS 84: its start, its direction there, its end and its length.
 struct PublishedLine {
     let latitude1, longitude1, azimuth1, latitude2, longitude2, distance: Double
 
@@ -10,8 +10,9 @@ struct PublishedLine {
         (self.latitude2, self.longitude2, self.distance) = (latitude2, longitude2, distance)
     }
 
-    /// The twenty lines by which C. F. F. Karney's GeographicLib is tested (`testcases` in its `tests/geodtest.c`), chosen
-    /// from his GeodTest (doi:10.5281/zenodo.32156), which were computed with more digits than stand here.
+    /// The twenty lines with which C. F. F. Karney's GeographicLib is tested (`testcases` in its `tests/geodtest.c`).
+    /// They were chosen from its data set GeodTest (doi:10.5281/zenodo.32156), which was computed with more digits than
+    /// are given here.
     static let karney: [PublishedLine] = lines(
         [
             (35.60777, -139.44815, 111.098748429560326, -11.17491, -69.95921, 8935244.5604818305),

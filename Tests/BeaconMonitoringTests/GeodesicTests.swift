@@ -4,14 +4,14 @@ import Testing
 
 @testable import BeaconMonitoring
 
-/// Distances and directions on WGS 84 against published lines.
+/// Distances and directions on WGS 84 agree with published lines.
 @Suite struct GeodesicTests {
     private func place(_ latitude: Double, _ longitude: Double) throws -> Coordinate {
         try Coordinate(latitude: latitude, longitude: Ellipsoid.normalized(longitude))
     }
 
     @Test(arguments: PublishedLine.karney)
-    func `the twenty lines of GeographicLib's tests, to half a millimetre`(line: PublishedLine) throws {
+    func `distances of the twenty lines of GeographicLib's tests agree to 0.5 mm`(line: PublishedLine) throws {
         let (from, to) = (
             try place(line.latitude1, line.longitude1), try place(line.latitude2, line.longitude2)
         )
@@ -23,7 +23,8 @@ import Testing
         #expect(end.distance(to: to) < 0.001)
     }
 
-    /// Between nearly antipodal points Vincenty's inverse does not converge. Source: `GeodSolve2…99` in the same file.
+    /// The inverse formula of Vincenty does not converge between nearly antipodal points. Source: `GeodSolve2…99` in
+    /// `tests/geodtest.c` of GeographicLib.
     @Test(
         arguments: [
             (88.202499451857, 0, -88.202499451857, 179.981022032992859592, 20003898.214),
@@ -37,17 +38,17 @@ import Testing
             (27.2, 0, -27.1, 179.5, 19974354.765767), (45, 0, -45, 179.572719, 19987083.007),
             (0, 0, 0, 179.5, 19980862), (0, 0, 0, 180, 20003931), (0, 0, 1, 180, 19893357), (90, 0, -90, 0, 20003931),
         ] as [(Double, Double, Double, Double, Double)])
-    func `nearly antipodal points`(line: (Double, Double, Double, Double, Double)) throws {
+    func `nearly antipodal distances agree to 1 mm or 0.5 m`(line: (Double, Double, Double, Double, Double)) throws {
         let (from, to) = (try place(line.0, line.1), try place(line.2, line.3))
-        // Some are published in whole metres.
+        // Some distances are published only to 1 m.
         let tolerance = line.4 == line.4.rounded() ? 0.5 : 0.001
         #expect(abs(from.distance(to: to) - line.4) < tolerance)
         #expect(abs(to.distance(to: from) - line.4) < tolerance)
     }
 
-    /// Geocentric Datum of Australia Technical Manual, chapter 4: Flinders Peak to Buninyong, on GRS 80, whose flattening
-    /// differs from WGS 84's in the eighth digit.
-    @Test func `Vincenty's formulae as Australia's surveyors test them`() throws {
+    /// The line from Flinders Peak to Buninyong, from the Geocentric Datum of Australia Technical Manual, chapter 4. It
+    /// is on GRS 80, whose flattening differs from that of WGS 84 in the eighth digit.
+    @Test func `the line with which Australia's surveyors test Vincenty's formulae agrees to 0.6 mm`() throws {
         let flinders = try place(-(37 + 57 / 60.0 + 3.72030 / 3600), 144 + 25 / 60.0 + 29.52440 / 3600)
         let buninyong = try place(-(37 + 39 / 60.0 + 10.15610 / 3600), 143 + 55 / 60.0 + 35.38390 / 3600)
         #expect(abs(flinders.distance(to: buninyong) - 54972.271) < 0.0006)
@@ -57,14 +58,14 @@ import Testing
         #expect(end.distance(to: buninyong) < 0.01)
     }
 
-    @Test func `a degree of the equator, of a meridian, and the quadrant`() throws {
-        // a·π/180; and the meridian's quadrant, 10 001 965.729 m (NGA.STND.0036).
+    @Test func `a degree of the equator agrees to 0.01 mm, the quadrant of a meridian to 0.5 mm`() throws {
+        // A degree is a·π/180. The quadrant of the meridian is 10 001 965.729 m (NGA.STND.0036).
         #expect(abs(try place(0, 0).distance(to: place(0, 1)) - 111_319.490_793) < 0.000_01)
         #expect(abs(try place(0, 0).distance(to: place(90, 0)) - 10_001_965.729_3) < 0.000_5)
         #expect(abs(try place(0, 179.5).distance(to: place(0, -179.5)) - 111_319.490_793) < 0.000_01)
     }
 
-    @Test func `what is one place is no way apart`() throws {
+    @Test func `the distance between equal places is 0, also at the poles and at 180 degrees`() throws {
         let here = try place(48.2082, 16.3738)
         #expect(here.distance(to: here) == 0)
         #expect(here.azimuth(to: here) == 0)
@@ -74,7 +75,7 @@ import Testing
         #expect(try place(10, 180).distance(to: place(10, -180)) < 1e-6)
     }
 
-    @Test func `half of the way is half of the length, over the date line too`() throws {
+    @Test func `the middle of a line is at half of its length, also over the date line`() throws {
         for (from, to) in [
             (try place(48.2, 16.3), try place(48.3, 16.9)), (try place(-17, 179.9), try place(-18, -179.8)),
             (try place(0, 0), try place(0.5, 179.7)),
@@ -88,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func `no distance of places anywhere is anything but a number in its bounds`() throws {
+    @Test func `the distance of any two places is a number within its bounds`() throws {
         var random = SeededGenerator(state: 7)
         for _ in 0..<2000 {
             func degrees(_ most: Double) -> Double {
@@ -104,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func `sines and angles as the C library has them`() {
+    @Test func `sines and angles agree with the C library`() {
         var random = SeededGenerator(state: 11)
         let pi = Double.pi
         var angles: [Double] = [0, pi, -pi, pi / 2, -pi / 2, pi / 4, 1e-300, 1e-9, 10, -10]
@@ -127,7 +128,7 @@ import Testing
 
     @Test(
         arguments: [(90.000001, 0), (-91, 0), (0, 180.1), (0, -181), (.nan, 0), (0, .infinity)] as [(Double, Double)])
-    func `G1: a place out of range is none`(numbers: (Double, Double)) {
+    func `G1: a place out of range is refused`(numbers: (Double, Double)) {
         #expect(throws: MonitorError.self) { try Coordinate(latitude: numbers.0, longitude: numbers.1) }
     }
 }

@@ -2,7 +2,8 @@ import BluetoothLE
 
 @testable import BeaconMonitoring
 
-/// An engine that is handed what was heard in batches, as long as nothing else happens, and anything else as it is.
+/// An engine that receives reports and advances of time in batches. A step that cannot be in the batch ends it, and is
+/// performed alone.
 struct Hasty {
     private var engine: MonitorEngine
     private var batch = FrameBatch(capacity: 8)
@@ -10,8 +11,13 @@ struct Hasty {
 
     init(engine: MonitorEngine) { self.engine = engine }
 
-    /// Does a step, now or with those that follow, and says how what came of all so far is not what `actions`, each step's
-    /// alone, are together.
+    /// Performs a step, at once or later in a batch, and compares the actions of all steps since the last comparison.
+    ///
+    /// - Parameters:
+    ///   - step: the step.
+    ///   - actions: the expected actions, as if the step were performed alone.
+    ///   - difference: describes the difference between actual and expected actions.
+    /// - Returns: the difference; `nil` if there is none, or if the step waits in the batch.
     mutating func perform(
         _ step: Step, giving actions: [Action], as difference: ([Action], [Action]) -> String?
     ) -> String? {
@@ -27,7 +33,7 @@ struct Hasty {
 
     private var given: [Action] = []
 
-    /// Hands over what waits.
+    /// Passes the waiting batch to the engine, and compares the actions.
     mutating func flush(as difference: ([Action], [Action]) -> String?) -> String? {
         var buffer = ActionBuffer()
         let ids = (0...MonitorEngine.adaptersMax).map { $0 == 0 ? nil : AdapterID(index: $0) as AdapterID? }
@@ -39,7 +45,8 @@ struct Hasty {
         return result
     }
 
-    /// The places in a batch are those in the engine's own table.
+    /// Returns the batch entry of a step; `nil` if the step cannot be in a batch. The adapter indices of a batch are
+    /// those in the engine's own table.
     private func entry(for step: Step) -> FrameBatch.Entry? {
         let none = BeaconFrame(
             IBeacon(
@@ -60,7 +67,7 @@ struct Hasty {
         }
     }
 
-    /// The place of an adapter that is known and goes by that name already: there is nothing to ask.
+    /// Returns the index of an adapter if the engine knows it under its present name. Then it needs no identification.
     private func place(of key: String) -> Int? {
         let (name, address) = Step.controller(key)
         return engine.knownAdapter(named: name, address: address).map { Int($0.index) }

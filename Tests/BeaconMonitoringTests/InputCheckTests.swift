@@ -5,7 +5,7 @@ import Testing
 
 @testable import BeaconMonitoring
 
-/// What is handed to a monitor and can't be meant: it stops nothing, and is taken for nobody else's.
+/// Invalid inputs do not stop a monitor, and do not count for another adapter.
 @Suite struct InputCheckTests {
     private final class Remarks: Sendable {
         private let list = Mutex<[MonitorRemark]>([])
@@ -13,7 +13,7 @@ import Testing
         func add(_ remark: MonitorRemark) { list.withLock { $0.append(remark) } }
     }
 
-    @Test func `one input from the future does not freeze the monitor`() async throws {
+    @Test func `one input with a future time does not freeze the monitor`() async throws {
         let site = try await Site("future")
         let remarks = Remarks()
         await site.monitor.onRemark { remarks.add($0) }
@@ -29,7 +29,7 @@ import Testing
         #expect(remarks.all == [.inputFromFuture(by: .seconds(3600), count: 1)])
     }
 
-    @Test func `so with a report, a change of an adapter and a fix`() async throws {
+    @Test func `a report, an adapter change and a fix with a future time are handled at the present`() async throws {
         var settings = EngineSettings()
         settings.locationSource = "gpsd"
         let clock = HandClock(World.start)
@@ -47,7 +47,7 @@ import Testing
         #expect(await monitor.counters.futureInputs == 3)
     }
 
-    @Test func `an adapter of another monitor is dropped, and neither crashes nor stands for its namesake`()
+    @Test func `inputs with an adapter of another monitor are dropped, whatever its index or its name`()
         async throws
     {
         let site = try await Site("foreign", listening: false)
@@ -55,7 +55,7 @@ import Testing
         let remarks = Remarks()
         await site.monitor.onRemark { remarks.add($0) }
         try await site.lobby()
-        // Both have the first place of their monitor's table.
+        // Both have the first index in the table of their monitor.
         #expect(site.adapter.index == other.adapter.index)
         #expect(site.adapter != other.adapter)
         let far = try await { () async throws in
@@ -72,7 +72,7 @@ import Testing
         #expect(await site.monitor.record(for: "lobby")?.lastEvent.state == .unsatisfied)
         #expect(await site.monitor.counters.foreignInputs == 6)
         #expect(remarks.all == [.adapterForeign(count: 1)])
-        // What it gave itself, events included, it takes.
+        // The monitor accepts adapters that it returned itself, also in its events.
         await site.sighted(at: .seconds(1))
         let sighting = try #require(await site.monitor.record(for: "lobby")?.lastEvent.sighting)
         #expect(sighting.adapter == site.adapter)
@@ -80,7 +80,7 @@ import Testing
         #expect(await site.monitor.counters.foreignInputs == 6)
     }
 
-    @Test func `an adapter of a monitor that has ended is not taken by the next of its name`() async throws {
+    @Test func `the next monitor of a name does not accept an adapter of the one that has ended`() async throws {
         let first = try await Site("foreign again")
         await first.monitor.end()
         await first.monitor.heard(first.adapter, at: World.start)
@@ -91,7 +91,7 @@ import Testing
         #expect(await second.monitor.counters.foreignInputs == 1)
     }
 
-    @Test func `the first wrong input is said, then the tenth, the hundredth, the thousandth`() {
+    @Test func `the 1st, 10th, 100th and 1,000th invalid input are reported`() {
         var check = InputCheck(owner: 1)
         for _ in 0..<1234 { _ = check.isOwn(AdapterID(index: 1)) }
         #expect(check.takeRemarks() == [1, 10, 100, 1000].map { .adapterForeign(count: $0) })

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct LeavingTests {
     @Test(arguments: Implementation.allCases)
-    func `X1: a sighting that reaches exit_rssi refreshes, a weaker one does not`(_ implementation: Implementation) {
+    func `X1: a sighting of at least exit_rssi refreshes, a weaker one does not`(_ implementation: Implementation) {
         var world = World(implementation) {
             $0.enterRSSI = RSSI(dBm: -70)
             $0.exitRSSI = RSSI(dBm: -80)
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `X1: where exit_rssi is not set any sighting refreshes`(_ implementation: Implementation) {
+    func `X1: if exit_rssi is not set, each matching sighting refreshes`(_ implementation: Implementation) {
         var world = World(implementation) { $0.enterRSSI = RSSI(dBm: -70) }
         world.sighted(rssi: -70, at: .zero)
         world.sighted(rssi: -110, at: .seconds(10))
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `X1: exit_rssi needs an enter_rssi that is not below it`(_ implementation: Implementation) {
+    func `X1: exit_rssi must have an enter_rssi, and must not be above it`(_ implementation: Implementation) {
         var world = World(implementation)
         world.add("alone", at: .zero) { $0.exitRSSI = RSSI(dBm: -80) }
         #expect(world.refusal != nil)
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `X2: silence for the exit timeout leaves, one nanosecond less does not`(_ implementation: Implementation) {
+    func `X2: exits after exit_timeout without a sighting, not 1 ns earlier`(_ implementation: Implementation) {
         var world = World(implementation)
         world.sighted(at: .zero)
         #expect(world.advance(to: .seconds(30) - .nanosecond) == [])
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `X2: an unknown condition leaves when anything has listened for the exit timeout`(
+    func `X2: an unknown condition exits when an adapter has scanned for exit_timeout`(
         _ implementation: Implementation
     ) {
         var world = World(implementation, lobby: nil)
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `X2: a leaving event carries the last refresh, and a refinement only for a beacon`(
+    func `X2: an exit has the last refresh, and a refinement only if it is the exit of a beacon`(
         _ implementation: Implementation
     ) {
         var world = World(implementation) { $0.perBeacon = true }
@@ -77,14 +77,14 @@ import Testing
         #expect(world.events.map(\.refinement) == [nil, .a(1)])
         #expect(world.events.map(\.lastSeen) == [World.start + .seconds(2), World.start + .seconds(2)])
         #expect(world.events.map(\.sighting?.rssi?.dBm) == [-55, -55])
-        // Seen is for good, until the subject is forgotten.
+        // `lastSeen` stays until the subject is forgotten.
         world.stopped(at: .seconds(50))
         world.advance(to: .seconds(110))
         #expect(world.events.map(\.lastSeen) == [World.start + .seconds(2)])
     }
 
     @Test(arguments: Implementation.allCases)
-    func `X3: an event is made only when the state differs`(_ implementation: Implementation) {
+    func `X3: an event is made only if the state changes`(_ implementation: Implementation) {
         var world = World(implementation, lobby: nil)
         world.add("present", assuming: .satisfied, at: .zero)
         world.add("absent", .anyB, assuming: .unsatisfied, at: .zero)

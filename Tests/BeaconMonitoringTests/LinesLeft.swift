@@ -6,22 +6,22 @@ import TestSupport
 @testable import BeaconMonitoring
 @testable import EventLog
 
-/// The lines that are in the files after a death.
+/// The lines that are in the event files after a crash or a power cut.
 struct LinesLeft {
     private(set) var numbers: Set<Int> = []
-    /// The first that has not been deleted for its age.
+    /// The number of the first line that exists. Earlier lines were deleted because of their age.
     private(set) var first = Int.max
     private(set) var last = 0
 
-    /// Reads every line of every file: each is what it had to be, in order, and all that was durable is there.
+    /// Reads each line of each file. Each line must be as expected and in order, and each durable line must exist.
     ///
-    /// What was not durable may have holes: no whole line behind one is taken back.
+    /// There can be holes in lines that were not durable. A complete line after a hole is not removed.
     ///
     /// - Parameters:
-    ///   - disk: where the files are.
-    ///   - directory: their folder.
-    ///   - lines: the text of each line by its number, as it had to be.
-    ///   - durable: the number of the last line that was durable.
+    ///   - disk: the disk with the files.
+    ///   - directory: the folder of the files.
+    ///   - lines: the expected text of each line, by its number.
+    ///   - durable: the number of the last durable line.
     ///   - mayHaveHoles: whether the power was cut.
     /// - Throws: ``RestartWorld/Failure``.
     init(
@@ -41,7 +41,7 @@ struct LinesLeft {
                 var parser = LineParser()
                 parser.text = JSONText(Array(line[(line.lastIndex(of: 0).map { $0 + 1 } ?? line.startIndex)...]))
                 guard parser.parse(), parser.passedOver == 0, let number = parser.head.sequence else {
-                    // A hole of a power cut stays where it is.
+                    // A hole after a power cut stays in the file.
                     if mayHaveHoles { continue }
                     throw RestartWorld.Failure(description: "not a line: \(String(decoding: line, as: UTF8.self))")
                 }
@@ -62,6 +62,6 @@ struct LinesLeft {
         }
     }
 
-    /// Whether a line is there, or was deleted for its age.
+    /// Returns whether a line exists, or was deleted because of its age.
     func contains(_ number: Int) -> Bool { number < first ? number <= last : numbers.contains(number) }
 }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct ListeningTests {
     @Test(arguments: Implementation.allCases)
-    func `L1: a hold runs on its adapter's listening time alone`(_ implementation: Implementation) {
+    func `L1: the time of a hold runs only while its adapter scans`(_ implementation: Implementation) {
         var world = World(implementation)
         world.sighted(at: .zero)
         world.stopped(at: .seconds(10))
@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `L1: an unplugged adapter makes nobody leave because another hears nothing`(_ implementation: Implementation) {
+    func `L1: an unplugged adapter keeps its holds if another receives nothing`(_ implementation: Implementation) {
         var world = World(implementation, listening: ["hci0", "hci1"])
         world.sighted(by: "hci0", at: .seconds(1))
         world.stopped("hci0", at: .seconds(10))
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `L1: what is present is what at least one adapter holds`(_ implementation: Implementation) {
+    func `L1: a beacon is present if at least one adapter holds it`(_ implementation: Implementation) {
         var world = World(implementation, listening: ["hci0", "hci1"])
         world.sighted(by: "hci0", at: .seconds(1))
         world.sighted(by: "hci1", at: .seconds(20))
@@ -36,7 +36,7 @@ import Testing
     // MARK: Outages
 
     @Test(arguments: Implementation.allCases)
-    func `L2: a satisfied subject is unknown when its last holder has been away for the outage timeout`(
+    func `L2: a satisfied subject becomes unknown outage_timeout after its last holder stopped`(
         _ implementation: Implementation
     ) {
         var world = World(implementation, listening: ["hci0", "hci1"])
@@ -53,18 +53,20 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `L2: a holder that listens keeps the state, whoever else is away`(_ implementation: Implementation) {
+    func `L2: a holder that scans keeps the state, also if all other holders are off`(_ implementation: Implementation)
+    {
         var world = World(implementation, listening: ["hci0", "hci1"]) { $0.exitTimeout = .seconds(100) }
         world.sighted(by: "hci0", at: .seconds(1))
         world.sighted(by: "hci1", at: .seconds(1))
         world.stopped("hci0", at: .seconds(10))
         #expect(world.advance(to: .seconds(100)) == [])
-        // The one that listened was the last but one: its hold runs out, and the other is long away.
+        // The hold of the adapter that scans was not the last one. It ends now, and the other holder has been off for
+        // longer than `outage_timeout`.
         #expect(world.advance(to: .seconds(101)) == [.unknown(at: .seconds(101))])
     }
 
     @Test(arguments: Implementation.allCases)
-    func `L2: the holds of what became unknown start over`(_ implementation: Implementation) {
+    func `L2: when a subject becomes unknown, its holds start again`(_ implementation: Implementation) {
         var world = World(implementation)
         world.sighted(at: .zero)
         world.stopped(at: .seconds(20))
@@ -76,7 +78,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `L2: an unsatisfied condition is unknown when every adapter has been away for so long`(
+    func `L2: an unsatisfied condition becomes unknown outage_timeout after the last adapter stopped`(
         _ implementation: Implementation
     ) {
         var world = World(implementation, listening: ["hci0", "hci1"])
@@ -85,7 +87,7 @@ import Testing
         world.stopped("hci1", at: .seconds(500))
         #expect(world.advance(to: .seconds(560) - .nanosecond) == [])
         #expect(world.advance(to: .seconds(560)) == [.unknown(at: .seconds(560))])
-        // Held by all together: thirty seconds of anyone's listening settle it.
+        // It has a shared hold, which ends after 30 s in which any adapter scans.
         world.started("hci0", at: .seconds(600))
         world.stopped("hci0", at: .seconds(610))
         world.started("hci1", at: .seconds(620))
@@ -94,7 +96,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `L2: before anything ever listened the time counts from the start`(_ implementation: Implementation) {
+    func `L2: if no adapter has scanned yet, the time counts from the start`(_ implementation: Implementation) {
         var world = World(implementation, listening: [])
         #expect(world.monitoring.nextDeadline.map { $0 <= World.start + .seconds(60) } == true)
         #expect(world.advance(to: .seconds(60) - .nanosecond) == [])
@@ -103,7 +105,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `L2: a condition added during an outage is unknown at once`(_ implementation: Implementation) {
+    func `L2: a condition that is added in an outage is unknown at once`(_ implementation: Implementation) {
         var world = World(implementation, listening: [], lobby: nil)
         #expect(world.add("before", assuming: .satisfied, at: .seconds(60) - .nanosecond) == [])
         #expect(world.advance(to: .seconds(60)) == [.unknown("before", at: .seconds(60))])
@@ -114,7 +116,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `L2: an adapter that stopped some time ago counts from then, its holds from now`(
+    func `L2: if a stop is noticed late, the outage counts from the stop, but holds run until the notice`(
         _ implementation: Implementation
     ) {
         var world = World(implementation)
@@ -131,7 +133,7 @@ import Testing
     // MARK: After an outage
 
     @Test(arguments: Implementation.allCases)
-    func `L3: what was satisfied is so again at the first sighting that would have kept it`(
+    func `L3: a subject that was satisfied returns at the first sighting that X1 accepts`(
         _ implementation: Implementation
     ) {
         var world = World(implementation) {
@@ -149,7 +151,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `L3: what was not satisfied enters by the rules of entering`(_ implementation: Implementation) {
+    func `L3: an unknown subject that was not satisfied enters by E1`(_ implementation: Implementation) {
         var world = World(implementation, listening: []) { $0.enterCount = 2 }
         #expect(world.advance(to: .seconds(60)) == [.unknown(at: .seconds(60))])
         #expect(world.sighted(at: .seconds(70)) == [])
@@ -157,7 +159,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `L3: a refresh ends the hold of an adapter that stopped the outage timeout ago`(
+    func `L3: a refresh ends the hold of an adapter that stopped outage_timeout ago, not 1 ns earlier`(
         _ implementation: Implementation
     ) {
         for (refresh, end) in [
@@ -174,7 +176,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `L3: an adapter away for forget_after holds nothing, and all together hold what it held`(
+    func `L3: an adapter that stopped forget_after ago loses its holds, and a shared hold replaces them`(
         _ implementation: Implementation
     ) {
         var world = World(implementation, forgetAfter: .seconds(3600), listening: ["hci0", "hci1"])
@@ -193,7 +195,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `L3: an adapter that is taken out holds nothing from then on`(_ implementation: Implementation) {
+    func `L3: an adapter that is removed loses its holds`(_ implementation: Implementation) {
         var world = World(implementation, listening: ["hci0", "hci1"])
         world.sighted(by: "hci0", at: .seconds(1))
         #expect(world.removed("hci0", at: .seconds(20)) == [])
@@ -203,7 +205,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `L3: taking out the only holder that is not away leaves an outage`(_ implementation: Implementation) {
+    func `L3: if the only scanning holder is removed, L2 applies at once`(_ implementation: Implementation) {
         var world = World(implementation, listening: ["hci0", "hci1", "hci2"]) { $0.exitTimeout = .seconds(600) }
         world.sighted(by: "hci0", at: .seconds(1))
         world.sighted(by: "hci1", at: .seconds(1))
@@ -212,7 +214,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `L3: a removed adapter comes back as if new`(_ implementation: Implementation) {
+    func `L3: a removed adapter that returns is like a new one`(_ implementation: Implementation) {
         var world = World(implementation)
         world.removed(at: .seconds(1))
         #expect(world.removed(at: .seconds(2)) == [])
@@ -224,13 +226,13 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases, [8, 9])
-    func `L3: eight adapters hold a subject; the ninth takes the place of the one longest ago`(
+    func `L3: at most 8 adapters hold a subject; a ninth replaces the one with the oldest refresh`(
         _ implementation: Implementation, count: Int
     ) {
         let adapters = (1...count).map { "hci\($0)" }
         var world = World(implementation, listening: adapters)
         for (second, adapter) in adapters.enumerated() { world.sighted(by: adapter, at: .seconds(second)) }
-        // The first is away, so a hold of its own would outlast the others'.
+        // The first adapter is off, so its own hold would last longer than those of the others.
         world.stopped("hci1", at: .seconds(10))
         let expected: [Outcome] =
             count == 8 ? [.unknown(at: .seconds(70))] : [.unsatisfied(at: .seconds(30 + count - 1))]
@@ -238,22 +240,23 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `L3: holders that stopped the outage timeout ago do not count among the eight`(
+    func `L3: holders that stopped outage_timeout ago do not count among the 8`(
         _ implementation: Implementation
     ) {
         let adapters = (1...9).map { "hci\($0)" }
         var world = World(implementation, listening: adapters) { $0.exitTimeout = .seconds(200) }
-        // Eight hold it; the second is away for so long that the ninth's refresh ends its hold and no other.
+        // Eight adapters hold the subject. The second one has been off for so long that the refresh by the ninth ends
+        // its hold, and no other.
         for (second, adapter) in adapters.prefix(8).enumerated() { world.sighted(by: adapter, at: .seconds(second)) }
         world.stopped("hci2", at: .seconds(10))
         world.stopped("hci1", at: .seconds(60))
         world.sighted(by: "hci9", at: .seconds(70))
-        // The others run out by 270; the first, refreshed longest ago, is away and still holds.
+        // The other holds end by 270 s. The first adapter has the oldest refresh, is off, and still holds the subject.
         #expect(world.advance(to: .seconds(300)) == [.unknown(at: .seconds(270))])
     }
 
     @Test(arguments: Implementation.allCases)
-    func `L3: what stays unknown because nothing listens still remembers that it was satisfied`(
+    func `L3: a subject that stays unknown because no adapter scans still remembers that it was satisfied`(
         _ implementation: Implementation
     ) {
         var world = World(implementation) { $0.enterCount = 2 }
@@ -262,7 +265,8 @@ import Testing
         #expect(world.advance(to: .seconds(70)) == [.unknown(at: .seconds(70))])
         world.started(at: .seconds(100))
         world.stopped(at: .seconds(120))
-        // Its hold's time is up now, but nothing has listened for so long that it is not known to be away.
+        // The time of its hold is up now. But no adapter has scanned for `outage_timeout`, so it is not known to be
+        // absent.
         let change: (inout ConditionSettings) -> Void = {
             $0.enterCount = 2
             $0.exitTimeout = .seconds(20)
@@ -281,10 +285,10 @@ import Testing
                 == [.unsatisfied(at: .seconds(180) - .nanosecond)])
     }
 
-    // MARK: Deafness
+    // MARK: No reports
 
     @Test(arguments: Implementation.allCases)
-    func `L5: an adapter without a report for deaf_after does not listen, since its last one`(
+    func `L5: an adapter without a report for deaf_after counts as stopped at its last report`(
         _ implementation: Implementation
     ) {
         var world = World(implementation, deafAfter: .seconds(10))
@@ -295,16 +299,16 @@ import Testing
         #expect(world.adapterChanges.map(\.state) == [.deaf])
         #expect(world.adapterChanges.map(\.since) == [World.start + .seconds(5)])
         #expect(world.adapterChanges.map(\.time) == [World.start + .seconds(15)])
-        // L2 counts from the last report too.
+        // L2 also counts from the last report.
         #expect(world.advance(to: .seconds(65) - .nanosecond) == [])
         #expect(world.advance(to: .seconds(65)) == [.unknown(at: .seconds(65))])
     }
 
     @Test(arguments: Implementation.allCases)
-    func `L5: no gap counts for more than deaf_after of anybody's absence`(_ implementation: Implementation) {
+    func `L5: a gap in the reports counts for at most deaf_after of an absence`(_ implementation: Implementation) {
         var world = World(implementation, deafAfter: .seconds(10))
         world.sighted(at: .zero)
-        // Ten of thirty seconds have counted.
+        // 10 of the 30 s have counted.
         world.heard(at: .seconds(50))
         #expect(world.adapterChanges.map(\.state) == [.deaf, .listening])
         for second in [58, 66] { #expect(world.heard(at: .seconds(second)) == []) }
@@ -313,7 +317,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `L5: being told that it listens changes nothing for an adapter that does`(_ implementation: Implementation) {
+    func `L5: a mark that an adapter scans changes nothing if it scans already`(_ implementation: Implementation) {
         var world = World(implementation, deafAfter: .seconds(10))
         world.started(at: .seconds(9))
         #expect(world.actions.isEmpty)
@@ -328,8 +332,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `L5: a deaf adapter that is said to be off has been silent as long as before`(_ implementation: Implementation)
-    {
+    func `L5: if a deaf adapter becomes off, its since does not change`(_ implementation: Implementation) {
         var world = World(implementation, deafAfter: .seconds(10))
         world.stopped(at: .seconds(30))
         #expect(world.adapterChanges.map(\.state) == [.deaf, .off])
@@ -339,20 +342,20 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `L4: where silence is not taken for deafness an adapter goes on listening`(_ implementation: Implementation) {
+    func `L4: if L5 is off, an adapter without reports continues to scan`(_ implementation: Implementation) {
         var world = World(implementation, deafAfter: .seconds(10))
         world.sighted(at: .seconds(5))
         world.perform(.deafness(false))
         #expect(world.advance(to: .seconds(100)) == [.unsatisfied(at: .seconds(35))])
         #expect(world.adapterChanges.isEmpty)
-        // What was due meanwhile is due now.
+        // Deadlines of L5 that passed in the meantime are due now.
         world.perform(.deafness(true))
         world.advance(to: .seconds(100))
         #expect(world.adapterChanges.map(\.time) == [World.start + .seconds(100)])
     }
 
     @Test(arguments: Implementation.allCases)
-    func `an event says scannerUnavailable while an adapter that should listen does not`(
+    func `an event has scannerUnavailable while an adapter that should scan does not`(
         _ implementation: Implementation
     ) {
         var world = World(implementation)

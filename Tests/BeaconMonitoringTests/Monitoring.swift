@@ -4,7 +4,7 @@ import Testing
 
 @testable import BeaconMonitoring
 
-/// What the engine and the reference model both do: the rules' inputs and outputs.
+/// The inputs and outputs of the rules, which the engine and the reference model have in common.
 protocol Monitoring {
     init(settings: EngineSettings, start: Instant, clockOffset: ClockOffset)
     var clockOffset: ClockOffset { get set }
@@ -16,7 +16,7 @@ protocol Monitoring {
     var untrackedBeacons: Int { get }
     var displacedBeacons: Int { get }
     var refusedBeacons: Int { get }
-    /// The tokens of rule P5; absent where there is no bound.
+    /// The number of tokens that are left (rule P5); `nil` if there is no limit.
     var newBeaconsLeft: Int? { get }
     mutating func addMonitor(_ name: Identifier, settings: MonitorSettings) throws(MonitorError)
     mutating func adapter(
@@ -40,7 +40,7 @@ protocol Monitoring {
 
 extension MonitorEngine: Monitoring {}
 
-/// The two implementations of the rules, so that a test of a rule runs against each.
+/// The two implementations of the rules, so that a test of a rule can run on both.
 enum Implementation: CaseIterable, CustomTestStringConvertible {
     case engine
     case model

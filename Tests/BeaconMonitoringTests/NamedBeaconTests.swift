@@ -4,12 +4,12 @@ import Testing
 
 @testable import BeaconMonitoring
 
-/// Beacons that have names, and those that have none (rule P4).
+/// Named beacons have priority over unnamed ones (rule P4).
 @Suite struct NamedBeaconTests {
     // MARK: Places
 
     @Test(arguments: Implementation.allCases)
-    func `P4: a named beacon gets the place of the unnamed one that was refreshed longest ago`(
+    func `P4: a named beacon gets the place of the unnamed one with the oldest refresh`(
         _ implementation: Implementation
     ) {
         var world = World(implementation, maxBeacons: 2) { $0.perBeacon = true }
@@ -18,7 +18,8 @@ import Testing
         world.sighted(.a(2), at: .seconds(2))
         world.sighted(.a(1), rssi: -50, at: .seconds(3))
         #expect(world.sighted(.a(9), at: .seconds(4)) == [.satisfied(beacon: .a(9), at: .seconds(4))])
-        // 2 came later than 1 and was heard longer ago; its visit stands before the event that took its place.
+        // Beacon 2 entered after 1, and has the older refresh. Its visit is before the event of the beacon that took
+        // its place.
         guard case .trackingLimitExceeded("lobby", .held) = world.actions[0], case .visit(let visit) = world.actions[1],
             case .event(let event) = world.actions[2], world.actions.count == 3
         else {
@@ -30,7 +31,7 @@ import Testing
         #expect(visit.arrival == World.start + .seconds(2) && visit.departure == World.start + .seconds(2))
         #expect(event.diagnostics == .trackingLimitExceeded)
         #expect(world.monitoring.displacedBeacons == 1 && world.monitoring.untrackedBeacons == 0)
-        // It left nothing behind: no leaving event follows, and it is new where there is room again.
+        // No data of it remains: there is no exit, and when there is a place again, it enters as a new beacon.
         #expect(
             world.advance(to: .seconds(33)) == [.unsatisfied(beacon: .a(1), at: .seconds(33))])
         #expect(world.sighted(.a(2), at: .seconds(33)) == [.satisfied(beacon: .a(2), at: .seconds(33))])
@@ -38,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `P4: of beacons refreshed at one time the one that came first as an input goes`(
+    func `P4: if refreshes have the same time, the beacon whose refresh was handled first gives way`(
         _ implementation: Implementation
     ) {
         var world = World(implementation, maxBeacons: 3) { $0.perBeacon = true }
@@ -52,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `P4: unnamed ones on their way in go before any that is present`(_ implementation: Implementation) {
+    func `P4: unnamed pending beacons give way before any present beacon`(_ implementation: Implementation) {
         var world = World(implementation, maxBeacons: 2) {
             $0.perBeacon = true
             $0.enterCount = 2
@@ -68,7 +69,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `P4: a named beacon on its way in never gives way`(_ implementation: Implementation) {
+    func `P4: a named pending beacon never gives way`(_ implementation: Implementation) {
         var world = World(implementation, maxBeacons: 1) {
             $0.perBeacon = true
             $0.enterCount = 2
@@ -83,7 +84,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `P4: where all that are held are named, one may not fit`(_ implementation: Implementation) {
+    func `P4: if all held beacons are named, a new one does not get a place`(_ implementation: Implementation) {
         var world = World(implementation, maxBeacons: 2) { $0.perBeacon = true }
         world.name(.a(7), .a(8), .a(9), at: .zero)
         for minor in [7, 8, 9] as [UInt16] { world.sighted(.a(minor), at: .seconds(1)) }
@@ -92,7 +93,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `P4: one whose state an outage took away gives its place up too`(_ implementation: Implementation) {
+    func `P4: a beacon that is unknown after an outage also gives way`(_ implementation: Implementation) {
         var world = World(implementation, maxBeacons: 1) { $0.perBeacon = true }
         world.name(.a(9), at: .zero)
         world.sighted(.a(1), at: .seconds(1))
@@ -103,10 +104,10 @@ import Testing
         #expect(world.visits.map(\.refinement) == [.a(1)])
     }
 
-    // MARK: Strangers
+    // MARK: Unnamed beacons
 
     @Test(arguments: Implementation.allCases)
-    func `P4: an ignored stranger has no subject of its own, though it counts for the condition`(
+    func `P4: an ignored unnamed beacon is not a subject, but counts for the condition`(
         _ implementation: Implementation
     ) {
         var world = World(implementation) {
@@ -119,7 +120,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `P4: a refused stranger is no sighting under that condition, and is one under others`(
+    func `P4: if a condition refuses unnamed beacons, their sightings count only for other conditions`(
         _ implementation: Implementation
     ) {
         var world = World(implementation) {
@@ -132,7 +133,7 @@ import Testing
         #expect(
             world.sighted(.a(9), at: .seconds(2))
                 == [.satisfied(at: .seconds(2)), .satisfied(beacon: .a(9), at: .seconds(2))])
-        // Nor does it keep the condition.
+        // It does not refresh the condition either.
         world.sighted(.a(1), at: .seconds(20))
         #expect(
             world.advance(to: .seconds(40))
@@ -140,13 +141,15 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases, [Strangers.ignore, .refuse])
-    func `P4: without per_beacon strangers has no effect`(_ implementation: Implementation, _ strangers: Strangers) {
+    func `P4: without per_beacon, the setting unnamed has no effect`(
+        _ implementation: Implementation, _ strangers: Strangers
+    ) {
         var world = World(implementation) { $0.strangers = strangers }
         #expect(world.sighted(.a(1), at: .seconds(1)) == [.satisfied(at: .seconds(1))])
     }
 
     @Test(arguments: Implementation.allCases, [Strangers.ignore, .refuse])
-    func `P4: a reload that does not track strangers any more ends their visits`(
+    func `P4: a reload that no longer tracks unnamed beacons ends their visits`(
         _ implementation: Implementation, _ strangers: Strangers
     ) {
         var world = World(implementation) { $0.perBeacon = true }
@@ -170,7 +173,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `P4: who loses its name under a condition that ignores strangers has its visit ended`(
+    func `P4: if a condition ignores unnamed beacons, the visit of a beacon that loses its name ends`(
         _ implementation: Implementation
     ) {
         var world = World(implementation) {
@@ -183,11 +186,11 @@ import Testing
         world.name(.a(2), at: .seconds(2))
         #expect(world.visits.map(\.identifier) == ["lobby"])
         #expect(world.visits.map(\.refinement) == [.a(1)] && world.visits.map(\.reason) == [.removed])
-        // Where strangers are tracked it is one of them from now on, and stays.
+        // Under the condition that tracks unnamed beacons, it is one of them from now on, and stays.
         #expect(world.sighted(.a(1), at: .seconds(20)) == [])
     }
 
-    @Test func `P4: names and settings of one reload hold together`() throws {
+    @Test func `P4: names and settings of one reload apply together`() throws {
         func setups(_ strangers: Strangers) throws -> [MonitorSetup] {
             var settings = ConditionSettings()
             settings.perBeacon = true
@@ -204,7 +207,8 @@ import Testing
         for minor in [1, 2] as [UInt16] {
             _ = engine.perform(.sighted("hci0", .a(minor), nil, at: World.start + .seconds(1)))
         }
-        // Who loses its name as strangers begin to be tracked stays, and who gets one as they cease to be.
+        // A beacon stays if it loses its name when tracking of unnamed beacons starts, or gets a name when tracking
+        // stops.
         buffer.removeAll()
         try engine.apply(setups(.track), naming: [], at: World.start + .seconds(2), into: &buffer)
         #expect(visits(buffer) == [])
@@ -217,8 +221,7 @@ import Testing
 
     // MARK: Restarts
 
-    @Test func `P4: over a restart with fewer places the named and the latest stay, and the others' visits end`() throws
-    {
+    @Test func `P4: if a restart has fewer places, named and recent beacons stay; visits of others end`() throws {
         var settings = ConditionSettings()
         settings.perBeacon = true
         let condition = try MonitorSetup.Condition(.anyA, identifier: "lobby", settings: settings)
@@ -239,7 +242,7 @@ import Testing
         #expect(next.snapshot.conditions[0].beacons.map(\.beacon) == [.a(1), .a(4)])
     }
 
-    @Test func `P4: a restart that ignores strangers ends the visits of those that were present`() throws {
+    @Test func `P4: a restart that ignores unnamed beacons ends the visits of those that were present`() throws {
         func setups(_ strangers: Strangers) throws -> [MonitorSetup] {
             var settings = ConditionSettings()
             settings.perBeacon = true

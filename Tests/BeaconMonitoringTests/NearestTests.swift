@@ -5,7 +5,7 @@ import Testing
 
 @testable import BeaconMonitoring
 
-/// The nearest of many places.
+/// `monitorNearest` monitors the nearest of many places.
 @Suite struct NearestTests {
     private static let origin = (latitude: 48.2, longitude: 16.4)
 
@@ -13,7 +13,8 @@ import Testing
         try Coordinate(latitude: origin.latitude, longitude: origin.longitude).destination(azimuth: 90, distance: east)
     }
 
-    /// Circles of 50 m in a row, their middles one kilometre apart: 0, 1, 2, ….
+    /// Returns circles with a radius of 50 m in a row, with the identifiers 0, 1, 2 and so on. Their centers are 1 km
+    /// apart.
     private static func row(_ count: Int) throws -> [PlacedCondition] {
         try (0..<count).map { number in
             try PlacedCondition(
@@ -35,7 +36,7 @@ import Testing
         return try BeaconMonitor(name, clock: clock, engine: settings)
     }
 
-    @Test func `the nearest are monitored, and swapped as the gateway moves`() async throws {
+    @Test func `the nearest places are monitored, and exchanged when the gateway moves`() async throws {
         let monitor = try Self.monitor("nearest")
         let row = try Self.row(100)
         try await monitor.monitorNearest(4, of: row, to: Self.fix(east: 400))
@@ -47,7 +48,7 @@ import Testing
         #expect(try await monitor.monitorNearest(4, of: row, to: Self.fix(east: 50_000)) == [])
     }
 
-    @Test func `by the distance to the edge: a large place that begins near is before a small one`() async throws {
+    @Test func `the distance to the edge decides, so a large place can be before a small one`() async throws {
         let monitor = try Self.monitor("nearest edge")
         let town = try PlacedCondition(
             BeaconMonitor.CircularGeographicCondition(center: Self.place(east: -6000), radius: 5500), identifier: "town"
@@ -60,13 +61,13 @@ import Testing
         #expect(town.distance(from: try Self.place(east: -6000)) == -5500)
     }
 
-    @Test func `on the line between two places nothing is swapped, beyond the margin it is`() async throws {
+    @Test func `a place is exchanged only if another one is nearer by more than the margin`() async throws {
         let monitor = try Self.monitor("nearest line")
         let row = try Self.row(2)
         try await monitor.monitorNearest(1, of: row, to: Self.fix(east: 499))
         #expect(await monitor.identifiers == ["0"])
         for step in 0..<50 {
-            // 49 m either side of the middle: the distances differ by 98 m.
+            // At 49 m on either side of the middle, the distances differ by 98 m. The margin is 100 m.
             let east = step.isMultiple(of: 2) ? 549.0 : 451.0
             #expect(try await monitor.monitorNearest(1, of: row, to: Self.fix(east: east)) == [])
         }
@@ -75,18 +76,18 @@ import Testing
         #expect(try await monitor.monitorNearest(1, of: row, to: Self.fix(east: 449)).map(\.identifier) == ["1", "0"])
     }
 
-    @Test func `a fix that is off by its accuracy swaps nothing`() async throws {
+    @Test func `a fix that is wrong by its accuracy exchanges nothing`() async throws {
         let monitor = try Self.monitor("nearest coarse")
         let row = try Self.row(2)
         try await monitor.monitorNearest(1, of: row, to: Self.fix(east: 499))
-        // 200 m off: one place seems nearer by 200 m, the other farther away by as much.
+        // The fix is 200 m off: one place seems 200 m nearer, the other 200 m farther away.
         let off = try Self.fix(east: 699, accuracy: 200)
         #expect(try await monitor.monitorNearest(1, of: row, to: off, margin: 0) == [])
         let exact = try Self.fix(east: 699, accuracy: 5)
         #expect(try await monitor.monitorNearest(1, of: row, to: exact).map(\.identifier) == ["0", "1"])
     }
 
-    @Test func `what the gateway is in stays until it has said that it left`() async throws {
+    @Test func `a place that contains the gateway stays monitored until its exit event`() async throws {
         let clock = HandClock()
         let monitor = try Self.monitor("nearest exit", clock: clock)
         let row = try Self.row(30)
@@ -99,16 +100,16 @@ import Testing
             return changes.map(\.identifier)
         }
         #expect(try await go(to: 10, at: .seconds(1)) == ["0"])
-        // New, and held against the fix that brought it.
+        // The condition is new, and is evaluated with the fix for which it was added.
         #expect(try await events.next()?.brief == .satisfied("0", at: .seconds(1)))
-        // Twenty kilometres on in one step: the exit is not lost to the swap.
+        // The gateway moves 20 km in one step. The exit must not be lost by an exchange.
         #expect(try await go(to: 20_000, at: .seconds(2)) == [])
         #expect(try await events.next()?.brief == .unsatisfied("0", at: .seconds(2)))
         #expect(try await go(to: 20_000, at: .seconds(3)) == ["0", "20"])
         #expect(try await events.next()?.brief == .satisfied("20", at: .seconds(3)))
     }
 
-    @Test func `beacons are monitored near their place, and stay while they are heard`() async throws {
+    @Test func `a beacon is monitored near its place, and stays monitored while it is present`() async throws {
         let site = try await Site("nearest beacons")
         let places = try (0..<3).map { number in
             try PlacedCondition(
@@ -126,7 +127,7 @@ import Testing
                 == ["0", "2"])
     }
 
-    @Test func `what is no candidate is not touched, and the limit is told of`() async throws {
+    @Test func `conditions that are not candidates do not change, and the limit is reported`() async throws {
         let monitor = try Self.monitor("nearest limit", limit: 3)
         try await monitor.add(.anyA, identifier: "lobby")
         var events = monitor.events.makeAsyncIterator()
@@ -139,7 +140,7 @@ import Testing
         #expect(await monitor.identifiers == ["lobby", "8", "7"])
     }
 
-    @Test func `bounds`() async throws {
+    @Test func `count, margin, and the number and identifiers of candidates are checked`() async throws {
         let monitor = try Self.monitor("nearest bounds")
         let row = try Self.row(3)
         let fix = try Self.fix(east: 0)
@@ -169,7 +170,7 @@ import Testing
         #expect(try await monitor.monitorNearest(1, of: [], to: fix) == [])
     }
 
-    @Test func `the shortcut by latitude chooses what all the distances would`() throws {
+    @Test func `the shortcut by latitude chooses the same places as a ranking of all distances`() throws {
         let seed = SeededGenerator.seed
         var random = SeededGenerator(state: seed)
         for _ in 0..<40 {

@@ -3,10 +3,10 @@ import Testing
 
 @testable import BeaconMonitoring
 
-/// How many unnamed beacons may enter (rule P5).
+/// The entries of unnamed beacons are limited (rule P5).
 @Suite struct NewBeaconTests {
     @Test(arguments: Implementation.allCases)
-    func `P5: without a token a beacon stays on its way in until one comes back`(_ implementation: Implementation) {
+    func `P5: if no token is left, a beacon stays pending until one returns`(_ implementation: Implementation) {
         for (time, isIn) in [(Duration.seconds(2) - .nanosecond, false), (.seconds(2), true)] {
             var world = World(implementation, maxNewBeacons: 2) { $0.perBeacon = true }
             for minor in [1, 2] as [UInt16] { world.sighted(.a(minor), at: .zero) }
@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `P5: tokens come back up to their number, one every two seconds from the start`(
+    func `P5: one token returns every 2 s from the start, up to max_new_beacons`(
         _ implementation: Implementation
     ) {
         var world = World(implementation, maxNewBeacons: 3) { $0.perBeacon = true }
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `P5: without the setting any number enter`(_ implementation: Implementation) {
+    func `P5: if the setting is 0, any number of beacons can enter`(_ implementation: Implementation) {
         var world = World(implementation) { $0.perBeacon = true }
         for minor in 1...100 as ClosedRange<UInt16> {
             world.sighted(.a(minor), at: .seconds(1))
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `P5: a named beacon takes no token, and one that comes back from an outage none either`(
+    func `P5: a named beacon, or one that returns from an outage, takes no token`(
         _ implementation: Implementation
     ) {
         var world = World(implementation, maxNewBeacons: 1) { $0.perBeacon = true }
@@ -56,13 +56,13 @@ import Testing
         #expect(world.refusals == [] && world.monitoring.newBeaconsLeft == 0)
         world.stopped(at: .seconds(1))
         world.advance(to: .seconds(61))
-        // Thirty have come back by now, of which one is kept, and the way back takes none.
+        // 30 tokens have returned by now, but the limit is 1. A return from an outage takes none.
         #expect(world.sighted(.a(1), at: .seconds(61)).contains(.satisfied(beacon: .a(1), at: .seconds(61))))
         #expect(world.monitoring.newBeaconsLeft == 1)
     }
 
     @Test(arguments: Implementation.allCases)
-    func `P5: each further qualifying sighting tries again where the last of them lie within the window`(
+    func `P5: each further qualifying sighting tries again, if the last ones are within enter_window`(
         _ implementation: Implementation
     ) {
         for (time, isIn) in [(Duration.seconds(15) - .nanosecond, true), (.seconds(15), false)] {
@@ -72,7 +72,8 @@ import Testing
                 $0.enterCount = 2
             }
             for second in [1, 1] { world.sighted(.a(1), at: .seconds(second) - .nanosecond) }
-            // The third of the other's comes with a token there, and the one before it is, or is not, within ten seconds.
+            // When beacon 2 has its last sighting, a token is there. The sighting before it, at 5 s, is less than 10 s
+            // old or exactly 10 s old.
             world.sighted(.a(2), at: .seconds(1))
             world.sighted(.a(2), at: .seconds(1))
             #expect(world.refusals == ["lobby"])
@@ -84,7 +85,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `P5: one that is refused is forgotten when the window has passed since its last qualifying sighting`(
+    func `P5: a refused beacon is forgotten enter_window after its last qualifying sighting`(
         _ implementation: Implementation
     ) {
         for (time, isHeld) in [(Duration.seconds(11) - .nanosecond, true), (.seconds(11), false)] {
@@ -98,7 +99,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `P5: one that does not fit takes no token`(_ implementation: Implementation) {
+    func `P5: a beacon that does not fit takes no token`(_ implementation: Implementation) {
         var world = World(implementation, maxBeacons: 1, maxNewBeacons: 2) { $0.perBeacon = true }
         for minor in [1, 2, 3] as [UInt16] { world.sighted(.a(minor), at: .seconds(1)) }
         #expect(world.monitoring.newBeaconsLeft == 1 && world.monitoring.refusedBeacons == 0)
@@ -106,7 +107,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `P5: a condition's own event needs no token`(_ implementation: Implementation) {
+    func `P5: the event of a condition needs no token`(_ implementation: Implementation) {
         var world = World(implementation, maxNewBeacons: 1) { $0.perBeacon = true }
         world.add("hall", .a(2), assuming: .unsatisfied, at: .zero) { $0.perBeacon = true }
         world.sighted(.a(1), at: .seconds(1))
@@ -115,7 +116,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `P5: the episode ends at the first event sixty seconds after the last refusal`(
+    func `P5: the episode ends at the first event that is 60 s or more after the last refusal`(
         _ implementation: Implementation
     ) {
         for (time, isOver) in [(Duration.seconds(62) - .nanosecond, false), (.seconds(62), true)] {
@@ -125,19 +126,19 @@ import Testing
             world.sighted(.a(3), at: .seconds(2) - .nanosecond)
             #expect(world.refusals == [])
             world.sighted(.a(4), at: .seconds(2))
-            // It took the token that came back; this one is the last to be refused.
+            // Beacon 4 took the token that had returned. Beacon 5 is the last one that is refused.
             world.sighted(.a(5), at: .seconds(2))
             world.sighted(.a(1), at: .seconds(31))
             world.sighted(.a(1), at: .seconds(60))
             #expect(world.sighted(.a(9), at: time) == [.satisfied(beacon: .a(9), at: time)])
             #expect(world.events.map(\.diagnostics) == [isOver ? [] : .trackingLimitExceeded])
-            // Refused anew: once an episode it is said.
+            // A beacon is refused again. This is reported once per episode.
             for minor in [6, 7] as [UInt16] { world.sighted(.a(minor), at: time) }
             #expect(world.refusals == (isOver ? ["lobby"] : []))
         }
     }
 
-    @Test func `P5: a start begins with all tokens`() throws {
+    @Test func `P5: all tokens are there at each start`() throws {
         var settings = EngineSettings()
         settings.maxNewBeacons = 2
         var condition = ConditionSettings()
@@ -156,7 +157,7 @@ import Testing
         #expect(engine.newBeaconsLeft == 0)
         var next = MonitorEngine(settings: settings, start: World.start + .seconds(1))
         try next.begin(setups, from: engine.snapshot, at: World.start + .seconds(1), into: &buffer)
-        // Those that were present are again, and took none.
+        // The beacons that were present are present again, and took no tokens.
         #expect(next.newBeaconsLeft == 2)
         #expect(next.snapshot.conditions[0].beacons.map(\.beacon) == [.a(1), .a(2)])
     }

@@ -3,9 +3,10 @@ import Testing
 
 @testable import BeaconMonitoring
 
-/// Views of `events` for entries or exits only.
+/// Subscribers of `events` can select only entries or only exits.
 @Suite struct NotifyTests {
-    /// Stays with an outage in the first, and one that turns out to be over in the second: what all of it comes to.
+    /// Returns the selected events of two stays. The first stay has an outage. In the second stay, the beacon leaves
+    /// during an outage, so its exit is noticed after the outage.
     private static func stays(_ name: String, _ view: (inout BeaconMonitor.Events) -> Void) async throws -> [Outcome] {
         let site = try await Site(name)
         try await site.monitor.add(.anyA, identifier: "lobby")
@@ -18,7 +19,7 @@ import Testing
         await site.listening(stopped, at: .seconds(10))
         await site.listening(started, at: .seconds(80))
         await site.sighted(at: .seconds(81))
-        // It leaves at 111, comes back, and is gone when the adapter is back.
+        // The beacon exits at 111 s, returns at 150 s, and is absent when the adapter scans again.
         await site.sighted(at: .seconds(150))
         await site.listening(stopped, at: .seconds(151))
         await site.listening(started, at: .seconds(220))
@@ -29,7 +30,7 @@ import Testing
         return all
     }
 
-    @Test func `unfiltered: entries, exits, and what is neither`() async throws {
+    @Test func `without a selection, a subscriber gets entries, exits and all other events`() async throws {
         #expect(
             try await Self.stays("notify all") { _ in } == [
                 .satisfied(at: .seconds(1)),
@@ -43,26 +44,26 @@ import Testing
             ])
     }
 
-    @Test func `entries only: the return from an outage is none`() async throws {
+    @Test func `entries only: the return from an outage is not an entry`() async throws {
         #expect(
             try await Self.stays("notify entries") { $0.notifyOnExit = false } == [
                 .satisfied(at: .seconds(1)), .satisfied(at: .seconds(150)),
             ])
     }
 
-    @Test func `exits only: one that an outage hid is one, and what never was there does not leave`() async throws {
+    @Test func `exits only: an outage hides no exit, and a condition that was never satisfied has none`() async throws {
         #expect(
             try await Self.stays("notify exits") { $0.notifyOnEntry = false } == [
                 .unsatisfied(at: .seconds(111)), .unsatisfied(at: .seconds(250)),
             ])
     }
 
-    @Test func `neither: nothing`() async throws {
+    @Test func `if neither entries nor exits are selected, there are no events`() async throws {
         #expect(
             try await Self.stays("notify neither") { ($0.notifyOnEntry, $0.notifyOnExit) = (false, false) } == [])
     }
 
-    @Test func `by identifier, and by both`() async throws {
+    @Test func `events can be selected by identifier, and by identifier and kind`() async throws {
         #expect(
             try await Self.stays("notify yard") { $0.identifiers = ["yard"] }.allSatisfy { $0.identifier == "yard" })
         #expect(
@@ -77,7 +78,7 @@ import Testing
             } == [])
     }
 
-    @Test func `what was assumed to be there leaves; what was assumed and is seen does not enter`() async throws {
+    @Test func `a condition that is assumed satisfied can exit, but its first sighting is not an entry`() async throws {
         let site = try await Site("notify assumed")
         try await site.lobby(.satisfied)
         var entries = site.monitor.events
@@ -91,7 +92,7 @@ import Testing
         #expect(try await entered.next()?.brief == .satisfied(at: .seconds(40)))
     }
 
-    @Test func `N3: records move by what a subscriber leaves out, whether it waits or not`() async throws {
+    @Test func `N3: an event that is not selected becomes the last one if its subscriber asks or waits`() async throws {
         let site = try await Site("notify records")
         try await site.lobby()
         var exits = site.monitor.events
@@ -99,7 +100,7 @@ import Testing
         var busy = exits.makeAsyncIterator()
         func last() async -> BeaconMonitor.Event.State? { await site.monitor.record(for: "lobby")?.lastEvent.state }
         await site.sighted(at: .zero)
-        // It has not asked, so nobody knows that it has handled what came before.
+        // The subscriber has not asked for another event, so it is not known whether it has handled the earlier ones.
         #expect(await last() == .unsatisfied)
         let waiting = Task { [exits] in try await exits.first { _ in true } }
         let hub = site.monitor.hub
@@ -110,7 +111,7 @@ import Testing
         await site.heard(at: .seconds(31))
         #expect(try await next?.brief == .unsatisfied(at: .seconds(31)))
         #expect(try await waiting.value?.brief == .unsatisfied(at: .seconds(31)))
-        // Both wait for the next exit, or have ended; an entry concerns neither.
+        // Each subscriber waits for the next exit or has ended. An entry does not concern them.
         let second = Task { [exits] in try await exits.first { _ in true } }
         try await until("both have subscribed, and all but the last is handled", saw: "\(hub.unhandled) unhandled") {
             hub.unhandled <= 1 && hub.subscribers >= 2
@@ -119,7 +120,7 @@ import Testing
         #expect(try await second.value == nil)
     }
 
-    @Test func `a subscriber that waits for exits lets entries by as they come`() async throws {
+    @Test func `for a subscriber that waits for exits, an entry counts as handled at once`() async throws {
         let site = try await Site("notify waiting")
         try await site.lobby()
         var exits = site.monitor.events
@@ -127,7 +128,7 @@ import Testing
         let waiting = Task { [exits] in try await exits.first { _ in true } }
         let hub = site.monitor.hub
         try await until("one has subscribed", saw: "\(hub.subscribers)") { hub.subscribers >= 1 }
-        // It may have subscribed and not asked yet.
+        // It may have subscribed, but not asked for an event yet.
         await site.sighted(at: .zero)
         try await until("the entry is handled", saw: "\(hub.unhandled) unhandled") { hub.unhandled == 0 }
         #expect(await site.monitor.record(for: "lobby")?.lastEvent.state == .satisfied)
@@ -135,7 +136,7 @@ import Testing
         #expect(try await waiting.value?.brief == .unsatisfied(at: .seconds(30)))
     }
 
-    @Test func `a beacon's own comings and goings pass by the same rule`() async throws {
+    @Test func `the entries and exits of a beacon are selected by the same rule`() async throws {
         let site = try await Site("notify beacons")
         var settings = ConditionSettings()
         settings.perBeacon = true

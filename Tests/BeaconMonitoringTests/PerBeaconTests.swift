@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct PerBeaconTests {
     @Test(arguments: Implementation.allCases)
-    func `P1: each beacon has events of its own and is forgotten once it left`(_ implementation: Implementation) {
+    func `P1: each beacon has its own events, and is forgotten after its exit`(_ implementation: Implementation) {
         var world = World(implementation) { $0.perBeacon = true }
         #expect(
             world.sighted(.a(1), at: .zero)
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `P1: a beacon on its way in makes no event but satisfied`(_ implementation: Implementation) {
+    func `P1: the only possible event of a pending beacon is satisfied`(_ implementation: Implementation) {
         var world = World(implementation) {
             $0.perBeacon = true
             $0.enterCount = 2
@@ -32,13 +32,13 @@ import Testing
         #expect(world.sighted(.a(1), at: .seconds(1)) == [])
         #expect(world.sighted(.a(2), at: .seconds(1)) == [.satisfied(at: .seconds(1))])
         world.stopped(at: .seconds(1))
-        // L2 does not touch the two.
+        // L2 does not apply to the two beacons.
         #expect(world.advance(to: .seconds(61)) == [.unknown(at: .seconds(61))])
         #expect(world.sighted(.a(2), at: .seconds(61)) == [.satisfied(at: .seconds(61))])
     }
 
     @Test(arguments: Implementation.allCases)
-    func `P1: one on its way in is forgotten when the window has passed since its last qualifying sighting`(
+    func `P1: a pending beacon is forgotten enter_window after its last qualifying sighting`(
         _ implementation: Implementation
     ) {
         for (time, isHeld) in [(Duration.seconds(15) - .nanosecond, true), (.seconds(15), false)] {
@@ -49,7 +49,7 @@ import Testing
             }
             world.sighted(.a(1), at: .seconds(1))
             world.sighted(.a(1), at: .seconds(5))
-            // This one does not qualify, so it neither creates nor prolongs.
+            // These sightings do not qualify, so they neither create nor keep a pending beacon.
             world.sighted(.a(1), rssi: -71, at: .seconds(9))
             world.sighted(.a(9), rssi: -71, at: .seconds(9))
             #expect(world.monitoring.untrackedBeacons == 0)
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `P1: a beacon goes through an outage as a condition does`(_ implementation: Implementation) {
+    func `P1: an outage affects a beacon like a condition`(_ implementation: Implementation) {
         var world = World(implementation, lobby: nil)
         world.add("staff", assuming: .unsatisfied, at: .zero) { $0.perBeacon = true }
         world.sighted(.a(1), at: .zero)
@@ -73,7 +73,7 @@ import Testing
             world.advance(to: .seconds(130)) == [
                 .unsatisfied("staff", at: .seconds(130)), .unsatisfied("staff", beacon: .a(1), at: .seconds(130)),
             ])
-        // It is forgotten: nothing of it is left to become unknown.
+        // The beacon is forgotten, so it cannot become `unknown`.
         world.stopped(at: .seconds(131))
         #expect(world.advance(to: .seconds(500)) == [.unknown("staff", at: .seconds(191))])
     }
@@ -81,7 +81,7 @@ import Testing
     // MARK: Too many
 
     @Test(arguments: Implementation.allCases)
-    func `P2: a beacon that does not fit is counted, and said once an episode`(_ implementation: Implementation) {
+    func `P2: a beacon that does not fit is counted, and reported once per episode`(_ implementation: Implementation) {
         var world = World(implementation, maxBeacons: 2) { $0.perBeacon = true }
         world.sighted(.a(1), at: .zero)
         world.sighted(.a(2), at: .seconds(1))
@@ -91,7 +91,7 @@ import Testing
         world.sighted(.a(4), at: .seconds(3))
         #expect(world.overflows == [])
         #expect(world.monitoring.untrackedBeacons == 2)
-        // Pushed out is nobody: the first leaves at its time, with the flag, and that ends the episode.
+        // No present beacon loses its place. The first one exits at its time, with the flag, and this ends the episode.
         #expect(world.advance(to: .seconds(30)) == [.unsatisfied(beacon: .a(1), at: .seconds(30))])
         #expect(world.events.map(\.diagnostics) == [.trackingLimitExceeded])
         #expect(world.sighted(.a(5), at: .seconds(30)) == [.satisfied(beacon: .a(5), at: .seconds(30))])
@@ -101,7 +101,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `P2: the flag is on the events of the condition whose beacon did not fit, and on no others`(
+    func `P2: only events of the condition whose beacon did not fit have the flag`(
         _ implementation: Implementation
     ) {
         var world = World(implementation, maxBeacons: 2, lobby: nil)
@@ -121,7 +121,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases, [1, 2])
-    func `P2: the episode ends when fewer than nine tenths are held`(
+    func `P2: the episode ends when fewer than nine tenths of max_beacons are held`(
         _ implementation: Implementation, leaving: Int
     ) {
         var world = World(implementation, maxBeacons: 10) { $0.perBeacon = true }
@@ -131,12 +131,12 @@ import Testing
         #expect(world.advance(to: .seconds(30)).count == leaving)
         world.sighted(.a(3), at: .seconds(30))
         for minor in 21...23 as ClosedRange<UInt16> { world.sighted(.a(minor), at: .seconds(30)) }
-        // Nine of ten are nine tenths, eight are fewer.
+        // 9 of 10 are nine tenths, 8 are fewer.
         #expect(world.overflows == (leaving == 1 ? [] : ["lobby"]))
     }
 
     @Test(arguments: Implementation.allCases)
-    func `P2: those on their way in give way first, the least recently seen before the others`(
+    func `P2: pending beacons give way first, the one with the oldest sighting before others, ties by T3`(
         _ implementation: Implementation
     ) {
         var world = World(implementation, maxBeacons: 3, lobby: nil)
@@ -145,23 +145,24 @@ import Testing
             $0.enterCount = 2
         }
         for second in [0, 1] { world.sighted(.a(1), at: .seconds(second)) }
-        // 3 was seen before 2 last, so 3 gives way.
+        // The last sightings of 2 and 3 have the same time, so 4 takes the place of 2, which is first in the order of
+        // T3.
         world.sighted(.a(2), at: .seconds(2))
         world.sighted(.a(3), at: .seconds(2))
         world.sighted(.a(4), at: .seconds(3))
         #expect(world.overflows == ["staff"])
-        // A tie goes by T3's order: 2, the smaller, had to go.
+        // Beacon 3 kept its place, so this is its second sighting.
         #expect(world.sighted(.a(3), at: .seconds(4)) == [.satisfied("staff", beacon: .a(3), at: .seconds(4))])
         #expect(world.events.map(\.diagnostics) == [.trackingLimitExceeded])
         #expect(world.sighted(.a(4), at: .seconds(4)) == [.satisfied("staff", beacon: .a(4), at: .seconds(4))])
         #expect(world.sighted(.a(2), at: .seconds(4)) == [])
         #expect(world.monitoring.untrackedBeacons == 2)
-        // The places are all of present ones now: each keeps its own.
+        // All places belong to present beacons now, and each keeps its own.
         #expect(world.state("staff") == .satisfied)
     }
 
     @Test(arguments: Implementation.allCases)
-    func `P2: an episode goes on while one on its way in gives way to another`(_ implementation: Implementation) {
+    func `P2: an episode continues while a pending beacon gives way to another`(_ implementation: Implementation) {
         var world = World(implementation, maxBeacons: 1) {
             $0.perBeacon = true
             $0.enterCount = 2
@@ -213,7 +214,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `P3: a second visit knows nothing of the first`(_ implementation: Implementation) {
+    func `P3: a second visit has no data of the first one`(_ implementation: Implementation) {
         var world = World(implementation)
         world.sighted(rssi: -60, at: .zero)
         world.sighted(rssi: nil, at: .seconds(100))

@@ -2,52 +2,51 @@ import Testing
 
 @testable import BeaconMonitoring
 
-/// What Core Location's users have learnt to work around, each claim held against the design that is written first too:
-/// there it is false, so it is a claim that can be.
+/// Problems of Core Location that its users have to work around. Most checks also run against the naive design, which
+/// must fail them, so these checks can fail.
 @Suite struct PitfallTests {
-    @Test func `a second monitor of a name is an error that is thrown`() async throws {
+    @Test func `a second monitor with the same name is refused with an error`() async throws {
         #expect(try await Self.secondIsRefused(Ours.self, "pitfall second"))
     }
 
-    @Test func `a second monitor of a name is a crash where the name is claimed by a precondition`() async {
+    @Test func `in the naive design, a second monitor with the same name crashes the process`() async {
         await #expect(processExitsWith: .failure) { _ = try await Self.secondIsRefused(Naive.self, "pitfall second") }
     }
 
-    @Test func `a monitor that was discarded can be made again at once`() async throws {
+    @Test func `a monitor can be created again with the same name as soon as the old one is released`() async throws {
         #expect(try await Self.isMadeAgain(Ours.self, "pitfall again"))
     }
 
-    @Test func `a monitor that its own task keeps alive can't be made again at once`() async {
+    @Test func `in the naive design, a monitor that its own task keeps alive cannot be created again at once`() async {
         await #expect(processExitsWith: .failure) { _ = try await Self.isMadeAgain(Naive.self, "pitfall again") }
     }
 
-    @Test func `a second subscription after a first does not end at once`() async throws {
+    @Test func `a second subscription gets events after the task of the first was canceled`() async throws {
         #expect(try await Self.secondSubscriptionGoesOn(Ours.self, "pitfall subscription"))
         #expect(try await !Self.secondSubscriptionGoesOn(Naive.self, "pitfall subscription"))
     }
 
-    @Test func `two subscribers take nothing from each other`() async throws {
+    @Test func `two subscribers each get all events`() async throws {
         #expect(try await Self.bothGetAll(Ours.self, "pitfall two"))
         #expect(try await !Self.bothGetAll(Naive.self, "pitfall two"))
     }
 
-    @Test func `an iteration that was cancelled can be resumed, and another's goes on meanwhile`() async throws {
+    @Test func `a canceled iteration can be resumed, and another subscriber continues meanwhile`() async throws {
         #expect(try await Self.isResumed(Ours.self, "pitfall resumed"))
         #expect(try await !Self.isResumed(Naive.self, "pitfall resumed"))
     }
 
-    @Test func `the record still holds the event before the one that is being handled`() async throws {
+    @Test func `while a subscriber handles an event, the record still has the event before it`() async throws {
         #expect(try await Self.priorIsThere(Ours.self, "pitfall prior"))
         #expect(try await !Self.priorIsThere(Naive.self, "pitfall prior"))
     }
 
-    @Test func `a condition past the limit is said to be unmonitored`() async throws {
+    @Test func `a condition beyond the limit gets an event and becomes unmonitored`() async throws {
         #expect(try await Self.excessIsTold(Ours.self, "pitfall limit"))
         #expect(try await !Self.excessIsTold(Naive.self, "pitfall limit"))
     }
 
-    @Test func `C4: past the limit the event has the flag by its name, and a place that frees is told of`() async throws
-    {
+    @Test func `C4: an excess condition's event has conditionLimitExceeded; a free place gives unknown`() async throws {
         let ours = try await Ours.open("pitfall flag", limit: 1)
         var events = ours.monitor.events.makeAsyncIterator()
         for number in 1...2 as ClosedRange<UInt16> { try await ours.add(number) }
@@ -59,7 +58,7 @@ import Testing
         #expect(promoted.identifier == "2" && promoted.state == .unknown && !promoted.conditionLimitExceeded)
     }
 
-    // MARK: The claims
+    // MARK: The checks
 
     private static func secondIsRefused<D: Design>(_: D.Type, _ name: String) async throws -> Bool {
         let first = try await D.open(name, limit: 0)

@@ -10,7 +10,7 @@ private func at(_ seconds: Double) -> Instant { Instant(nanoseconds: Int64((seco
 private func instant(_ seconds: Double) -> Instant { at(seconds) }
 private let anyA = BeaconMonitor.BeaconIdentityCondition(uuid: .a)
 
-/// A ranger that is driven as its users do: what is due first, then the sighting.
+/// A ranger that is called as its users must call it: deadlines first, then the sighting.
 private struct Ranged {
     var ranger: Ranger
     var told: ContiguousArray<Ranging> = []
@@ -27,14 +27,14 @@ private struct Ranged {
 
     mutating func advance(to seconds: Double) { ranger.advance(to: instant(seconds), into: &told) }
 
-    /// The one beacon's mean RSSI at each second that was told.
+    /// The mean RSSI of the first beacon in each ranging.
     var means: [Double?] { told.map { $0.beacons.first?.rssi } }
 }
 
 @Suite struct RangerTests {
     // MARK: Once a second
 
-    @Test func `each whole second tells who is in view, and a sighting at its end is the next one's`() throws {
+    @Test func `each second ends with a ranging of the beacons in view; a sighting at its end is in the next`() throws {
         var world = Ranged()
         world.hear(at: 10.2)
         #expect(world.ranger.nextDeadline == at(11))
@@ -51,23 +51,23 @@ private struct Ranged {
         #expect(world.told.last?.beacons.map(\.beacon) == [.a(1), .a(2)])
     }
 
-    @Test func `who was silent for the window is out of view: one empty ranging, then nothing is due`() {
+    @Test func `a beacon that is silent for the window is out of view: one empty ranging, then none is due`() {
         var world = Ranged()
         world.hear(at: 10.5)
         world.advance(to: 1000)
-        // Heard in the eleventh second: in view of the five that begin with it.
+        // The sighting is between 10 s and 11 s, so the five rangings from 11 s to 15 s have the beacon.
         #expect(world.told.map(\.time) == (11...16).map { at(Double($0)) })
         #expect(world.told.map(\.beacons.count) == [1, 1, 1, 1, 1, 0])
         #expect(world.ranger.nextDeadline == nil)
         #expect(world.ranger.beacons == 0)
-        // A mean that never empties is a known defect: what comes after a silence is alone.
+        // If the mean kept old readings, this would be wrong: only the reading after the silence must count.
         world.hear(rssi: -90, at: 1000.5)
         world.advance(to: 1001)
         #expect(world.told.last?.beacons.first?.rssi == -90)
         #expect(world.told.last?.beacons.first?.count == 1)
     }
 
-    @Test(arguments: [1, 2, 5, 10]) func `a window of so many seconds forgets after so many`(window: Int) {
+    @Test(arguments: [1, 2, 5, 10]) func `a window of n seconds gives n rangings and an empty one`(window: Int) {
         var world = Ranged(RangingSettings(window: window))
         world.hear(at: 100)
         world.advance(to: 200)
@@ -76,7 +76,7 @@ private struct Ranged {
 
     // MARK: The filter
 
-    @Test func `a constant is its own mean, whatever it is`() {
+    @Test func `the mean of a constant RSSI is this RSSI, for any value`() {
         for rssi in [Int8.min, -127, -61, -60, -1, 0, 1, 20, Int8.max] {
             var world = Ranged()
             for tenth in 0..<100 { world.hear(rssi: rssi, at: 10 + Double(tenth) / 10) }
@@ -84,54 +84,54 @@ private struct Ranged {
         }
     }
 
-    @Test func `halves are not cut off: -60 and -61 in turns are -60.5`() {
+    @Test func `halves are not truncated: the mean of -60 and -61 in turns is -60.5`() {
         var world = Ranged()
         for tenth in 0..<60 { world.hear(rssi: tenth % 2 == 0 ? -60 : -61, at: 10 + Double(tenth) / 10) }
         #expect(world.means == [-60.5, -60.5, -60.5, -60.5, -60.5])
         var three = Ranged()
         for reading in [Int8(-60), -60, -61] { three.hear(rssi: reading, at: 10) }
         three.advance(to: 11)
-        // As part of the comparison, this takes the type checker 4 s.
+        // As a part of the comparison, this expression takes the type checker 4 s.
         let third: Double = 1.0 / 3
         #expect(three.means == [-60 - third])
     }
 
-    @Test func `a step is followed along a line and is whole after the window`() {
+    @Test func `after a step of the RSSI, the mean changes linearly and is exact after the window`() {
         var world = Ranged()
         for tenth in 0..<200 { world.hear(rssi: tenth < 100 ? -60 : -80, at: 10 + Double(tenth) / 10) }
         world.advance(to: 30)
-        // The answer of a mean over five seconds to a step at 20 s: a fifth of it each second.
+        // A mean over five seconds answers a step at 20 s with a fifth of the step each second.
         #expect(world.means.prefix(10).allSatisfy { $0 == -60 })
         #expect(world.means[10...15] == [-64, -68, -72, -76, -80, -80])
         #expect(world.means.suffix(5).allSatisfy { $0 == -80 })
     }
 
-    @Test func `a ramp is followed two and a half seconds late and no less steep`() {
+    @Test func `the mean of a ramp is two and a half seconds late and equally steep`() {
         var world = Ranged()
         for tenth in 0..<400 { world.hear(rssi: Int8(-40 - tenth / 10), at: Double(tenth) / 10) }
         world.advance(to: 40)
-        // RSSI falls by 1 dB a second: the mean of the seconds k−5 … k−1 is that of their middle.
+        // The RSSI falls by 1 dB each second, so the mean of the seconds k−5 … k−1 is the value of the middle one.
         for second in 5...40 { #expect(world.means[second - 1] == Double(-40 - (second - 3)), "\(second)") }
     }
 
-    @Test func `noise of whole dBm has no bias, and a variance divided by the number of readings`() {
+    @Test func `the mean of noise in whole dBm has no bias, and its variance is divided by the number of readings`() {
         let seed = SeededGenerator.seed
         var random = SeededGenerator(state: seed)
         var world = Ranged()
-        // Ten readings a second, −67…−54 alike: mean −60.5, variance (14² − 1) / 12 = 16.25.
+        // Ten readings each second, −67…−54 with equal probability: mean −60.5, variance (14² − 1) / 12 = 16.25.
         for tenth in 0..<20_000 { world.hear(rssi: .random(in: -67 ... -54, using: &random), at: Double(tenth) / 10) }
         let means = world.means.dropFirst(5).compactMap { $0 }
-        // Every fifth is of other readings: independent.
+        // Every fifth mean is of other readings, so these means are independent.
         let independent = means.enumerated().filter { $0.offset % 5 == 0 }.map(\.element)
         let mean = independent.reduce(0, +) / Double(independent.count)
         let variance = independent.reduce(0) { $0 + ($1 + 60.5) * ($1 + 60.5) } / Double(independent.count)
-        // Five standard errors: 4.03 / √20000 each.
+        // The limit is five standard errors, each 4.03 / √20000.
         #expect(abs(mean + 60.5) < 5 * 0.0285, "seed \(seed): \(mean)")
-        // Truncation would be off by half a dB: 0.5 is far outside.
+        // Truncation would move the mean by half a dB, which is far outside this limit.
         #expect(abs(variance - 16.25 / 50) < 0.15, "seed \(seed): \(variance)")
     }
 
-    @Test func `readings without an RSSI count and weigh nothing`() throws {
+    @Test func `readings without an RSSI are counted and do not change the mean`() throws {
         var world = Ranged()
         world.hear(rssi: nil, at: 10)
         world.advance(to: 11)
@@ -154,14 +154,14 @@ private struct Ranged {
         world.hear(rssi: -49, at: 10)
         world.hear(rssi: -69, at: 10.1)
         world.advance(to: 11)
-        // 0.316 m and 3.16 m: their mean would be 1.74 m, and 1 m is what −59 dBm comes to.
+        // The distances are 0.316 m and 3.16 m. Their mean would be 1.74 m; the mean RSSI of −59 dBm gives 1 m.
         let accuracy = try #require(world.told.last?.beacons.first?.accuracy)
         #expect(abs(accuracy - 1) < 1e-12)
     }
 
     // MARK: Order and conditions
 
-    @Test func `the nearest comes first, whoever is strongest; without a distance last, equals by identity`() {
+    @Test func `the nearest is first, not the strongest; without a distance last, equal ones by identity`() {
         var world = Ranged()
         world.hear(.a(4), nil, at: 10)
         world.hear(.a(3), -50, power: -80, at: 10)
@@ -173,7 +173,7 @@ private struct Ranged {
         #expect(world.told.last?.beacons.map(\.beacon.minor) == [3, 5, 6, 2, 1, 4])
     }
 
-    @Test func `each condition tells what matches it, in the order of adding`() {
+    @Test func `rangings are in the order in which conditions were added, each with its matching beacons`() {
         let major = BeaconMonitor.BeaconIdentityCondition(uuid: .a, major: 1)
         let one = BeaconMonitor.BeaconIdentityCondition(uuid: .a, major: 2, minor: 5)
         var world = Ranged(RangingSettings(), one, anyA, major)
@@ -199,7 +199,7 @@ private struct Ranged {
         #expect(world.told.isEmpty)
     }
 
-    @Test func `adding twice is adding once, and what was never there can be removed`() {
+    @Test func `adding a condition twice equals adding it once, and a condition that was never added can be removed`() {
         var world = Ranged()
         world.ranger.add(anyA)
         world.ranger.remove(BeaconMonitor.BeaconIdentityCondition(uuid: .b))
@@ -212,7 +212,7 @@ private struct Ranged {
 
     // MARK: Hostile input
 
-    @Test func `a flood of invented beacons costs bounded memory and pushes out nobody who is heard`() {
+    @Test func `a flood of invented beacons uses bounded memory and displaces no beacon that is in view`() {
         var world = Ranged()
         for tenth in 0..<100 {
             let seconds = 10 + Double(tenth) / 10
@@ -231,7 +231,7 @@ private struct Ranged {
         #expect(world.ranger.nextDeadline == nil)
     }
 
-    @Test func `a stamp from before counts at now, and the timeline's end does not trap`() {
+    @Test func `a sighting with an earlier time counts at the present, and the end of the timeline does not trap`() {
         var world = Ranged()
         world.hear(at: 50)
         world.ranger.sighted(.a(1), measuredPower: -59, rssi: RSSI(dBm: -80), at: at(3))
@@ -246,7 +246,7 @@ private struct Ranged {
         #expect(late.ranger.nextDeadline == nil)
     }
 
-    @Test func `the same input tells the same, however often it is woken`() {
+    @Test func `the same input gives the same rangings, however often the ranger is woken`() {
         let seed = SeededGenerator.seed
         var random = SeededGenerator(state: seed)
         var (lazy, eager) = (Ranged(), Ranged())

@@ -3,7 +3,7 @@ import BluetoothLE
 
 @testable import BeaconMonitoring
 
-// Who a controller is (rule L7), as naively as the rest.
+// The identities of controllers (rule L7), written as simply as the rest.
 extension ReferenceMonitor {
     func adapter(
         named name: String, address: DeviceAddress?, at time: Instant, into actions: inout ActionBuffer
@@ -47,7 +47,7 @@ extension ReferenceMonitor {
         return adapter.id
     }
 
-    /// Reports the names that adapters have got since the last event or adapter change (rules L7, T3).
+    /// Reports the names that adapters got since the last event or adapter change (rules L7, T3).
     func reportNames() {
         for adapter in adapters.sorted(by: { $0.id.index < $1.id.index })
         where !Self.isSame(reportedNames[adapter.id] ?? "", adapter.name) {
@@ -60,7 +60,7 @@ extension ReferenceMonitor {
         for adapter in adapters where Self.isSame(adapter.presentName, name) { adapter.isPresent = false }
     }
 
-    /// An adapter that was forgotten listens again: it is called as one that is new.
+    /// Names a forgotten adapter that scans again as if it were new.
     func renameIfForgotten(_ adapter: Adapter) {
         guard isForgotten(adapter) else { return }
         adapter.name = ""
@@ -68,7 +68,7 @@ extension ReferenceMonitor {
         sortAdapters()
     }
 
-    /// Whether it is forgotten in every monitor (rule L3): its name is free again.
+    /// Returns whether an adapter is forgotten in every monitor (rule L3), so that its name is free again.
     private func isForgotten(_ adapter: Adapter) -> Bool {
         guard adapter !== source, !adapter.listens else { return false }
         guard let stopped = adapter.stoppedInFact ?? adapter.stopped else { return adapter.state == .gone }
@@ -76,7 +76,7 @@ extension ReferenceMonitor {
         return hasBeenLong(since: stopped)
     }
 
-    /// Whether the longest `forget_after` of all monitors has passed since then.
+    /// Returns whether the longest `forget_after` of all monitors has passed since a stop.
     func hasBeenLong(since stopped: Instant) -> Bool {
         guard let longest = monitors.map(\.settings.forgetAfter).max() else { return false }
         return stopped + longest <= now
@@ -113,7 +113,7 @@ extension ReferenceMonitor {
         name.contains("/") ? name.split(separator: "/").dropLast().joined(separator: "/") + "/" : ""
     }
 
-    /// Takes over an adapter that was known before a restart, as one that is no more than remembered.
+    /// Adds an adapter that was known before a restart. It is only remembered at first.
     func restoreAdapter(_ name: String, _ address: DeviceAddress?) -> Adapter {
         let adapter = Adapter(id: AdapterID(index: adapters.count + 1), name: name)
         adapter.address = address

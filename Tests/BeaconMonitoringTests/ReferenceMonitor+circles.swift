@@ -2,7 +2,7 @@ import Foundation
 
 @testable import BeaconMonitoring
 
-// Circles (G1…G3), as naively as the rest.
+// Circles (G1…G3), written as simply as the rest.
 extension ReferenceMonitor {
     var locationSource: AdapterID? { source?.id }
 
@@ -47,7 +47,7 @@ extension ReferenceMonitor {
 
     func isSupported(_ entry: Entry) -> Bool { source != nil || !entry.condition.isCircle }
 
-    /// Whether a condition has one of C4's places.
+    /// Returns whether a condition has one of the places of rule C4.
     func hasPlace(_ entry: Entry) -> Bool {
         if let decidedPlaces { return decidedPlaces.contains(entry.identifier) }
         return isSupported(entry) && entry.own.state != .unmonitored
@@ -55,7 +55,8 @@ extension ReferenceMonitor {
 
     var monitorsCircles: Bool { entries.contains { $0.condition.isCircle && hasPlace($0) } }
 
-    /// The straight line between two places: over some hundred metres it is as long as the way on the ground.
+    /// Returns the straight distance between two places in meters. Over some hundred meters, it is as long as the
+    /// distance on the ground.
     private static func chord(_ left: Coordinate, _ right: Coordinate) -> Double {
         let (a, b) = (cartesian(left), cartesian(right))
         return ((a.0 - b.0) * (a.0 - b.0) + (a.1 - b.1) * (a.1 - b.1) + (a.2 - b.2) * (a.2 - b.2)).squareRoot()

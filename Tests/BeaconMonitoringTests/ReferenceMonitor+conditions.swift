@@ -2,7 +2,7 @@ import BaseTypes
 
 @testable import BeaconMonitoring
 
-// Conditions come, change and go (C1…C5).
+// Adding, changing and removing conditions (C1…C5).
 extension ReferenceMonitor {
     func add(
         _ condition: Condition, identifier: Identifier, monitor: Identifier, assuming: BeaconMonitor.Event.State,
@@ -78,10 +78,10 @@ extension ReferenceMonitor {
         fillPlaces()
     }
 
-    /// A condition's start, with a subject that has no past.
+    /// Starts a condition with a subject that has no history.
     private func begin(_ entry: Entry, assuming: BeaconMonitor.Event.State) {
         entry.own = Subject(beacon: nil)
-        // Until it is known whether there is a place for it.
+        // The condition is `unmonitored` until it is known whether there is a place for it.
         entry.own.state = .unmonitored
         let placesTaken = entries.count { hasPlace($0) }
         entry.own.state = assuming
@@ -95,7 +95,7 @@ extension ReferenceMonitor {
         if assuming != .unsatisfied, !entry.condition.isCircle { entry.own.holds = [newHold(by: nil)] }
     }
 
-    /// Gives a place that became free to the first that waits for one (rule C4).
+    /// Gives each free place to the first condition that waits for one (rule C4).
     private func fillPlaces() {
         for entry in entries where entries.count(where: { hasPlace($0) }) < settings.conditionLimit {
             guard isSupported(entry), entry.own.state == .unmonitored else { continue }

@@ -2,7 +2,7 @@ import BaseTypes
 
 @testable import BeaconMonitoring
 
-// Adapters (L1…L5), and what is due when (T3, X2, L2).
+// Adapters (L1…L5), and the order of deadlines (T3, X2, L2).
 extension ReferenceMonitor {
     // MARK: Adapters
 
@@ -28,7 +28,7 @@ extension ReferenceMonitor {
             stops(adapter, since: since)
             becomes(.off, adapter, since: since, reason: reason)
         case .deaf: becomes(.off, adapter, since: adapter.stopped!, reason: reason)
-        // One that never listened has stopped nothing.
+        // An adapter that is off or removed, or has never scanned, does not stop.
         case .off, .gone, nil: break
         }
     }
@@ -69,7 +69,7 @@ extension ReferenceMonitor {
 
     var somethingListens: Bool { adapters.contains { $0 !== source && $0.listens } }
 
-    /// Ends an adapter's holds; what it alone held is held by all together (rule L3).
+    /// Ends the holds of an adapter. A subject that only this adapter held gets a shared hold (rule L3).
     func forget(_ adapter: Adapter, in entry: Entry) {
         for subject in [entry.own] + entry.beacons where subject.holds.contains(where: { $0.adapter === adapter }) {
             subject.holds.removeAll { $0.adapter === adapter }
@@ -85,13 +85,13 @@ extension ReferenceMonitor {
 
     func listens(_ adapter: Adapter?) -> Bool { adapter?.listens ?? somethingListens }
 
-    /// When a holder that does not listen stopped, for L2 and L3.
+    /// Returns when a holder that does not scan stopped, for L2 and L3.
     func stopped(_ adapter: Adapter?) -> Instant {
         guard let adapter else { return watermark }
         return adapter.stopped!
     }
 
-    /// Whether a holder stopped `outage_timeout` ago or more.
+    /// Returns whether a holder stopped `outage_timeout` ago or earlier.
     func isOut(_ adapter: Adapter?, _ entry: Entry) -> Bool {
         !listens(adapter) && stopped(adapter) + entry.monitor.settings.outageTimeout <= now
     }
@@ -100,7 +100,7 @@ extension ReferenceMonitor {
         clock(of: hold.adapter) - hold.clock >= entry.settings.exitTimeout.nanoseconds
     }
 
-    // MARK: What is due
+    // MARK: Deadlines
 
     enum Due {
         case deaf(Adapter)
@@ -121,7 +121,7 @@ extension ReferenceMonitor {
         }
     }
 
-    /// The first thing that is due, in T3's order; nothing is due before now.
+    /// The first deadline in T3's order, with its time. No deadline is before the present.
     var nextDue: (time: Instant, due: Due)? {
         var first: (time: Instant, due: Due)?
         func consider(_ time: Instant?, _ due: @autoclosure () -> Due) {
@@ -180,7 +180,7 @@ extension ReferenceMonitor {
         }
     }
 
-    /// Handles all that is due on a subject now, in one step.
+    /// Handles all present deadlines of a subject in one step.
     private func settle(_ subject: Subject, _ entry: Entry) {
         guard !subject.isOnItsWayIn else { return forget(subject, entry) }
         if entry.condition.isCircle { return change(subject, entry, to: .unknown, because: .scannerUnavailable) }

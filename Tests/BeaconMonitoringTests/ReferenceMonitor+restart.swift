@@ -3,13 +3,14 @@ import BluetoothLE
 
 @testable import BeaconMonitoring
 
-// Restarts (rule N4), as naively as the rest.
+// Restarts (rule N4), written as simply as the rest.
 extension ReferenceMonitor {
-    /// What the model would hand over.
+    /// The snapshot that the model would pass to the next process.
     var memory: MonitorSnapshot {
         var memory = MonitorSnapshot()
         memory.monitors = monitors.map { MonitorSnapshot.Monitor(name: $0.name.text, settings: $0.settings) }
-        // In the order in which they were met, which decides where a name alone could mean several (rule L7).
+        // Adapters are in the order in which they were first seen. If a name without an address could mean several
+        // adapters, this order decides (rule L7).
         for adapter in adapters.sorted(by: { $0.id.index < $1.id.index })
         where adapter.listens || adapter.stopped != nil {
             let stopped = adapter.stoppedInFact ?? adapter.stopped
@@ -51,7 +52,7 @@ extension ReferenceMonitor {
         return memory
     }
 
-    /// Begins as one whose monitors are known and nothing else, from what another remembered.
+    /// Starts from the snapshot of another model. Only the monitors are known before.
     func restore(_ memory: MonitorSnapshot, into actions: inout ActionBuffer) throws(MonitorError) {
         let subjects = memory.conditions.flatMap { [$0.own] + $0.beacons }
         for saved in memory.adapters where source == nil || saved.name != source?.name {
@@ -86,8 +87,8 @@ extension ReferenceMonitor {
         made.removeAll()
     }
 
-    /// Rule C4, where an event that said who has a place was not durable, or the limit is another: who had a place
-    /// keeps it as long as there are some, and the first of the others take what is left.
+    /// Applies rule C4 if an event about places was not durable, or if the limit has changed. Conditions that had a
+    /// place keep it while there are places. The first of the other conditions get the remaining places.
     private func restorePlaces() {
         let limit = settings.conditionLimit
         var hasPlace: Set<Identifier> = []
@@ -139,14 +140,14 @@ extension ReferenceMonitor {
             open.sightings = visit.refreshes
             if visit.refreshes > 0 { open.departure = subject.lastInside ?? subject.lastRefresh?.time }
             if let strength = visit.strength {
-                // Any that have this minimum, maximum and sum.
+                // Any values that have this minimum, maximum and sum.
                 open.strengths = ReferenceMonitor.strengths(strength)
             }
             subject.visit = open
         }
         guard subject.state == .satisfied || subject.state == .unknown else { return }
         for holder in saved.holders {
-            // One of which no line is left that says that it ever listened holds nothing.
+            // If no remaining line has the adapter as scanning, it does not hold anything.
             guard let adapter = adapters.first(where: { $0 !== source && $0.name == holder && $0.stopped != nil })
             else { continue }
             subject.holds.append(newHold(by: adapter))
@@ -162,7 +163,7 @@ extension ReferenceMonitor {
             values[index] += Int8(more)
             left -= more
         }
-        // The maximum has to be among them; the sum allows it, since it was.
+        // The maximum must be one of the values. The sum permits this, because the real values had it too.
         if !values.contains(strength.maximum), values.count > 1 {
             let index = values.count - 1
             let missing = Int64(strength.maximum) - Int64(values[index])
@@ -178,10 +179,10 @@ extension ReferenceMonitor {
     }
 }
 
-/// What is remembered after lines that follow a snapshot, put together a second time.
+/// The state after the lines that follow a snapshot, computed by a second implementation.
 struct RestartMemory {
     var snapshot: MonitorSnapshot
-    /// Since when adapters count as stopped for rule L2, where that is not when they stopped.
+    /// The time from which an adapter counts as stopped for rule L2, if this is not the time at which it stopped.
     var outages: [String: Instant] = [:]
 
     mutating func apply(_ action: Action, adapterName: (AdapterID) -> String) {
@@ -250,7 +251,7 @@ struct RestartMemory {
         let known = MonitorSnapshot.Adapter(
             name: change.adapter, address: change.address,
             stopped: change.state == .listening ? nil : .timeline(change.since))
-        // What becomes of it does not make it one that was met later.
+        // A change does not move an adapter in the order in which adapters were first seen.
         if let place { snapshot.adapters[place] = known } else { snapshot.adapters.append(known) }
     }
 
@@ -272,7 +273,7 @@ struct RestartMemory {
 
     private mutating func apply(_ event: BeaconMonitor.Event, _ adapterName: (AdapterID) -> String) {
         if place(event.identifier) == nil {
-            // The line that added it was lost.
+            // The line that added the condition was lost.
             snapshot.conditions.append(
                 MonitorSnapshot.Condition(
                     monitor: event.monitor, identifier: event.identifier, condition: event.condition, settings: nil,

@@ -3,9 +3,9 @@ import BluetoothLE
 
 @testable import BeaconMonitoring
 
-// Entering and staying (E, X1, L3), beacons of their own (P), and the actions that come of it.
+// Entering and staying (E, X1, L3), beacons as subjects (P), and the resulting actions.
 extension ReferenceMonitor {
-    /// One sighting, for each condition that it matches, in order (rule E4).
+    /// Handles a sighting for each condition that it matches, in the order of rule E4.
     func perceive(_ sighting: Sighting) {
         for entry in entriesByIdentifier where hasPlace(entry) {
             guard case .beacon(let identity) = entry.condition, identity.matches(sighting.beacon) else { continue }
@@ -39,7 +39,7 @@ extension ReferenceMonitor {
         }
     }
 
-    /// An absent RSSI never reaches a threshold (rule E2).
+    /// Returns whether an RSSI reaches a threshold. An absent RSSI never does (rule E2).
     private func reaches(_ rssi: RSSI?, _ threshold: RSSI?) -> Bool {
         guard let threshold else { return true }
         guard let rssi else { return false }
@@ -65,9 +65,10 @@ extension ReferenceMonitor {
         if let rssi = sighting.rssi { subject.visit?.strengths.append(rssi.dBm) }
     }
 
-    // MARK: Beacons of their own
+    // MARK: Beacons as subjects
 
-    /// Whether one more beacon can be held; one without a name may have to go for it (rules P2, P4).
+    /// Returns whether one more beacon can be held. If there is no free place, an unnamed beacon can give way (rules
+    /// P2, P4).
     private func makePlace(for beacon: BeaconIdentity, _ entry: Entry) -> Bool {
         guard entries.reduce(0, { $0 + $1.beacons.count }) >= settings.maxBeacons else { return true }
         var onTheirWay: (subject: Subject, entry: Entry)?
@@ -106,7 +107,7 @@ extension ReferenceMonitor {
         endEpisodeIfFew()
     }
 
-    /// P2's episode ends when fewer than nine tenths are held.
+    /// Ends P2's episode if fewer than nine tenths of `max_beacons` are held.
     func endEpisodeIfFew() {
         let held = entries.reduce(0) { $0 + $1.beacons.count }
         if held * 10 < settings.maxBeacons * 9 { for entry in entries { entry.limitRaised = false } }

@@ -3,7 +3,7 @@ import BluetoothLE
 
 @testable import BeaconMonitoring
 
-// Beacons with and without names (rules P4, P5), as naively as the rest.
+// Named and unnamed beacons (rules P4, P5), written as simply as the rest.
 extension ReferenceMonitor {
     func name(_ beacons: Set<BeaconIdentity>, at time: Instant, into actions: inout ActionBuffer) {
         input(at: time, into: &actions) {
@@ -28,7 +28,7 @@ extension ReferenceMonitor {
 
     var newBeaconsLeft: Int? { settings.maxNewBeacons == 0 ? nil : tokens }
 
-    /// One comes back every 2 s.
+    /// Gives one token back every 2 s.
     func returnTokens() {
         while nextToken <= now {
             tokens = min(tokens + 1, settings.maxNewBeacons)
@@ -36,7 +36,8 @@ extension ReferenceMonitor {
         }
     }
 
-    /// Takes a token for a subject that needs one; without, what it has of qualifying sightings stays with it.
+    /// Returns whether a subject may enter: it needs no token, or it takes one. If no token is left, the subject keeps
+    /// its qualifying sightings.
     func hasToken(for subject: Subject, _ entry: Entry) -> Bool {
         guard settings.maxNewBeacons > 0, let beacon = subject.beacon, !named.contains(beacon) else { return true }
         if tokens > 0 {
@@ -52,7 +53,7 @@ extension ReferenceMonitor {
         return false
     }
 
-    /// P5's episode ends at the first event 60 s or more after the last refusal.
+    /// Ends P5's episode if the last refusal was 60 s ago or earlier. This is called before each event.
     func endRefusalEpisode() {
         guard let lastRefusal, now >= lastRefusal + .seconds(60) else { return }
         for entry in entries { entry.refusalRaised = false }

@@ -3,10 +3,10 @@ import BluetoothLE
 
 @testable import BeaconMonitoring
 
-/// The rules a second time, as naively as they can be written down, to compare the engine with.
+/// A second implementation of the rules, as simple as possible, to compare the engine with.
 ///
-/// Arrays, full scans, nothing remembered that can be looked up: the next thing that is due is found by asking
-/// every adapter and every subject. It is a class of classes because nobody copies it.
+/// It uses arrays, searches them completely, and does not store anything that it can compute: it checks every adapter
+/// and every subject to find the next deadline. It consists of classes, because it is never copied.
 final class ReferenceMonitor: Monitoring {
     var clockOffset: ClockOffset
     var ambientDiagnostics: Diagnostics = []
@@ -18,36 +18,36 @@ final class ReferenceMonitor: Monitoring {
     var refusedBeacons = 0
     /// The beacons that have a name (rule P4).
     var named: Set<BeaconIdentity> = []
-    /// Rule P5's.
+    /// The tokens of rule P5 that are left.
     var tokens: Int
     var nextToken: Instant
     var lastRefusal: Instant?
-    /// How many refreshes there have been.
+    /// The number of refreshes so far.
     var refreshes = 0
 
     let settings: EngineSettings
     /// The adapter of all circles (rule G3).
     let source: Adapter?
-    /// When it stopped; before it ever listened, the start.
+    /// When the location source stopped; the start of the model if the source has never been available.
     var sourceStopped: Instant
-    /// The conditions with a place, while a restart decides on that (rule C4).
+    /// The conditions with a place, while a restart assigns places (rule C4).
     var decidedPlaces: Set<Identifier>?
     var monitors: [Monitor] = []
-    /// By name.
+    /// The adapters, ordered by name.
     var adapters: [Adapter] = []
-    /// The addresses that two had at once, with their gateways (rule L7).
+    /// The addresses that two controllers had at the same time, each with its gateway (rule L7).
     var sharedAddresses: Set<String> = []
-    /// In place order (rule C4).
+    /// The conditions in the order of places (rule C4).
     var entries: [Entry] = []
-    /// The same in T3's order.
+    /// The conditions in the order of rule T3.
     var entriesByIdentifier: [Entry] = []
-    /// How long at least one adapter has listened: the clock of what is held by all together.
+    /// How long at least one adapter has scanned: the clock of shared holds.
     var togetherClock = Clock()
-    /// The latest moment at which an adapter stopped, as rule L2 counts it.
+    /// The latest time at which an adapter stopped, as rule L2 counts it.
     var watermark: Instant
-    /// What the present input has led to.
+    /// The actions that the present input has caused so far.
     var made = ActionBuffer()
-    /// The adapters' names in the actions so far.
+    /// The names of the adapters in the actions so far.
     var reportedNames: [AdapterID: String] = [:]
 
     init(settings: EngineSettings, start: Instant, clockOffset: ClockOffset) {
@@ -101,7 +101,8 @@ final class ReferenceMonitor: Monitoring {
         }
     }
 
-    /// What every input has in common: time, what is due first (rules T2, T3), and what the input makes due at once.
+    /// Handles what all inputs have in common: the time, the deadlines before the input (rules T2, T3), and the
+    /// deadlines that the input makes due at once.
     func input(at time: Instant, into actions: inout ActionBuffer, _ body: () -> Void) {
         if time < now { lateInputs += 1 }
         let time = max(time, now)
@@ -121,11 +122,11 @@ final class ReferenceMonitor: Monitoring {
         let settings: MonitorSettings
     }
 
-    /// Time spent listening.
+    /// A clock that runs while an adapter scans.
     struct Clock {
-        /// What is over, in nanoseconds.
+        /// The sum of the earlier stretches, in nanoseconds.
         var past: Int64 = 0
-        /// Since when it runs; absent while it stands still.
+        /// The start of the present stretch; `nil` if the clock does not run.
         var runsSince: Instant?
 
         func value(at now: Instant) -> Int64 {
@@ -141,24 +142,24 @@ final class ReferenceMonitor: Monitoring {
 
     final class Adapter {
         let id: AdapterID
-        /// What lines call it.
+        /// The name in lines.
         var name: String
-        /// The controller's; absent where it has none that is its own.
+        /// The address of the controller; `nil` if it has none of its own.
         var address: DeviceAddress?
-        /// What it goes by, or did last, and whether it still does (rule L7).
+        /// The present name, or the last one if ``isPresent`` is `false` (rule L7).
         var presentName: String
         var isPresent = false
-        /// Whether nothing but what lines called it before a restart is known of its name.
+        /// Whether only its name in lines from before a restart is known.
         var isRestored = false
-        /// What its last adapter action said; absent before the first.
+        /// The state in its last adapter action; `nil` before the first.
         var state: AdapterChange.State?
-        /// Its last report, or when it began to listen if that is later.
+        /// The time of its last report, or of its start if that is later.
         var lastSign: Instant = .earliest
-        /// When it stopped for rules L2 and L3; absent while it listens and where it never did.
+        /// When it stopped, for rules L2 and L3; `nil` while it scans, and if it has never scanned.
         var stopped: Instant?
-        /// When it really did, where a restart has moved that (rule N4).
+        /// When it really stopped, if a restart has moved ``stopped`` (rule N4).
         var stoppedInFact: Instant?
-        /// Whether it is no more than a name in what was remembered over a restart.
+        /// Whether only its name is remembered over a restart: it holds nothing, and it has not been identified again.
         var isOnlyRemembered = false
         var clock = Clock()
 
@@ -178,11 +179,11 @@ final class ReferenceMonitor: Monitoring {
         var condition: Condition
         var settings: ConditionSettings
         var own = Subject(beacon: nil)
-        /// In order.
+        /// The beacons in order.
         var beacons: [Subject] = []
-        /// Whether P2 was raised for it in this episode.
+        /// Whether P2 was raised for the condition in this episode.
         var limitRaised = false
-        /// Whether P5 was.
+        /// Whether P5 was raised for the condition in this episode.
         var refusalRaised = false
 
         init(identifier: Identifier, monitor: Monitor, condition: Condition, settings: ConditionSettings) {
@@ -195,33 +196,33 @@ final class ReferenceMonitor: Monitoring {
     }
 
     final class Subject {
-        /// Absent: it is the condition itself.
+        /// The beacon; `nil` if the subject is the condition itself.
         let beacon: BeaconIdentity?
         var state: BeaconMonitor.Event.State = .unsatisfied
-        /// Whether L2 made it unknown when it was satisfied.
+        /// Whether L2 changed it from `satisfied` to `unknown`.
         var wasSatisfied = false
-        /// The least recently refreshed first.
+        /// The holds; the one with the oldest refresh is the first.
         var holds: [Hold] = []
-        /// When the qualifying sightings on the way in were.
+        /// The times of the qualifying sightings before it enters.
         var progress: [Instant] = []
         var lastRefresh: Sighting?
-        /// The last fix inside, of a circle.
+        /// The time of the last fix inside a circle.
         var lastInside: Instant?
         var previous: BeaconMonitor.Event.Previous?
         var visit: OpenVisit?
-        /// Which of all refreshes its last one was.
+        /// The number of its last refresh among all refreshes.
         var refreshNumber = 0
 
         init(beacon: BeaconIdentity?) { self.beacon = beacon }
 
-        /// Whether it is a beacon on its way in (rule P1).
+        /// Whether it is a pending beacon (rule P1).
         var isOnItsWayIn: Bool { beacon != nil && state == .unsatisfied }
     }
 
     struct Hold {
-        /// Absent: all together.
+        /// The adapter; `nil` if the hold is shared.
         let adapter: Adapter?
-        /// The holder's clock when the hold began.
+        /// The holder's clock at the start of the hold.
         var clock: Int64
     }
 

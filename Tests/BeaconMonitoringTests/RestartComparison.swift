@@ -6,9 +6,9 @@ import TestSupport
 @testable import BeaconMonitoring
 @testable import EventLog
 
-/// What is remembered after a start, against what had to be.
+/// Compares the restored state after a start with the expected one.
 enum RestartComparison {
-    /// Whether two snapshots decide the same.
+    /// Checks that two snapshots lead to the same decisions.
     ///
     /// - Throws: ``RestartWorld/Failure`` with the first difference.
     static func check(_ found: MonitorSnapshot, _ expected: MonitorSnapshot) throws {
@@ -24,7 +24,8 @@ enum RestartComparison {
         }
     }
 
-    /// What decides: adapters that hold something, by name, and of a condition's last refresh not which beacon's.
+    /// Returns only the data that affect decisions: the adapters that hold a subject, ordered by name; the last refresh
+    /// of a condition without its beacon; no visit of a condition that is `unsatisfied`.
     private static func comparable(_ snapshot: MonitorSnapshot) -> MonitorSnapshot {
         var snapshot = snapshot
         var holders: Set<String> = []
@@ -40,7 +41,7 @@ enum RestartComparison {
         return snapshot
     }
 
-    /// `record(for:)` gives what the last line of the condition said.
+    /// Checks that `record(for:)` returns the event in the last line of the condition.
     static func checkRecords(of journal: Journal, after lines: [Int: String]) throws {
         var last: [Identifier: String] = [:]
         for (_, line) in lines.sorted(by: { $0.key < $1.key }) {
@@ -72,7 +73,7 @@ enum RestartComparison {
 }
 
 extension MonitorSnapshot {
-    /// Ends the visits that an exit has ended, whether their lines came to be or not.
+    /// Ends the visits that an exit has ended, also if their lines were not written.
     mutating func endVisits() {
         for index in conditions.indices where conditions[index].own.state == .unsatisfied {
             conditions[index].own.visit = nil

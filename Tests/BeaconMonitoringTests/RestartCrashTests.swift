@@ -5,13 +5,13 @@ import Testing
 @testable import BeaconMonitoring
 @testable import EventLog
 
-/// Processes that are killed at every call that changes something on the disk, in generated worlds.
+/// Kills processes at every call that changes something on the disk, in generated simulation runs.
 ///
-/// `BEACON_RESTART_WORLDS` sets the number of worlds, `BEACON_SEED` the seed of the first.
+/// `BEACON_RESTART_WORLDS` sets the number of runs, `BEACON_SEED` the seed of the first.
 @Suite struct RestartCrashTests {
     private static let stepsPerWorld = 45
 
-    @Test func `N3, N4: killed at each write, fsync and rename, a gateway goes on as the rules say, in every world`()
+    @Test func `N3, N4: a gateway that is killed at any write, fsync or rename continues by the rules, in every run`()
         async throws
     {
         let count = environment("BEACON_RESTART_WORLDS", default: 4)
@@ -27,7 +27,7 @@ import Testing
         #expect(kills >= 125 * count)
     }
 
-    /// - Returns: how many processes were killed.
+    /// - Returns: the number of killed processes.
     private static func check(_ seeds: some Sequence<UInt64>) async -> Int {
         var kills = 0
         for seed in seeds {
@@ -40,7 +40,8 @@ import Testing
                 Issue.record("seed \(seed), not killed: \(error)")
                 return kills
             }
-            // Every call of a life that is not killed; of the second and third life one by chance.
+            // The first process is killed at each call that it makes if it is not killed. The second and the third
+            // process are killed at a random call.
             var random = SeededGenerator(state: seed)
             for call in 1...max(1, points[0]) {
                 let kill: SimulatedDisk.Kill = random.chance(50) ? .power : .process

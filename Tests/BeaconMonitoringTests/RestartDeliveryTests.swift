@@ -8,7 +8,7 @@ import Testing
 
 @testable import BeaconMonitoring
 
-/// Events that a store keeps until they have been handled (rule N3).
+/// Events that a store keeps until they are handled (rule N3).
 @Suite struct RestartDeliveryTests {
     private final class Folder {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("kept-\(UUID().uuidString)").path
@@ -18,13 +18,13 @@ import Testing
     private let folder = Folder()
     private let clock = HandClock()
 
-    /// A monitor with what a process before it left.
+    /// Creates a monitor with the records of the process before it.
     private func open(_ name: String) async throws -> BeaconMonitor {
         try BeaconMonitor(name, clock: clock, store: FileRecordStore(directory: FilePath(folder.path)))
     }
 
-    /// Someone is seen at `times`, each 40 s and more after the one before, so that each but the first is an exit and an
-    /// entry.
+    /// Passes sightings of a beacon at `times`. Each time must be at least 40 s after the one before it, so each
+    /// sighting except the first causes an exit and an entry.
     private func see(_ monitor: BeaconMonitor, at times: [Int], _ beacon: BeaconIdentity = .a(1)) async throws {
         let adapter = try await monitor.adapter(named: "hci0")
         for time in times {
@@ -42,7 +42,7 @@ import Testing
         await monitor.record(for: identifier)?.lastEvent.brief
     }
 
-    @Test func `N3: with a store the record still gives the event before while one is in hand`() async throws {
+    @Test func `N3: with a store, a record has the previous event while a subscriber handles the next`() async throws {
         let monitor = try await open("kept in hand")
         try await monitor.add(.anyA, identifier: "lobby", assuming: .unsatisfied)
         var events = monitor.subscribe().makeAsyncIterator()
@@ -55,7 +55,7 @@ import Testing
         await monitor.end()
     }
 
-    @Test func `N3: with a store and no subscription an event is handled at once, and does not come again`()
+    @Test func `N3: with a store and no subscription, an event is handled at once and not delivered again`()
         async throws
     {
         let monitor = try await open("kept none")
@@ -70,9 +70,9 @@ import Testing
         for try await event in events { Issue.record("\(event)") }
     }
 
-    @Test func `N3: what a crash kept from being handled comes first in the next process, in order`() async throws {
+    @Test func `N3: events not handled before a crash come first in the next process, in order`() async throws {
         do {
-            // It is let go of without an end, as by a crash: no mark is written after that.
+            // The monitor is released without `end()`, as in a crash: after that, no event is marked as handled.
             let monitor = try await open("kept crash")
             try await monitor.add(.anyA, identifier: "lobby", assuming: .unsatisfied)
             var events = monitor.subscribe().makeAsyncIterator()
@@ -84,7 +84,7 @@ import Testing
         }
         clock.set(.seconds(200))
         let monitor = try await open("kept crash")
-        // The engine goes on from the last that was kept; the record is the last that was handled.
+        // The engine continues from the last stored event. The record is the last handled event.
         #expect(try await monitor.requestState(for: "lobby") == .satisfied)
         #expect(await last(monitor) == .satisfied(at: .seconds(1)))
         let events = monitor.subscribe()
@@ -97,17 +97,17 @@ import Testing
                 .unsatisfied(at: .seconds(31)), .satisfied(at: .seconds(50)), .unsatisfied(at: .seconds(80)),
                 .satisfied(at: .seconds(100)), .unsatisfied(at: .seconds(130)), .satisfied(at: .seconds(150)),
             ])
-        // Only to the first.
+        // Only the first subscription receives them.
         for try await event in second { Issue.record("\(event)") }
     }
 
-    @Test func `N3: an event that was handled once does not come again, and its record is there`() async throws {
+    @Test func `N3: a handled event is not delivered again, and the record has it after the restart`() async throws {
         let monitor = try await open("kept once")
         try await monitor.add(.anyA, identifier: "lobby", assuming: .unsatisfied)
         var events = monitor.subscribe().makeAsyncIterator()
         try await see(monitor, at: [1, 50])
         for _ in 0..<3 { _ = try await events.next() }
-        // The third is in hand when the monitor ends: it was not handled.
+        // The subscriber still handles the third event when the monitor ends, so it does not count as handled.
         await monitor.end()
         let next = try await open("kept once")
         #expect(await last(next) == .unsatisfied(at: .seconds(31)))
@@ -117,7 +117,7 @@ import Testing
         #expect(try await again.next() == nil)
     }
 
-    @Test func `N3: what a subscription had not taken when it ended waits for the next process`() async throws {
+    @Test func `N3: events that a subscription had not taken before it ended wait for the next process`() async throws {
         let monitor = try await open("kept early")
         try await monitor.add(.anyA, identifier: "lobby", assuming: .unsatisfied)
         var early: BeaconMonitor.Events.Iterator? = monitor.subscribe().makeAsyncIterator()
@@ -127,7 +127,8 @@ import Testing
         early = nil
         for _ in 0..<3 { _ = try await other?.next() }
         other = nil
-        // The first was taken by both. What is behind it was left by one of them, whatever the other did.
+        // Both took the first event. One of them did not take the later events, so these count as not handled, although
+        // the other took them.
         #expect(await last(monitor) == .satisfied(at: .seconds(1)))
         await monitor.end()
         let next = try await open("kept early")
@@ -137,12 +138,12 @@ import Testing
         for try await event in events { heard.append(event.brief) }
         #expect(heard == [.unsatisfied(at: .seconds(31)), .satisfied(at: .seconds(50))])
         let third = try await open("kept early")
-        // Nothing was handled while the second one lived: it had ended before its subscriber asked.
+        // The second process handled nothing: it had ended before its subscriber requested an element.
         #expect(await last(third) == .satisfied(at: .seconds(1)))
         await third.end()
     }
 
-    @Test func `N3: what the first subscription leaves out counts as handled`() async throws {
+    @Test func `N3: events that the first subscription filters out count as handled`() async throws {
         do {
             let monitor = try await open("kept filter")
             try await monitor.add(.anyA, identifier: "lobby", assuming: .unsatisfied)
@@ -159,7 +160,7 @@ import Testing
             #expect(await last(monitor) == .satisfied(at: .seconds(1)))
             await monitor.end()
         }
-        // The exit was in hand, and the entry behind it had not come to its turn.
+        // The exit was still being handled, and the entry after it had not been reached.
         let monitor = try await open("kept filter")
         let events = monitor.subscribe()
         await monitor.end()
@@ -168,7 +169,7 @@ import Testing
         #expect(heard == [.unsatisfied(at: .seconds(31)), .satisfied(at: .seconds(50))])
     }
 
-    @Test func `N3: an old event that is handled late takes no record back`() async throws {
+    @Test func `N3: an old event that is handled late does not replace a newer record`() async throws {
         do {
             let monitor = try await open("kept late")
             try await monitor.add(.anyA, identifier: "lobby", assuming: .unsatisfied)
@@ -189,7 +190,7 @@ import Testing
         await next.end()
     }
 
-    @Test func `N3: an event of a condition that was replaced since is delivered, and is nobody's last`() async throws {
+    @Test func `N3: an event of a replaced or removed condition is delivered and changes no record`() async throws {
         do {
             let monitor = try await open("kept replaced")
             try await monitor.add(.anyA, identifier: "lobby", assuming: .unsatisfied)
@@ -220,7 +221,7 @@ import Testing
         return KeptEvent(number: number, event: event, crossing: .entry)
     }
 
-    @Test func `N3: of more than 65,536 unhandled events the oldest go, counted`() {
+    @Test func `N3: if more than 65,536 events are not handled, the oldest are dropped and counted`() {
         let notes = DeliveryNotes(Signal())
         for number in 1...65_536 { notes.note(number, wasTaken: false) }
         #expect(notes.forgotten == 0)
@@ -231,8 +232,7 @@ import Testing
         #expect(taken.forgotten == [1, 2, 3, 4])
     }
 
-    @Test func `N3: 65,536 that a store kept come to the first subscription, and are not held against it`() async throws
-    {
+    @Test func `N3: 65,536 stored events go to the first subscription and do not count as its backlog`() async throws {
         let notes = DeliveryNotes(Signal())
         let hub = EventHub(notes: notes)
         hub.restore([:], (1...65_537).map { kept($0) })
@@ -246,7 +246,7 @@ import Testing
         #expect(hub.slowSubscribers == 0)
     }
 
-    @Test func `N3: a torn end of the file costs what stood there alone`() async throws {
+    @Test func `N3: if the end of the file is torn, only the events at the end are lost`() async throws {
         do {
             let monitor = try await open("kept torn")
             try await monitor.add(.anyA, identifier: "lobby", assuming: .unsatisfied)

@@ -2,17 +2,18 @@ import EventLog
 import SystemPackage
 import TestSupport
 
-/// A disk in memory that loses what was not synchronised when its power goes, and a process that can be killed at any
-/// call which changes something.
+/// A disk in memory that loses unsynchronized data when its power fails, and a process that can be killed at any call
+/// that changes something.
 ///
-/// Strict: what a file holds is kept by synchronising the file, what it is called by synchronising its folder, and
-/// neither by the other. What was not may be there or not, in part, with holes of zeros, as the seed has it.
+/// The disk is strict: only synchronizing a file makes its content durable, and only synchronizing its folder makes its
+/// name durable. After a power failure, the seed decides whether other data is present, absent, or present in part,
+/// with holes of zeros.
 final class SimulatedDisk: FileSystemCalls {
-    /// What ends a process.
+    /// How a process ends.
     enum Kill: Equatable {
-        /// The process alone: what it wrote is in the kernel's hands.
+        /// Only the process ends. The kernel still has the data that it wrote.
         case process
-        /// The machine: what was not synchronised is lost, or not.
+        /// The power fails. Data that is not synchronized can be lost.
         case power
     }
 
@@ -55,26 +56,27 @@ final class SimulatedDisk: FileSystemCalls {
 
     private var names: [String: Entry] = [:]
     private var durableNames: [String: Entry] = [:]
-    /// By folder, in order: a journal of names, of which a crash leaves a beginning.
+    /// The changes of names that are not durable, by folder and in order. After a power failure, a random
+    /// number of the first of them remains, possibly none.
     private var pendingNames: [String: [NameChange]] = [:]
     private var directories: Set<String> = []
     private var handles: [Handle: File] = [:]
     private var lastHandle: Handle = 2
     private var random: SeededGenerator
 
-    /// How many calls that change something were made since the last start.
+    /// The number of calls that changed something since the last start.
     private(set) var calls = 0
     /// The call at which the process is killed.
     var killAt: Int?
     private(set) var isDead = false
-    /// How many octets there is room for.
+    /// The number of bytes for which there is room.
     var room = Int.max
-    /// What each call that changes something fails with, where it is to.
+    /// The error with which each call that changes something fails; `nil` if it does not fail.
     var failure: Errno?
 
     init(seed: UInt64) { random = SeededGenerator(state: seed) }
 
-    // MARK: What happens to it
+    // MARK: Restarts and content
 
     /// Starts the process again after it was killed.
     func restart(after kill: Kill) {
@@ -112,7 +114,7 @@ final class SimulatedDisk: FileSystemCalls {
         return file.bytes
     }
 
-    /// The names below a folder, in order.
+    /// Returns the names below a folder, in order.
     func list(_ folder: String) -> [String] {
         names.keys.filter { $0.hasPrefix(folder + "/") }.map { String($0.dropFirst(folder.utf8.count + 1)) }.sorted()
     }
@@ -132,7 +134,9 @@ final class SimulatedDisk: FileSystemCalls {
 
     // MARK: Calls
 
-    /// Counts a call; whether it is the one at which the process dies, and takes effect in part or not at all.
+    /// Counts a call.
+    ///
+    /// - Returns: whether the process is killed at this call, which then has its full effect, a part of it, or none.
     private func count() throws(Errno) -> Bool {
         guard !isDead else { throw .ioError }
         calls += 1
@@ -206,7 +210,7 @@ final class SimulatedDisk: FileSystemCalls {
         let dies = try count()
         let file = try file(handle)
         var bytes = Array(bytes)
-        // A call may write less than it was given.
+        // A call can write fewer bytes than it was given.
         if dies || random.chance(10) { bytes.removeLast(Int(random.next() % UInt64(bytes.count))) }
         let used = handles.values.reduce(0) { $0 + $1.bytes.count }
         bytes.removeLast(max(0, min(bytes.count, used + bytes.count - room)))
@@ -246,7 +250,7 @@ final class SimulatedDisk: FileSystemCalls {
         let dies = try count()
         guard let entry = names[path.string] else { throw .noSuchFileOrDirectory }
         if dies, random.chance(50) { throw .ioError }
-        // One change of the folder: there is no moment with neither name.
+        // This is one change of the folder: at any time, at least one of the names exists.
         Self.apply(.put(other.string, entry), to: &names)
         Self.apply(.remove(path.string), to: &names)
         pendingNames[Self.folder(path.string), default: []] += [.put(other.string, entry), .remove(path.string)]

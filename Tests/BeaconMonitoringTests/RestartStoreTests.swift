@@ -8,14 +8,14 @@ import Testing
 
 @testable import BeaconMonitoring
 
-/// A monitor with a store: what a library's user sees of N1, N3 and N4.
+/// A monitor with a store: N1, N3 and N4 as a user of the library sees them.
 @Suite struct RestartStoreTests {
     private final class Folder {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("records-\(UUID().uuidString)").path
         deinit { try? FileManager.default.removeItem(atPath: path) }
     }
 
-    @Test func `N4: reopening a monitor by name gives its conditions and records back`() async throws {
+    @Test func `N4: a monitor that is created again with the same name has its conditions and records`() async throws {
         let folder = Folder()
         let clock = HandClock()
         do {
@@ -42,7 +42,7 @@ import Testing
         #expect(record.lastEvent.state == .satisfied)
         #expect(record.lastEvent.time == World.start + .seconds(1))
         #expect(await monitor.record(for: "yard")?.lastEvent.state == .unknown)
-        // It is still there: no event, but when it leaves.
+        // The beacon is still present: there is no event until it leaves.
         let adapter = try await monitor.adapter(named: "hci0")
         await monitor.listening(ListeningChange(.started, adapter: adapter), at: World.start + .seconds(100))
         clock.set(.seconds(129))
@@ -58,7 +58,7 @@ import Testing
         await third.end()
     }
 
-    @Test func `N1: a name that is in use in the folder is refused with who has it`() async throws {
+    @Test func `N1: if another program uses the name in the folder, the error names that program`() async throws {
         let folder = Folder()
         let site = try Identifier("store-1")
         let other = try StateLock(site, in: FilePath(folder.path + "/store-1"), program: "another program")

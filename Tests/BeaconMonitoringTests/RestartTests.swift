@@ -4,9 +4,9 @@ import Testing
 
 @testable import BeaconMonitoring
 
-/// What an engine takes over from the one before it (rule N4).
+/// The state that an engine takes over from the one before it (rule N4).
 @Suite struct RestartTests {
-    /// An engine that can be started anew.
+    /// An engine that can be restarted.
     struct Site {
         var engine: MonitorEngine
         var setups: [MonitorSetup]
@@ -59,13 +59,13 @@ import Testing
             perform(.advance(to: World.start + time))
         }
 
-        /// Starts the process anew: all that is handed over is the snapshot.
+        /// Restarts the process. Only the snapshot is passed on.
         @discardableResult mutating func restart(at time: Duration) throws -> [Outcome] {
             try begin(from: engine.snapshot, at: time)
             return actions.compactMap { Outcome($0) }
         }
 
-        /// Starts the machine anew: the timeline begins again, and the wall clock goes on.
+        /// Restarts the machine: the timeline starts again, and the wall clock continues.
         @discardableResult mutating func reboot(at time: Duration, clockOffset: ClockOffset) throws -> [Outcome] {
             let snapshot = engine.snapshot.afterReboot(offset: offset)
             offset = clockOffset
@@ -80,7 +80,7 @@ import Testing
         var visits: [Visit] { actions.compactMap { if case .visit(let visit) = $0 { visit } else { nil } } }
     }
 
-    @Test func `N4: ten restarts while a beacon stays present make no event, and one visit`() throws {
+    @Test func `N4: ten restarts while a beacon is present cause no event and do not end its visit`() throws {
         var site = try Site({ $0.perBeacon = true })
         site.listening(at: .zero)
         #expect(
@@ -92,23 +92,24 @@ import Testing
             #expect(site.sighted(at: begin - .seconds(1)) == [])
             #expect(try site.restart(at: begin) == [])
             #expect(site.actions == [])
-            // It takes a while until the adapter scans, longer than the exit timeout.
+            // The adapter starts to scan after 50 s, which is longer than the exit timeout.
             #expect(site.advance(to: begin + .seconds(50)) == [])
             #expect(site.listening(at: begin + .seconds(50)) == [])
             #expect(site.sighted(at: begin + .seconds(79)) == [])
-            // In between, silence up to the exit timeout: once more is heard, it goes on.
+            // The silence of 29 s in between was shorter than the exit timeout, so the visit continues with the next
+            // sightings.
             for second in 80..<99 { #expect(site.sighted(at: begin + .seconds(second)) == []) }
         }
         #expect(site.advance(to: .seconds(1099 + 29)).count == 2)
         #expect(site.visits.count == 2)
         #expect(site.visits[0].arrival == World.start + .seconds(80))
         #expect(site.visits[0].departure == World.start + .seconds(1098))
-        // 1, then one before each restart, and twenty after it.
+        // One sighting at first, one before each restart, and twenty after each.
         #expect(site.visits[0].sightings == 1 + 10 + 10 * 20)
         #expect(site.events[0].previous?.date == WallDate(World.start + .seconds(80), offset: .zero))
     }
 
-    @Test func `N4: a restored subject is held from when its adapter listens, to the nanosecond`() throws {
+    @Test func `N4: a restored subject is held from the time at which its adapter scans, to the nanosecond`() throws {
         var site = try Site()
         site.listening(at: .zero)
         site.sighted(at: .seconds(1))
@@ -119,15 +120,15 @@ import Testing
         #expect(site.events.last?.lastSeen == World.start + .seconds(1))
     }
 
-    @Test func `N4: the process's own absence is no outage; the adapter's from the start is`() throws {
+    @Test func `N4: the time without the process is not an outage; the adapter's absence after it is`() throws {
         var site = try Site()
         site.listening(at: .zero)
         site.sighted(at: .seconds(1))
-        // Away for an hour.
+        // The process does not run for nearly an hour.
         #expect(try site.restart(at: .seconds(3600)) == [])
         #expect(site.advance(to: .seconds(3660) - .nanosecond) == [])
         #expect(site.advance(to: .seconds(3660)) == [.unknown(at: .seconds(3660))])
-        // L3: an unknown one remembers what it was, over one more restart too.
+        // L3: an unknown subject remembers its earlier state, also over one more restart.
         #expect(try site.restart(at: .seconds(3700)) == [])
         #expect(site.state == .unknown)
         site.listening(at: .seconds(3701))
@@ -135,7 +136,7 @@ import Testing
         #expect(site.engine.snapshot.conditions[0].own.visit?.arrival == .timeline(World.start + .seconds(1)))
     }
 
-    @Test func `N4: what enter_count asks for is not asked of an unknown one that was there`() throws {
+    @Test func `N4: enter_count does not apply to an unknown subject that was satisfied before the restarts`() throws {
         var site = try Site({ $0.enterCount = 3 })
         site.listening(at: .zero)
         for second in 1...3 { site.sighted(at: .seconds(second)) }
@@ -148,23 +149,24 @@ import Testing
         #expect(site.sighted(at: .seconds(202)) == [.satisfied(at: .seconds(202))])
     }
 
-    @Test func `N4: an adapter that is away is forgotten by when it really stopped`() throws {
+    @Test func `N4: an adapter that is not back is forgotten forget_after after it really stopped`() throws {
         var site = try Site({ _ in }, monitor: { $0.forgetAfter = .seconds(1000) })
         site.listening(at: .zero)
         site.listening(.started, "hci1", at: .zero)
         site.sighted(by: "hci1", at: .seconds(1))
         site.listening(.stopped(since: nil), "hci1", at: .seconds(10))
-        // Before L2 speaks, the process ends; it is back when the adapter has been away for nearly forget_after.
+        // The process ends before L2 applies. When it starts again, the adapter has been absent for nearly
+        // `forget_after`.
         try site.restart(at: .seconds(960))
         site.listening(at: .seconds(960))
-        // hci1 counts as stopped since 960 for L2, and is forgotten at 1010: all together hold the subject then.
+        // For L2, `hci1` counts as stopped at 960 s. It is forgotten at 1010 s, and then the subject has a shared hold.
         #expect(site.advance(to: .seconds(1010)) == [])
         #expect(site.advance(to: .seconds(1040) - .nanosecond) == [])
         #expect(site.advance(to: .seconds(1040)) == [.unsatisfied(at: .seconds(1040))])
     }
 
     @Test
-    func `N4: when an adapter really stopped is known after a start of the machine, and one more of the process`()
+    func `N4: the time at which an adapter really stopped survives a reboot and one more start of the process`()
         throws
     {
         var site = try Site({ _ in }, monitor: { $0.forgetAfter = .seconds(1000) })
@@ -174,19 +176,19 @@ import Testing
         site.listening(.started, "hci1", at: .zero)
         site.sighted(by: "hci1", at: .seconds(1))
         site.listening(.stopped(since: nil), "hci1", at: .seconds(10))
-        // Ten seconds later the machine starts anew, and its timeline begins five seconds after hci1 stopped.
+        // The machine restarts ten seconds after `hci1` stopped. Its timeline started five seconds after that stop.
         let later = ClockOffset(nanoseconds: site.offset.nanoseconds + 1_015_000_000_000)
         #expect(try site.reboot(at: .seconds(-995), clockOffset: later) == [])
         #expect(try site.restart(at: .seconds(-900)) == [])
         site.listening(at: .seconds(-900))
         #expect(site.advance(to: .seconds(-5)) == [.unknown(at: .seconds(-840))])
-        // Forgotten a thousand seconds after it stopped: all together hold the subject from then on.
+        // `hci1` is forgotten a thousand seconds after it stopped. From then on, the subject has a shared hold.
         #expect(site.advance(to: .seconds(25) - .nanosecond) == [])
         #expect(site.advance(to: .seconds(25)) == [.unsatisfied(at: .seconds(25))])
     }
 
     @Test
-    func `N4, C2: other settings hold from the start on, another identity starts afresh, what is gone is removed`()
+    func `N4, C2: a start applies changed settings, replaces conditions of another identity and removes missing ones`()
         throws
     {
         var site = try Site()
@@ -214,7 +216,7 @@ import Testing
 
     private struct Missing: Error {}
 
-    @Test func `N4: a monitor that is gone takes its conditions with it`() throws {
+    @Test func `N4: if a monitor is not configured any more, its conditions are removed`() throws {
         var site = try Site()
         site.listening(at: .zero)
         site.sighted(at: .seconds(1))
@@ -225,14 +227,14 @@ import Testing
         #expect(site.engine.identifiers.isEmpty)
     }
 
-    @Test func `N4: over a start of the machine dates stay what they were, and durations follow from them`() throws {
+    @Test func `N4: after a reboot, dates from before it do not change`() throws {
         var site = try Site()
         site.offset = ClockOffset(nanoseconds: 1_795_219_200_000_000_000)
         site.engine.clockOffset = site.offset
         site.listening(at: .zero)
         site.sighted(at: .seconds(1))
         let seen = WallDate(World.start + .seconds(1), offset: site.offset)
-        // An hour later by the wall clock, and the timeline begins anew, ten thousand seconds before where it was.
+        // The offset of the wall clock is one hour larger, and the timeline starts again at its first value.
         let later = ClockOffset(nanoseconds: site.offset.nanoseconds + 3_600_000_000_000)
         #expect(try site.reboot(at: .zero, clockOffset: later) == [])
         site.listening(at: .zero)
@@ -244,18 +246,18 @@ import Testing
         #expect(visit.arrival.map { WallDate($0, offset: visit.clockOffset) } == seen)
     }
 
-    @Test func `N4: a clock that is set only after the machine was started moves no date from before`() throws {
+    @Test func `N4: if the clock is set only after a reboot, dates from before the reboot do not change`() throws {
         var site = try Site()
         site.offset = ClockOffset(nanoseconds: 1_795_219_200_000_000_000)
         site.engine.clockOffset = site.offset
         site.listening(at: .zero)
         site.sighted(at: .seconds(1))
         let arrival = WallDate(World.start + .seconds(1), offset: site.offset)
-        // 1970, as far as the machine knows.
+        // The clock of the machine is not set yet: it is in 1970.
         try site.reboot(at: .zero, clockOffset: .zero)
         site.listening(at: .zero)
         site.sighted(at: .seconds(5))
-        // Then the time comes.
+        // The clock is set.
         let now = ClockOffset(nanoseconds: site.offset.nanoseconds + 1_795_219_200_000_000_000 + 7_200_000_000_000)
         #expect(site.perform(.clockOffset(now)) == [])
         site.advance(to: .seconds(35))
@@ -267,7 +269,7 @@ import Testing
         #expect(visit.sightings == 2)
     }
 
-    @Test func `T1: a wall clock that jumps makes no event, restarts or not`() throws {
+    @Test func `T1: jumps of the wall clock cause no event, with or without restarts`() throws {
         var site = try Site()
         site.listening(at: .zero)
         site.sighted(at: .seconds(1))
@@ -281,7 +283,7 @@ import Testing
         #expect(site.advance(to: .seconds(45)) == [.unsatisfied(at: .seconds(45))])
     }
 
-    @Test func `what somebody wrote into a snapshot by hand traps nothing`() throws {
+    @Test func `a snapshot with invalid values does not trap`() throws {
         var snapshot = MonitorSnapshot()
         var own = MonitorSnapshot.Subject(state: .satisfied)
         own.holders = ["hci0", "hci0", "nobody", ""]

@@ -2,7 +2,7 @@ import EventLog
 import TestSupport
 
 extension RestartWorld {
-    /// How the journal of a world is set, by its seed.
+    /// The settings of the journal in a simulation run, by its seed.
     struct Plan {
         var durability: JournalOptions.Durability
         var rotateSize: Int

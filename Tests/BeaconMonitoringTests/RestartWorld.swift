@@ -8,23 +8,23 @@ import TestSupport
 @testable import BeaconMonitoring
 @testable import EventLog
 
-/// A gateway that is killed and started again, on a simulated disk, beside the reference model that is told of it.
+/// A gateway that is killed and started again on a simulated disk, and the reference model, which gets the same inputs.
 struct RestartWorld {
-    /// The first thing that was not as it should be.
+    /// The first difference from the expected result.
     struct Failure: Error, CustomStringConvertible {
         var description: String
     }
 
-    /// A process that lives: engine, journal and model.
+    /// A running process: engine, journal and model.
     private struct Life {
         var engine: MonitorEngine
         var model: ReferenceMonitor
         var journal: Journal
         var modelEncoder: LineEncoder
         var engineEncoder: LineEncoder
-        /// What followed from the present process's inputs, with the number of each.
+        /// The actions of the present process, each with its sequence number.
         var actions: [(number: Int, action: Action)] = []
-        /// Its number among the starts, the last line before it, and when it was.
+        /// The number of the start, the last line before it, and its time.
         var begin: (start: UInt32, sequence: Int, time: Instant)
     }
 
@@ -36,23 +36,23 @@ struct RestartWorld {
     let disk: SimulatedDisk
     private var life: Life?
     private var starts: UInt32 = 0
-    /// What is to be monitored, as a configuration has it.
+    /// The monitors and conditions, as in a configuration.
     private var setups: [MonitorSetup] = []
     private var names: Set<BeaconIdentity> = []
     private var offset: ClockOffset
     private var ambient: Diagnostics = []
     private var now: Instant
     private var deafness = true
-    /// The text of each line by its number, as it had to be.
+    /// The expected text of each line, by its number.
     private var lines: [Int: String] = [:]
-    /// What is remembered as of the snapshot that is on the disk, and the number that it stands at.
+    /// The state of the snapshot that is on the disk, and the number of the last line in it.
     private var memory: RestartMemory?
     private var memorySequence = 0
-    /// The start whose process kept it.
+    /// The number of the start whose process stored the snapshot.
     private var memoryStart: UInt32 = 0
-    /// The same of the snapshot that was being kept.
+    /// The same values for a snapshot that is being stored, and the content of the file before it.
     private var candidate: (memory: RestartMemory, sequence: Int, before: [UInt8]?)?
-    /// All that is known to be durable.
+    /// The number of the last line that is known to be durable.
     private var durable = 0
     private(set) var kills = 0
 
@@ -64,7 +64,7 @@ struct RestartWorld {
         now = self.script.start
     }
 
-    // MARK: A life
+    // MARK: The process
 
     private var journalOptions: JournalOptions {
         get throws {
@@ -79,7 +79,7 @@ struct RestartWorld {
         }
     }
 
-    /// Starts a process. Where it is killed meanwhile there is none afterwards.
+    /// Starts a process. If it is killed during the start, there is no process afterwards.
     mutating func start(after silence: Duration) throws {
         starts += 1
         now = now + silence
@@ -93,7 +93,7 @@ struct RestartWorld {
             if disk.isDead { return }
             throw Failure(description: "can't be opened: \(error)")
         }
-        // Killed while it cut off what was torn: nothing that came of it counts.
+        // The process was killed while it removed a torn line, so its result does not count.
         if disk.isDead { return }
         let survived = journal.recovery.sequence
         guard survived >= durable else {
@@ -101,9 +101,9 @@ struct RestartWorld {
         }
         let left = try LinesLeft(
             on: disk, in: Self.events, expecting: lines, durable: durable, mayHaveHoles: powerWasCut)
-        // Behind the last line nothing but a power cut leaves what numbers have to keep clear of.
+        // Only a power failure leaves remains of lines after the last one. New lines must not get their numbers.
         guard survived == left.last || survived > left.last && powerWasCut else {
-            throw Failure(description: "numbers go on after \(survived), and \(left.last) is the last line")
+            throw Failure(description: "numbers continue after \(survived), but \(left.last) is the last line")
         }
         lines = lines.filter { left.contains($0.key) }
         let memory = remembered(from: left)
@@ -141,7 +141,7 @@ struct RestartWorld {
         try deliver(Array(buffer.actions), Array(expected.actions))
     }
 
-    /// What ``MonitorEngine/begin(_:from:at:into:)`` does after restoring, said once more.
+    /// Does the same as ``MonitorEngine/begin(_:from:at:into:)`` after restoring, in a second implementation.
     private static func apply(
         _ setups: [MonitorSetup], to model: inout ReferenceMonitor, _ restored: MonitorSnapshot?, at time: Instant,
         into actions: inout ActionBuffer
@@ -163,7 +163,8 @@ struct RestartWorld {
         }
     }
 
-    /// With the settings of the configuration where the line that told them was lost.
+    /// Returns the snapshot with the settings of the configuration for each condition whose line with the settings was
+    /// lost.
     private func configured(_ snapshot: MonitorSnapshot) -> MonitorSnapshot {
         var snapshot = snapshot
         for index in snapshot.conditions.indices where snapshot.conditions[index].settings == nil {
@@ -174,7 +175,9 @@ struct RestartWorld {
         return snapshot
     }
 
-    /// Does a step of the script; whether the process lives afterwards.
+    /// Performs a step of the script.
+    ///
+    /// - Returns: whether the process is alive afterwards.
     mutating func step(_ step: Step) throws -> Bool {
         guard var life else { return false }
         switch step {
@@ -202,7 +205,7 @@ struct RestartWorld {
         return self.life != nil
     }
 
-    /// What an operator would have written into the configuration.
+    /// Makes the change that an operator would have made in the configuration.
     private mutating func note(_ step: Step) {
         switch step {
         case .monitor(let name, let settings): setups.append(MonitorSetup(name: name, settings: settings))
@@ -222,7 +225,8 @@ struct RestartWorld {
         }
     }
 
-    /// Hands actions to the journal as a gateway does at the end of a turn, and compares them with the model's.
+    /// Passes actions to the journal, as a gateway does at the end of a turn, and compares them with those of the
+    /// model.
     private mutating func deliver(_ actions: [Action], _ expected: [Action]) throws {
         guard var life else { return }
         let (engine, model) = (life.engine, life.model)
@@ -276,9 +280,10 @@ struct RestartWorld {
         self.candidate = nil
     }
 
-    /// What the journal says by itself: the visit of an exit that was the last line, whose own line did not come to be.
+    /// Checks the line that a journal writes at its start. If the last line is an exit whose visit line was not
+    /// written, this is the visit.
     ///
-    /// - Returns: the number of the last line then.
+    /// - Returns: the number of the last line afterwards.
     private mutating func endedVisit(_ journal: Journal, after last: Int) throws -> Int {
         let begun = journal.sequence
         var parser = LineParser()
@@ -293,18 +298,19 @@ struct RestartWorld {
             visit.departure == nil || visit.departure == event.lastSeen
         else {
             throw Failure(
-                description: "after \(lines[last] ?? "nothing") a start says \(String(decoding: text, as: UTF8.self))")
+                description:
+                    "after \(lines[last] ?? "nothing") the line of a start is \(String(decoding: text, as: UTF8.self))")
         }
         lines[begun] = String(decoding: text, as: UTF8.self)
         return begun
     }
 
-    // MARK: Death
+    // MARK: Kills
 
-    /// The process is gone.
+    /// Counts a killed process.
     mutating func kill() { kills += 1 }
 
-    /// Takes the dead process away, and the power too where that is what killed it.
+    /// Removes the killed process and restarts the disk. If the power failed, the disk loses data.
     mutating func bury(_ kill: SimulatedDisk.Kill) {
         disk.restart(after: kill)
         if kill == .power { powerWasCut = true }
@@ -317,12 +323,12 @@ struct RestartWorld {
 
     private var powerWasCut = false
     private var dead: [(number: Int, action: Action)] = []
-    /// How the process that died began.
+    /// The start of the process that was killed.
     private var deadBegin: (start: UInt32, sequence: Int, time: Instant) = (0, 0, .earliest)
 
-    /// What a new process has to know: the snapshot that is on the disk, and what the lines after it say.
+    /// Returns the state that a new process must have: the snapshot on the disk and the changes by the lines after it.
     private mutating func remembered(from left: LinesLeft) -> RestartMemory? {
-        // Another file is that of the process that died, or one before it that a power cut has brought back.
+        // If the file has changed, it is that of the killed process, or an older one that a power failure restored.
         let file = disk.contents("\(Self.state)/state.json")
         if let candidate, let file, file != candidate.before, isOfTheDead(file) { takeCandidate() }
         candidate = nil
@@ -331,7 +337,8 @@ struct RestartWorld {
             var parser = LineParser()
             parser.text = JSONText(Array((lines[first] ?? "").utf8.dropLast()))
             let began = parser.parse() ? parser.head.time : deadBegin.time
-            // The snapshot is of the process before it: who listened then had stopped when it began.
+            // The snapshot is from an earlier process. Adapters that scanned then had stopped when the killed process
+            // started.
             for index in memory.snapshot.adapters.indices where memory.snapshot.adapters[index].stopped == nil {
                 memory.snapshot.adapters[index].stopped = .timeline(began)
             }
@@ -340,7 +347,7 @@ struct RestartWorld {
             memory.apply(action, adapterName: { self.deadNames[$0.index] ?? "" })
         }
         dead = []
-        // Rule N4: for L2 they count as stopped from this start on.
+        // Rule N4: for L2, adapters count as stopped from this start on.
         for adapter in memory.snapshot.adapters { memory.outages[adapter.name] = now }
         memory.snapshot.endVisits()
         return memory
@@ -352,7 +359,7 @@ struct RestartWorld {
 
     private var deadNames: [UInt16: String] = [:]
 
-    /// Keeps the names by which the dead process called its adapters.
+    /// Stores the names that the killed process gave its adapters.
     mutating func rememberNames() {
         guard let life else { return }
         for adapter in life.engine.knownAdapters { deadNames[adapter.index] = life.engine.name(of: adapter) }
@@ -360,9 +367,9 @@ struct RestartWorld {
 
     // MARK: A run
 
-    /// Runs the script, killed at the calls of each process that are listed; the last one lives.
+    /// Runs the script. Each process is killed at its call in the list; the last process is not killed.
     ///
-    /// - Returns: how many calls each process made.
+    /// - Returns: the number of calls of each process.
     mutating func run(killing: [(call: Int, kill: SimulatedDisk.Kill)]) throws -> [Int] {
         var calls: [Int] = []
         var pending = killing[...]

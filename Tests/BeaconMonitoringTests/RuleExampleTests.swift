@@ -5,7 +5,7 @@ import Testing
 
 @testable import BeaconMonitoring
 
-/// The examples of `docs/monitor.md` are run as they are printed.
+/// Runs the examples of `docs/monitor.md` as they are printed.
 @Suite struct RuleExampleTests {
     @Test(arguments: Implementation.allCases)
     func `each example of the rules has the results that are printed with it`(_ implementation: Implementation) throws {
@@ -74,12 +74,12 @@ struct RuleExample {
         var results: [String]
     }
 
-    /// A line of an example that is not in the notation.
+    /// The error for a line of an example that is not in the notation.
     struct Unreadable: Error, CustomStringConvertible {
         var description: String
     }
 
-    /// The line of the document with the first line of the example.
+    /// The number of the first line of the example in the document.
     let line: Int
     private(set) var settings: [String: String] = [:]
     private(set) var conditions: [(identifier: String, settings: [String: String])] = []
@@ -159,7 +159,7 @@ struct RuleExample {
 // MARK: Running an example
 
 extension RuleExample {
-    /// The lines whose results are others than those of an implementation.
+    /// Returns the lines whose results differ from those of an implementation.
     func differences(_ implementation: Implementation) throws -> [String] {
         var run = try Run(self, implementation)
         var differences: [String] = []
@@ -215,7 +215,7 @@ extension RuleExample {
             for condition in conditions { _ = try act(Self.add(condition, at: World.start)) }
         }
 
-        /// The results of a line.
+        /// Performs the input of a line and returns its results.
         mutating func perform(_ step: RuleExample.Step) throws -> [String] {
             let time = World.start + step.time
             if memory != nil, step.input != "process starts" { return [] }
@@ -325,7 +325,7 @@ extension RuleExample {
             }
         }
 
-        /// The beacons of a report with these data, which end at a malformed structure.
+        /// Returns the beacons of a report with these data. Reading ends at a malformed structure.
         private static func beacons(_ hex: String) throws -> [BeaconIdentity] {
             let digits = try hex.map { digit throws(Unreadable) -> UInt8 in
                 guard let value = digit.hexDigitValue else { throw Unreadable(description: "not hexadecimal: \(hex)") }
@@ -339,7 +339,7 @@ extension RuleExample {
             return beacons
         }
 
-        /// `7` is a badge by its minor; `B7` has the other UUID.
+        /// Reads a badge: `7` is its minor; `B7` has the other UUID.
         private static func beacon(_ text: some StringProtocol) throws -> BeaconIdentity {
             let isB = text.hasPrefix("B")
             guard let minor = UInt16(isB ? String(text.dropFirst()) : String(text)) else {

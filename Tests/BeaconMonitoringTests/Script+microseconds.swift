@@ -3,7 +3,8 @@ import BaseTypes
 @testable import BeaconMonitoring
 
 extension Script {
-    /// Lines hold microseconds, and what is remembered of them alone no more: times here are whole ones.
+    /// Returns the script with its step times on whole microseconds: a deviation of 1 ns from a whole millisecond
+    /// becomes 1 µs. Lines have only microseconds, and a restart restores only these.
     func onMicroseconds() -> Script {
         func micro(_ nanoseconds: Int64) -> Int64 {
             let milli = (nanoseconds + 500_000) / 1_000_000 * 1_000_000

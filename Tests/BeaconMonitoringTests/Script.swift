@@ -3,7 +3,7 @@ import BluetoothLE
 
 @testable import BeaconMonitoring
 
-/// A generated world: how it begins, and what happens in it.
+/// A generated simulation run: its settings, its start and its steps.
 struct Script {
     var seed: UInt64
     var settings: EngineSettings
@@ -12,33 +12,33 @@ struct Script {
     var steps: [Step]
 }
 
-/// One thing that happens. Times are absolute, so that a step can be left out without moving the others.
+/// One step of a run. Times are absolute, so that a step can be left out without moving the others.
 ///
-/// An adapter is a name, or with its controller's address a name, an at sign and a number: `hci0@2`.
+/// An adapter is a name. If its controller has an address, an at sign and a number follow: `hci0@2`.
 enum Step {
     case monitor(Identifier, MonitorSettings)
     case adapter(String)
-    /// Nobody goes by that name any more (rule L7).
+    /// No controller has this name any more (rule L7).
     case left(String)
     case add(
         Condition, Identifier, monitor: Identifier, assuming: BeaconMonitor.Event.State, ConditionSettings, at: Instant)
     case remove(Identifier, at: Instant)
-    /// The beacons that have a name from then on.
+    /// Sets the beacons that have a name from then on. All others have none.
     case name(Set<BeaconIdentity>, at: Instant)
     case heard(String, at: Instant)
     case sighted(String, BeaconIdentity, RSSI?, at: Instant)
     case listening(ListeningChange.Kind, String, reason: String?, at: Instant)
-    /// A fix so many metres north of where the circles are, or a little more.
+    /// A fix about this many meters north of the center of the circles.
     case located(north: Double, accuracy: Double, at: Instant)
-    /// What the location source does, where there is one.
+    /// A change of the location source. If there is none, only time advances.
     case source(ListeningChange.Kind, reason: String?, at: Instant)
     case advance(to: Instant)
     case clockOffset(ClockOffset)
     case ambient(Diagnostics)
-    /// Whether L5 holds; a replay that settles switches it off.
+    /// Whether L5 applies. A replay with `--settle` turns it off after the last record.
     case deafness(Bool)
 
-    /// Its stamp; absent where it has none.
+    /// The time of the step; `nil` if it has none.
     var time: Instant? {
         switch self {
         case .monitor, .adapter, .left, .clockOffset, .ambient, .deafness: nil
@@ -51,20 +51,20 @@ enum Step {
 }
 
 extension Step {
-    /// The name and the address that stand in an adapter's key.
+    /// Returns the name and the address in an adapter's key.
     static func controller(_ key: String) -> (name: String, address: DeviceAddress?) {
         guard let sign = key.utf8.lastIndex(of: UInt8(ascii: "@")) else { return (key, nil) }
         let number = UInt64(key[key.index(after: sign)...]) ?? 0
         return (String(key[..<sign]), DeviceAddress(number == 0 ? 0 : 0x00AA_0100_0000 + number, kind: .public))
     }
 
-    /// Where the circles of generated worlds are.
+    /// The center of the circles in generated runs.
     static let latitude = 48.2
     static let longitude = 16.4
 }
 
 extension Monitoring {
-    /// The adapter of a step.
+    /// Returns the adapter of a step.
     mutating func adapter(
         _ key: String, at time: Instant, into actions: inout ActionBuffer
     ) throws(MonitorError) -> AdapterID {
@@ -72,7 +72,9 @@ extension Monitoring {
         return try adapter(named: name, address: address, at: time, into: &actions)
     }
 
-    /// Does a step and gives what came of it; `nil` in `error` where it was accepted.
+    /// Performs a step.
+    ///
+    /// - Returns: the resulting actions, and the error; `nil` if the step was accepted.
     mutating func perform(_ step: Step) -> (actions: [Action], error: MonitorError?) {
         var buffer = ActionBuffer()
         var refusal: MonitorError?
@@ -119,10 +121,10 @@ extension Monitoring {
     }
 }
 
-// MARK: For a reader of a failure
+// MARK: Text for failure messages
 
 extension Instant {
-    /// Seconds, and the nanoseconds that are off the grid of milliseconds: `12.5s-1ns`.
+    /// Seconds, and the nanoseconds that deviate from whole milliseconds: `12.5s-1ns`.
     var brief: String {
         let milliseconds = (nanoseconds + 500_000) / 1_000_000
         let rest = nanoseconds - milliseconds * 1_000_000
@@ -162,12 +164,12 @@ extension Step: CustomStringConvertible {
             case .monitor(let name, let settings):
                 "monitor \(name): outage \(settings.outageTimeout), forget \(settings.forgetAfter)"
             case .adapter(let name): "adapter \(name)"
-            case .left(let name): "nobody is \(name) any more"
+            case .left(let name): "the name \(name) is no longer used"
             case .add(let condition, let identifier, let monitor, let assuming, let settings, _):
                 "add \(identifier) to \(monitor): \(condition.brief), assuming \(assuming), \(settings.brief)"
             case .remove(let identifier, _): "remove \(identifier)"
             case .name(let beacons, _): "named are \(beacons.sorted().map(\.brief).joined(separator: " "))"
-            case .heard(let name, _): "\(name) heard something"
+            case .heard(let name, _): "\(name) received a report"
             case .sighted(let name, let beacon, let rssi, _):
                 "\(name) sighted \(beacon.brief) at \(rssi.map { "\($0.dBm)" } ?? "-") dBm"
             case .listening(.stopped(let since), let name, let reason, _):
@@ -185,7 +187,7 @@ extension Step: CustomStringConvertible {
 }
 
 extension Action {
-    /// On one line, what is equal in most cases left out.
+    /// The action on one line, without the values that are equal in most cases.
     var brief: String {
         switch self {
         case .event(let event):

@@ -4,10 +4,10 @@ import TestSupport
 
 @testable import BeaconMonitoring
 
-/// Makes worlds in which ties and exact boundaries happen all the time: every duration and every step of time is a few
-/// of the same coarse seconds, sometimes a nanosecond off.
+/// Generates scripts in which equal times and exact boundaries are frequent: durations and steps of time are a few
+/// multiples of the same coarse seconds, sometimes one nanosecond off.
 struct ScriptGenerator {
-    // é is one scalar in the first and two in the second: equal characters, different octets. U+FF5E comes after
+    // é is one scalar in one identifier and two in another: equal characters, different bytes. U+FF5E comes after
     // U+1F4F6 in UTF-16 and before it in UTF-8; "Z" before "a".
     static let identifiers = ["a", "e\u{301}", "\u{e9}", "b", "Z", "\u{ff5e}", "\u{1f4f6}", "a b"].map(identifier)
     static let monitors = ["site", "yard", "île"].map(identifier)
@@ -27,7 +27,7 @@ struct ScriptGenerator {
     private let beacons: [BeaconIdentity]
     private let sightingsPercent: Int
     private let outages: [Int]
-    /// One world in two has a location source, and one of those is mostly about circles.
+    /// One script in two has a location source. One in three of these is mostly about circles.
     private let hasSource: Bool
     private let locatedPercent: Int
 
@@ -40,11 +40,12 @@ struct ScriptGenerator {
         self.seed = seed
         random = SeededGenerator(state: seed &* 0x2545_F491_4F6C_DD1D)
         seconds = random.chance(20) ? 0 : 1000
-        // One world in six has nearly all adapters, for the bound on holders.
+        // About one script in six has all adapters, for the limit of holders.
         let crowded = random.chance(16)
         var names = Array(
             Self.adapterNames.shuffled(using: &random).prefix(crowded ? 10 : random.pick([1, 2, 2, 3, 4])))
-        // One world in three has controllers that have addresses, or none, and change their names (rule L7).
+        // About one in three of the others has controllers with addresses or without, which change their names (rule
+        // L7).
         if !crowded, random.chance(33) {
             let controllers = Array(
                 ["", "@0", "@1", "@2", "@3"].shuffled(using: &random).prefix(random.pick([2, 3, 4])))
@@ -72,9 +73,9 @@ struct ScriptGenerator {
         settings.maxNewBeacons = random.pick([0, 0, 1, 2, 3])
         if hasSource { settings.locationSource = random.pick(["gpsd", "A", "hci"]) }
         let start = Instant(nanoseconds: seconds * Self.second)
-        // Not all of them: conditions of one that comes later are refused until then.
+        // Not all monitors are added at first. Conditions of a later monitor are refused until it is added.
         var steps: [Step] = monitors.prefix(random.pick([1, 2, 3])).map { monitor($0) }
-        // Adapters that are known from the start; the others come up when something is first heard of them.
+        // These adapters are known from the start. The others become known with their first step.
         for adapter in adapters where random.chance(50) { steps.append(.adapter(adapter)) }
         for _ in identifiers where random.chance(70) { steps.append(addition(at: start)) }
         if random.chance(50) { steps.append(naming(at: start)) }
@@ -83,7 +84,8 @@ struct ScriptGenerator {
         return Script(seed: seed, settings: settings, start: start, clockOffset: offset, steps: steps)
     }
 
-    /// The next stamp: the present one again, a few seconds on, now and then a long while, seldom back.
+    /// Returns the time of the next step: often the present one again, else a few seconds later, sometimes a long time
+    /// later, rarely earlier.
     private mutating func time() -> Instant {
         switch random.next() % 100 {
         case 0..<45: break
@@ -135,7 +137,7 @@ struct ScriptGenerator {
                     as [ListeningChange.Kind])
             return .source(kind, reason: reason(), at: time())
         }
-        // Never where rounding decides, but with accuracies that are as long as a radius.
+        // The values avoid distances at which rounding decides, but include accuracies as long as a radius.
         let north = random.pick([0, 0, 51, 93, 107, 151, 211, 293, 307, 1003, 20_000] as [Double])
         return .located(north: north, accuracy: random.pick([0, 5, 50, 100, 150, 200]), at: time())
     }
@@ -177,7 +179,8 @@ struct ScriptGenerator {
         }
         settings.perBeacon = random.chance(45)
         settings.strangers = random.pick([.track, .track, .track, .ignore, .refuse])
-        // A beacon's condition is mostly added under an identifier that the same monitor has already.
+        // In 97 % of the cases, an identifier is added to its own monitor, because other monitors refuse an identifier
+        // that exists.
         let identifier = random.pick(identifiers)
         let home = (Self.identifiers.firstIndex(of: identifier) ?? 0) % monitors.count
         let monitor = random.chance(97) ? monitors[home] : random.pick(monitors)

@@ -4,20 +4,20 @@ import Testing
 
 @Suite struct DutyCycleTests {
     @Test(arguments: [(2.5, 2.5, 4, 4), (60, 600, 96, 960), (10240, 10240, 0x4000, 0x4000), (2.5, 10240, 4, 0x4000)])
-    func `windows and intervals are steps of 0.625 ms`(window: Double, interval: Double, w: Int, i: Int) throws {
+    func `windows and intervals are in steps of 0.625 ms`(window: Double, interval: Double, w: Int, i: Int) throws {
         let cycle = try DutyCycle(window: .milliseconds(window), of: .milliseconds(interval))
         #expect(cycle.window == UInt16(w))
         #expect(cycle.interval == UInt16(i))
     }
 
     @Test(arguments: [(2.0, 60.0), (60, 10241), (61, 60), (0, 0), (-60, 60), (60, 1e12)])
-    func `what no controller takes is refused`(window: Double, interval: Double) {
+    func `values that no controller supports are refused`(window: Double, interval: Double) {
         #expect(throws: MonitorError.self) {
             try DutyCycle(window: .milliseconds(window), of: .milliseconds(interval))
         }
     }
 
-    @Test(arguments: [(0.01, 9600), (0.1, 960), (0.5, 192), (1, 96)]) func `a part of the time has windows of 60 ms`(
+    @Test(arguments: [(0.01, 9600), (0.1, 960), (0.5, 192), (1, 96)]) func `a share of the time has windows of 60 ms`(
         part: Double, interval: Int
     ) throws {
         let cycle = try DutyCycle(part: part)
@@ -26,7 +26,7 @@ import Testing
         #expect(cycle.isContinuous == (part == 1))
     }
 
-    @Test(arguments: [0.0, 0.0099, 1.01, -1, .nan, .infinity]) func `no part and more than all are refused`(
+    @Test(arguments: [0.0, 0.0099, 1.01, -1, .nan, .infinity]) func `shares outside of 0.01…1 are refused`(
         part: Double
     ) {
         #expect(throws: MonitorError.self) { try DutyCycle(part: part) }
@@ -34,7 +34,7 @@ import Testing
 }
 
 @Suite struct SessionLedgerTests {
-    /// What sessions can ask for, each kind with and without the rest.
+    /// Each kind of demand that a session can have, with each choice of adapters, with and without full accuracy.
     static let demands: [ServiceDemand] = {
         let quarter = try? DutyCycle(part: 0.25)
         let slowTenth = try? DutyCycle(window: .milliseconds(600), of: .milliseconds(6000))
@@ -49,7 +49,7 @@ import Testing
         }
     }()
 
-    /// How much a scanning asks for, written once more and differently.
+    /// Returns how much a kind of scanning demands, in a second implementation.
     private func rank(_ scanning: ServiceDemand.Scanning) -> (Double, Double) {
         switch scanning {
         case .active: (3, 0)
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `all pairs: what comes of two is of each part the more, in either order`() {
+    @Test func `all pairs: the combination has the higher demand of each part, in either order`() {
         for one in Self.demands {
             for other in Self.demands {
                 let both = one.joined(with: other)
@@ -77,8 +77,8 @@ import Testing
         }
     }
 
-    @Test func `all triples: how they are grouped makes no difference`() {
-        // A third of them is every kind at least once.
+    @Test func `all triples: the grouping makes no difference`() {
+        // Every third demand. These include each kind of scanning at least once.
         let some = Self.demands.enumerated().filter { $0.offset % 3 == 0 }.map(\.element)
         for one in some {
             for two in some {
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func `all pairs: it falls back to what is left, whichever ends first`() {
+    @Test func `all pairs: the demand of the remaining session applies, whichever ends first`() {
         for one in Self.demands {
             for other in Self.demands {
                 var ledger = SessionLedger()
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func `full accuracy listens all of the time, whatever else is asked`() {
+    @Test func `with full accuracy, a low-power demand scans continuously; passive is not active, active is`() {
         #expect(ServiceDemand(.lowPower(.low)).dutyCycle == .low)
         #expect(ServiceDemand(.lowPower(.low), needsFullAccuracy: true).dutyCycle == .continuous)
         #expect(ServiceDemand(.passive).dutyCycle == .continuous)
@@ -119,8 +119,7 @@ import Testing
         #expect(ServiceDemand(.active).isActive)
     }
 
-    @Test func `where explicit sessions are demanded, what monitoring holds asks for nothing and says what is missing`()
-    {
+    @Test func `if explicit sessions are required, an implicit session demands nothing and causes diagnostics`() {
         var ledger = SessionLedger(requiresExplicit: true)
         #expect(ledger.diagnostics == [])
         let implicit = ledger.begin(.implicit, isImplicit: true)
@@ -136,7 +135,7 @@ import Testing
         #expect(ledger.diagnostics == [])
     }
 
-    @Test func `purposes are told once each, while they hold`() {
+    @Test func `each purpose is listed once while a session with it is held`() {
         var ledger = SessionLedger()
         let ids = ["b", "a", "b"].map { ledger.begin(ServiceDemand(needsFullAccuracy: true), purpose: $0) }
         #expect(ledger.purposes == ["a", "b"])

@@ -6,7 +6,7 @@ import Testing
 @testable import BeaconMonitoring
 
 @Suite struct ServiceSessionTests {
-    @Test func `a session ends when it is invalidated, and when it is discarded`() {
+    @Test func `a session ends when it is invalidated or released`() {
         let registry = ServiceRegistry()
         #expect(registry.demand == nil)
         let first = ServiceSession(.active, in: registry)
@@ -20,7 +20,7 @@ import Testing
         #expect(registry.demand == nil)
     }
 
-    @Test func `a driver is told of each change of the demand, and of nothing else`() async {
+    @Test func `a driver is notified of each change of the demand, and of nothing else`() async {
         let registry = ServiceRegistry()
         let changes = Mutex<[ServiceDemand?]>([])
         registry.onDemandChange { changes.withLock { $0.append(registry.demand) } }
@@ -35,12 +35,12 @@ import Testing
         active.invalidate()
         passive.invalidate()
         again.invalidate()
-        // Who is slow is given the newest.
+        // A slow reader gets only the newest demand.
         #expect(await demands.next() == .some(nil))
         #expect(changes.withLock { $0 } == [ServiceDemand(), ServiceDemand(.active), ServiceDemand(), nil])
     }
 
-    @Test func `diagnostics are what holds at once, then each change, and end with the session`() async {
+    @Test func `diagnostics are the present flags at first, then each change, and end with the session`() async {
         let registry = ServiceRegistry()
         registry.report([.authorizationDeniedGlobally])
         let session = ServiceSession(fullAccuracyPurpose: "tests", in: registry)
@@ -54,7 +54,7 @@ import Testing
         #expect(await flags.next() == [])
         registry.report([.authorizationRestricted])
         session.invalidate()
-        // What it became before the end is still told.
+        // The last change before the end is still delivered.
         #expect(await flags.next() == .authorizationRestricted)
         #expect(await flags.next() == nil)
         var late = session.diagnostics.makeAsyncIterator()
@@ -62,7 +62,7 @@ import Testing
         #expect(await late.next() == nil)
     }
 
-    @Test func `a session without full accuracy is not told that it is limited`() async {
+    @Test func `a session without full accuracy does not get accuracyLimited`() async {
         let registry = ServiceRegistry()
         let session = ServiceSession(.lowPower(.low), in: registry)
         var flags = session.diagnostics.makeAsyncIterator()
@@ -72,7 +72,7 @@ import Testing
         #expect(await flags.next() == .serviceUnavailable)
     }
 
-    @Test func `who waits for diagnostics is woken by them, by the end, and by being cancelled`() async {
+    @Test func `a task that waits for diagnostics resumes at a change, at the end or if it is canceled`() async {
         let registry = ServiceRegistry()
         var session: ServiceSession? = ServiceSession(in: registry)
         let updates = session?.diagnostics
@@ -90,7 +90,7 @@ import Testing
         #expect(seen.last == .scannerUnavailable || seen.isEmpty)
     }
 
-    @Test func `a monitor holds a session until it ends, and each who ranges one`() async throws {
+    @Test func `a monitor and each ranging iterator hold a session until they end or are released`() async throws {
         let registry = ServiceRegistry()
         let clock = HandClock()
         let monitor = try BeaconMonitor("service implicit", clock: clock, service: registry)
@@ -109,7 +109,7 @@ import Testing
         #expect(registry.demand == nil)
     }
 
-    @Test func `where explicit sessions are demanded, events say that none is held, and stop saying so`() async throws {
+    @Test func `if explicit sessions are needed, events have serviceSessionRequired until one is held`() async throws {
         let registry = ServiceRegistry(requiresExplicitSessions: true)
         let clock = HandClock()
         let monitor = try BeaconMonitor("service explicit", clock: clock, service: registry)
@@ -136,8 +136,9 @@ import Testing
         await monitor.end()
     }
 
-    @Test func `sessions that are made again after a restart go on where they were`() async throws {
-        // Two programs, one after the other: what the first asked for, the second asks for again, and is told the same.
+    @Test func `sessions that are created again after a restart have the same demand and diagnostics`() async throws {
+        // Two programs run one after the other. The second makes the same sessions as the first, and must get the same
+        // demand and diagnostics.
         var demands: [ServiceDemand?] = []
         var flags: [Diagnostics?] = []
         for _ in 0..<2 {
@@ -156,7 +157,7 @@ import Testing
         #expect(flags == [.authorizationRequestInProgress, .authorizationRequestInProgress])
     }
 
-    @Test func `sessions that begin and end on many threads leave nothing behind`() async {
+    @Test func `sessions that start and end on many threads leave no demand`() async {
         let registry = ServiceRegistry()
         await withTaskGroup(of: Void.self) { group in
             for task in 0..<8 {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import BeaconMonitoring
 
-/// A monitor with ears: what its source does to it, and it to its source.
+/// A monitor with a source: the effects of each on the other.
 @Suite(.timeLimit(.minutes(6))) struct SightingSourceTests {
     private final class Flag: Sendable {
         private let state = Mutex(false)
@@ -18,7 +18,7 @@ import Testing
         let description = "the radio is under water"
     }
 
-    @Test func `what a source hears becomes events, and its end the monitor's`() async throws {
+    @Test func `sightings of a source become events, and its end ends the monitor`() async throws {
         let script = ScriptedSightings()
         let monitor = try BeaconMonitor("source", source: script)
         try await monitor.add(.anyA, identifier: "lobby")
@@ -33,11 +33,11 @@ import Testing
         let exit = try await events.next()
         #expect(exit?.state == .unsatisfied && exit?.time == entry.map { $0.time + .seconds(30) })
         #expect(try await events.next() == nil)
-        // The name is free at once.
+        // The name can be used again at once.
         await (try BeaconMonitor("source", clock: HandClock())).end()
     }
 
-    @Test func `an error that ends hearing ends events and visits, with the error`() async throws {
+    @Test func `if a source fails, run() throws its error, and events and visits throw hearingEnded`() async throws {
         let script = ScriptedSightings()
         let monitor = try BeaconMonitor("source broken", source: script)
         try await monitor.add(.anyA, identifier: "lobby")
@@ -55,15 +55,15 @@ import Testing
         let reason = MonitorError.hearingEnded("the radio is under water")
         #expect(try await events.next()?.state == .satisfied)
         await #expect(throws: reason) { try await events.next() }
-        // Once; then it has ended.
+        // The error is thrown once. After it, the sequence has ended.
         #expect(try await events.next() == nil)
         #expect(try await visits.next() != nil)
         await #expect(throws: reason) { try await visits.next() }
-        // Who comes later is told too.
+        // Later subscribers get the error too.
         await #expect(throws: reason) { for try await _ in monitor.events {} }
     }
 
-    @Test func `a task that is cancelled ends its source, the monitor and its events`() async throws {
+    @Test func `if the task of run() is canceled, its source, the monitor and its events end`() async throws {
         let script = ScriptedSightings()
         let monitor = try BeaconMonitor("source cancelled", source: script)
         var events = monitor.events.makeAsyncIterator()
@@ -74,12 +74,12 @@ import Testing
             await #expect(throws: CancellationError.self) { try await group.next() }
         }
         #expect(try await events.next() == nil)
-        // Nobody performs it any more, so nobody waits.
+        // No run performs this step any more, so the call returns.
         await script.hear(.a(7))
         await (try BeaconMonitor("source cancelled", clock: HandClock())).end()
     }
 
-    @Test func `a monitor that is ended has its source end, and run() returns`() async throws {
+    @Test func `if a monitor is ended, its source ends and run() returns`() async throws {
         let script = ScriptedSightings()
         let monitor = try BeaconMonitor("source ended", source: script)
         async let hearing: Void = monitor.run()
@@ -89,7 +89,7 @@ import Testing
         try await monitor.run()
     }
 
-    /// A source with a buffer, which a test fills; it is emptied when it is drained, and never else.
+    /// A source with a buffer that a test fills. Only a drain empties the buffer.
     private final class Buffered: SightingSource {
         let hands = HandClock(World.start)
         var clock: any MonitorClock { hands }
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func `T5: the loop has the source drained before a deadline is handled`() async throws {
+    @Test func `T5: the loop drains the source before it handles a deadline`() async throws {
         let source = Buffered()
         let monitor = try BeaconMonitor("T5", source: source)
         try await monitor.add(.anyA, identifier: "lobby", assuming: .unsatisfied)
@@ -128,10 +128,10 @@ import Testing
         await monitor.sighted(
             Sighting(time: World.start, adapter: adapter, beacon: .a(1), measuredPower: -59, rssi: RSSI(dBm: -60)))
         await source.hands.sleeperStands(at: .seconds(30))
-        // One that lay in a source's buffer, and one that came while it was drained.
+        // One sighting was in the source's buffer, and one arrived during the drain.
         source.put([.seconds(29), .seconds(31)])
         source.hands.set(.seconds(30))
-        // A deadline may be early: what the first of them moved to is looked at before the second's.
+        // A deadline can be early: the loop wakes for the deadline of the first sighting before that of the second.
         await source.hands.sleeperStands(at: .seconds(59))
         #expect(try await monitor.requestState(for: "lobby") == .satisfied)
         #expect(await monitor.counters.lateInputs == 0)
@@ -140,7 +140,7 @@ import Testing
         try await hearing
     }
 
-    @Test func `who can hold back what comes waits for the slowest subscriber`() async throws {
+    @Test func `a producer that can pause waits for the slowest subscriber`() async throws {
         let site = try await Site("settled")
         try await site.lobby()
         var events = site.monitor.events.makeAsyncIterator()
@@ -151,14 +151,14 @@ import Testing
                 await site.monitor.settled(to: 5)
                 flag.raise()
             }
-            // Of nineteen events thirteen have been handled and one is in hand: six are not handled.
+            // There are 19 events. 13 are handled and one is being handled, so 6 are not handled.
             for _ in 0..<14 { _ = try await events.next() }
             #expect(!flag.isRaised)
             _ = try await events.next()
             try await group.waitForAll()
         }
         #expect(flag.isRaised)
-        // Nor does it outlast being cancelled, or the monitor.
+        // The wait also ends if its task is canceled, or if the monitor ends.
         for round in 10..<20 { await site.sighted(at: .seconds(40 * round)) }
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await site.monitor.settled(to: 0) }
@@ -170,7 +170,7 @@ import Testing
         withExtendedLifetime(events) {}
     }
 
-    @Test func `L5: on the machine's clock silence makes deaf after 10 s, on a test's it does not`() async throws {
+    @Test func `L5: 10 s of silence make an adapter deaf with a live clock, but not with a test clock`() async throws {
         struct Live: MonitorClock {
             let hands: HandClock
             var now: Instant { hands.now }

@@ -13,7 +13,7 @@ private func at(_ seconds: Double) -> Instant { Instant(nanoseconds: Int64((seco
         return meter.reading(of: 5, at: at(1)).tenths
     }
 
-    @Test func `the mean has one decimal, half away from zero`() {
+    @Test func `the mean has one decimal and is rounded half away from zero`() {
         #expect(strength(of: [-60, -61]) == -605)
         #expect(strength(of: [-60, -60, -61]) == -603)
         #expect(
@@ -24,14 +24,14 @@ private func at(_ seconds: Double) -> Instant { Instant(nanoseconds: Int64((seco
         #expect(strength(of: [-128, -128]) == -1280)
     }
 
-    @Test func `a report without an RSSI counts for the rate alone`() {
+    @Test func `a report without an RSSI counts only for the rate`() {
         var meter = SignalMeter(at: at(1))
         meter.heard(nil, at: at(1))
         #expect(meter.reading(of: 5, at: at(1)).tenths == nil)
         #expect(meter.rate(at: at(2)) == 10)
     }
 
-    @Test func `the mean is of five seconds, the present one among them`() {
+    @Test func `the mean covers five seconds, with the present one`() {
         var meter = SignalMeter(at: at(10.5))
         meter.heard(RSSI(dBm: -60), at: at(10.5))
         #expect(meter.reading(of: 5, at: at(14.999)).tenths == -600)
@@ -41,11 +41,11 @@ private func at(_ seconds: Double) -> Instant { Instant(nanoseconds: Int64((seco
         #expect(meter.reading(of: 5, at: at(15.5)).tenths == -800)
     }
 
-    @Test func `the rate is that of ten seconds, or since the first report`() {
+    @Test func `the rate covers ten seconds, or the time since the first report`() {
         var meter = SignalMeter(at: at(100))
         for tenth in 0..<300 { meter.heard(nil, at: at(100 + Double(tenth) / 10)) }
         #expect(meter.rate(at: at(129.999)) == 100)
-        // Of the nine seconds and the beginning one that are counted, the last two are empty: 80 reports in 9 s.
+        // Nine whole seconds and a part of the next are counted. The last two are empty, so 9 s have 80 reports.
         #expect(meter.rate(at: at(131)) == 89)
         #expect(meter.rate(at: at(141)) == 0)
         var young = SignalMeter(at: at(100))
@@ -53,7 +53,7 @@ private func at(_ seconds: Double) -> Instant { Instant(nanoseconds: Int64((seco
         #expect(young.rate(at: at(103)) == 100)
     }
 
-    @Test func `a stamp from before counts for the newest second, and a jump ahead forgets`() {
+    @Test func `a report with an earlier time counts for the newest second, and a jump forward discards old reports`() {
         var meter = SignalMeter(at: at(50))
         meter.heard(RSSI(dBm: -60), at: at(50))
         meter.heard(RSSI(dBm: -70), at: at(3))
@@ -61,7 +61,7 @@ private func at(_ seconds: Double) -> Instant { Instant(nanoseconds: Int64((seco
         meter.heard(RSSI(dBm: -90), at: .latest)
         #expect(meter.reading(of: 5, at: .latest).tenths == -900)
         #expect(meter.rate(at: .latest) == 1)
-        // Asked for a moment before the last report, it does not trap.
+        // A time before the last report does not trap.
         #expect(meter.rate(at: .earliest) >= 0)
         #expect(meter.reading(of: 5, at: .earliest).tenths != nil)
     }

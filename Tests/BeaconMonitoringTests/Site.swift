@@ -3,18 +3,18 @@ import BeaconMonitoring
 import BeaconMonitoringTesting
 import BluetoothLE
 
-// Times are counted from the beginning of a test's world, as in ``World``.
+// Times are relative to the start of a test's gateway, as in ``World``.
 extension HandClock {
-    /// Turns the hands.
+    /// Moves the clock to a time.
     func set(_ time: Duration) { turn(to: World.start + time) }
 
     func setOffset(_ duration: Duration) { offset = ClockOffset(nanoseconds: duration.nanoseconds) }
 
-    /// Returns as soon as somebody sleeps until exactly `time`.
+    /// Returns as soon as a task sleeps until exactly `time`.
     func sleeperStands(at time: Duration) async { await sleeper(until: World.start + time) }
 }
 
-/// A monitor on a hand clock with one adapter, which listens.
+/// A monitor with a test clock and one adapter, which scans unless `listening` is `false`.
 struct Site {
     let clock = HandClock(World.start)
     let monitor: BeaconMonitor
@@ -27,18 +27,19 @@ struct Site {
     }
 
     func sighted(_ beacon: BeaconIdentity = .a(1), at time: Duration) async {
-        // Nothing is heard before its time.
+        // The clock must reach the time first. Otherwise the sighting would be handled at the earlier time of the
+        // clock.
         clock.set(time)
         await monitor.sighted(sighting(beacon, at: time))
     }
 
-    /// The adapter begins or ceases to listen.
+    /// Starts or stops scanning on the adapter.
     func listening(_ kind: ListeningChange.Kind, at time: Duration) async {
         clock.set(time)
         await monitor.listening(ListeningChange(kind, adapter: adapter), at: World.start + time)
     }
 
-    /// Somebody else was heard.
+    /// Passes a report without a monitored beacon.
     func heard(at time: Duration) async {
         clock.set(time)
         await monitor.heard(adapter, at: World.start + time)
@@ -53,7 +54,7 @@ struct Site {
         try await monitor.add(.anyA, identifier: "lobby", assuming: state)
     }
 
-    /// Gives `body` a monitor that runs, and ends it.
+    /// Calls `body` while the monitor runs, then ends the monitor.
     func running(_ body: () async throws -> Void) async throws {
         async let run: Void = monitor.run()
         try await body()
@@ -63,6 +64,6 @@ struct Site {
 }
 
 extension BeaconMonitor.Event {
-    /// `satisfied` at 5 seconds, in short.
+    /// The event in short, such as `satisfied` at 5 seconds.
     var brief: Outcome? { Outcome(.event(self)) }
 }

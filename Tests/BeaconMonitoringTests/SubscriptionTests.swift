@@ -2,9 +2,9 @@ import Testing
 
 @testable import BeaconMonitoring
 
-/// `subscribe()`: a subscription that begins before anybody iterates (rule N2).
+/// `subscribe()`: a subscription that starts before a loop does (rule N2).
 @Suite struct SubscriptionTests {
-    @Test func `N2: what happens between subscribing and the first loop is not lost`() async throws {
+    @Test func `N2: events between subscribe() and the first loop are not lost`() async throws {
         let site = try await Site("subscribe")
         try await site.lobby()
         let unheard = site.monitor.events
@@ -15,11 +15,11 @@ import Testing
         var heard: [Outcome?] = []
         for try await event in events { heard.append(event.brief) }
         #expect(heard == [.satisfied(at: .zero), .unsatisfied(at: .seconds(30)), .satisfied(at: .seconds(40))])
-        // The sequence is Core Location's: its loop subscribes when it begins.
+        // `events` works as in Core Location: it subscribes when its loop starts.
         #expect(try await unheard.reduce(0) { count, _ in count + 1 } == 0)
     }
 
-    @Test func `a loop over a subscription goes on where the one before it stopped`() async throws {
+    @Test func `a loop over a subscription continues at the point at which the loop before it stopped`() async throws {
         let site = try await Site("subscribe again")
         try await site.lobby()
         let events = site.monitor.subscribe()
@@ -40,7 +40,7 @@ import Testing
         withExtendedLifetime(events) {}
     }
 
-    @Test func `N2: a narrowed view can be subscribed to, and so can visits`() async throws {
+    @Test func `N2: a filtered sequence can be subscribed to, and so can visits`() async throws {
         let site = try await Site("subscribe narrow")
         try await site.lobby()
         var view = site.monitor.events
@@ -58,7 +58,7 @@ import Testing
         #expect(open == [true, false, true])
     }
 
-    @Test func `N2: a subscription that nobody reads ends 65,536 events later, with an error`() async throws {
+    @Test func `N2: a subscription that is never read ends with an error after 65,536 events`() async throws {
         let site = try await Site("subscribe slow")
         try await site.lobby()
         let events = site.monitor.subscribe()
@@ -68,7 +68,7 @@ import Testing
         await #expect(throws: MonitorError.subscriberTooSlow(65_536)) { for try await _ in events {} }
     }
 
-    @Test func `N2: it ends with its last reference`() async throws {
+    @Test func `N2: a subscription ends with its last reference`() async throws {
         let site = try await Site("subscribe let go")
         var events: BeaconMonitor.EventSubscription? = site.monitor.subscribe()
         var iterator = events?.makeAsyncIterator()

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct TimeTests {
     @Test(arguments: Implementation.allCases)
-    func `T1: a wall clock that jumps changes dates and nothing else`(_ implementation: Implementation) {
+    func `T1: a jump of the wall clock changes dates and nothing else`(_ implementation: Implementation) {
         var world = World(implementation)
         world.setClock(ahead: .seconds(1_000_000))
         world.sighted(at: .seconds(1))
@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `T1: a date is cut to microseconds, not rounded`(_ implementation: Implementation) {
+    func `T1: a date is truncated to microseconds, not rounded`(_ implementation: Implementation) {
         var world = World(implementation)
         world.setClock(ahead: .nanoseconds(998))
         world.sighted(at: .seconds(1) + .nanosecond)
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `T2: an input stamped before now is handled at now and counted`(_ implementation: Implementation) {
+    func `T2: an input with an earlier time is handled at the present and counted`(_ implementation: Implementation) {
         var world = World(implementation)
         world.advance(to: .seconds(5))
         #expect(world.sighted(at: .seconds(5)) == [.satisfied(at: .seconds(5))])
@@ -38,13 +38,13 @@ import Testing
         #expect(world.sighted(at: .seconds(5) - .nanosecond) == [.satisfied("late", at: .seconds(5))])
         #expect(world.monitoring.lateInputs == 1)
         #expect(world.monitoring.now == World.start + .seconds(5))
-        // What it refreshed is held from now, not from its stamp.
+        // The hold of the refresh starts at the present, not at the time of the input.
         #expect(world.advance(to: .seconds(35) - .nanosecond) == [])
         #expect(world.advance(to: .seconds(35)).count == 2)
     }
 
     @Test(arguments: Implementation.allCases)
-    func `T3: silence that reaches the timeout is an exit even when a sighting carries that same time`(
+    func `T3: a silence that reaches the timeout is an exit, also if a sighting has the same time`(
         _ implementation: Implementation
     ) {
         var world = World(implementation)
@@ -55,11 +55,12 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `T3: what is due at one time comes in the order of UTF-8, a condition before its beacons`(
+    func `T3: subjects due at the same time are in the order of UTF-8, a condition before its beacons`(
         _ implementation: Implementation
     ) {
         var world = World(implementation, lobby: nil)
-        // U+1F4F6 stands before U+FF5E in UTF-16; e with a combining accent before z, é as one scalar after it.
+        // In UTF-16, U+1F4F6 is before U+FF5E. In UTF-8, e with a combining accent is before z, and é as one scalar
+        // after z.
         let identifiers = ["\u{1f4f6}", "\u{ff5e}", "\u{e9}", "e\u{301}", "z", "Z"]
         for identifier in identifiers {
             world.add(identifier, assuming: .unsatisfied, at: .zero) { $0.perBeacon = identifier == "Z" }
@@ -79,7 +80,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `T3: due time goes before identifier`(_ implementation: Implementation) {
+    func `T3: the due time is compared before the identifier`(_ implementation: Implementation) {
         var world = World(implementation, lobby: nil)
         world.add("a", assuming: .unsatisfied, at: .zero) { $0.exitTimeout = .seconds(30) + .nanosecond }
         world.add("b", assuming: .unsatisfied, at: .zero)
@@ -90,7 +91,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `T3: adapters go deaf by name, before the subjects of that time`(_ implementation: Implementation) {
+    func `T3: adapters become deaf by name, before the subjects of the same time`(_ implementation: Implementation) {
         var world = World(implementation, deafAfter: .seconds(10), listening: ["hci10", "hci2"]) {
             $0.exitTimeout = .seconds(10)
         }
@@ -102,8 +103,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `T3: a hold whose time is up at the instant its adapter stops runs out then`(_ implementation: Implementation)
-    {
+    func `T3: a hold whose time is up when its adapter stops ends at that moment`(_ implementation: Implementation) {
         var world = World(implementation)
         world.sighted(at: .zero)
         #expect(world.stopped(at: .seconds(30)) == [.unsatisfied(at: .seconds(30))])
@@ -120,7 +120,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `T4: waking often changes nothing`(_ implementation: Implementation) {
+    func `T4: frequent wake-ups change nothing`(_ implementation: Implementation) {
         func run(wakes: Bool) -> [Action] {
             var world = World(implementation, deafAfter: .seconds(7), outageTimeout: .seconds(20)) {
                 $0.enterCount = 2
@@ -145,14 +145,14 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `T4: an exit is dated at its deadline, however late it is noticed`(_ implementation: Implementation) {
+    func `T4: an exit has the date of its deadline, however late it is noticed`(_ implementation: Implementation) {
         var world = World(implementation)
         world.sighted(at: .seconds(1))
         #expect(world.advance(to: .seconds(5000)) == [.unsatisfied(at: .seconds(31))])
         #expect(world.visits.map(\.time) == [World.start + .seconds(31)])
     }
 
-    @Test func `the timeline's bounds do not trap`() {
+    @Test func `the bounds of the timeline do not trap`() {
         for nanoseconds in [0, 1, Int64.max] {
             var engine = MonitorEngine(start: .earliest)
             var buffer = ActionBuffer()

@@ -6,10 +6,9 @@ import Testing
 
 @testable import BeaconMonitoring
 
-/// What comes while a source has still to hand over what it received, and what comes of it at the end.
+/// Inputs that arrive while a source still has received reports to deliver, and errors of a source at the end.
 @Suite(.timeLimit(.minutes(6))) struct UndrainedTests {
-    /// A source whose drain, when it is asked for, waits until a test lets it go, and then hands over one report that had
-    /// been received.
+    /// A source whose drain waits until a test releases it, and then delivers one report that had been received.
     private final class Held: SightingSource {
         private struct State {
             var monitor: BeaconMonitor?
@@ -43,7 +42,7 @@ import Testing
         }
     }
 
-    /// It is passed once it has been opened.
+    /// A gate that tasks can pass after it was opened.
     private final class Gate: Sendable {
         private let stream: AsyncStream<Never>
         private let continuation: AsyncStream<Never>.Continuation
@@ -57,7 +56,7 @@ import Testing
     private enum Input: CaseIterable { case fix, loss, condition, names }
 
     @Test(arguments: Input.allCases)
-    private func `T5: no fix and no word of the program's overtakes the report that prevents an exit`(
+    private func `T5: no fix and no call of the program is handled before the report that prevents an exit`(
         _ input: Input
     ) async throws {
         let source = Held()
@@ -75,7 +74,7 @@ import Testing
         }
         await monitor.sighted(sighting())
         #expect(try await events.next()?.state == .satisfied)
-        // It is heard again just before it would have left, and what says so is still on its way then.
+        // The beacon is sighted again just before its exit. That report is not delivered yet when the exit is due.
         source.hands.turn(by: .seconds(29))
         source.buffer(sighting())
         source.hands.turn(by: .seconds(2))
@@ -97,11 +96,11 @@ import Testing
         await source.handed.passed()
         await monitor.end()
         try await running
-        // Nobody has left.
+        // There was no exit.
         #expect(try await events.next() == nil)
     }
 
-    @Test func `what a source makes of the monitor's end is no error of run()`() async throws {
+    @Test func `run() does not throw an error that its source gets because the monitor has ended`() async throws {
         struct Hasty: SightingSource {
             let hands = HandClock()
             let asked = Gate()
@@ -112,7 +111,7 @@ import Testing
                     Sighting(
                         time: hands.now, adapter: adapter, beacon: .a(1), measuredPower: -59, rssi: RSSI(dBm: -60)))
                 hands.turn(by: .seconds(31))
-                // Time is kept no further until this has ended.
+                // The loop waits in `drain()` until this function ends, so no deadline is handled.
                 await asked.passed()
                 await monitor.end()
                 _ = try await monitor.adapter(named: "hci0")
@@ -129,7 +128,7 @@ import Testing
         #expect(try await events.next() == nil)
     }
 
-    @Test func `a step of a script that nobody runs ends when its task is cancelled, and is never performed`()
+    @Test func `a step of a script without a run ends if its task is canceled, and is never performed`()
         async throws
     {
         let script = ScriptedSightings()
@@ -146,7 +145,7 @@ import Testing
         try await running
     }
 
-    @Test func `a script's time is over when what knows where the gateway is has been asked, too`() async throws {
+    @Test func `a step of a script ends after the location source was drained too`() async throws {
         struct Place: LocatingSource {
             let name = "gps"
             let coordinate: Coordinate

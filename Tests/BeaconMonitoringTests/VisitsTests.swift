@@ -8,10 +8,9 @@ import Testing
 
 @testable import BeaconMonitoring
 
-/// Stays as a sequence.
+/// The sequence `visits` of a monitor.
 @Suite struct VisitsTests {
-    @Test func `a stay is delivered at the arrival with the departure open, and again when it has ended`() async throws
-    {
+    @Test func `a visit is delivered at its arrival, without a departure, and again at its end`() async throws {
         let site = try await Site("visits")
         try await site.lobby()
         var visits = site.monitor.visits.makeAsyncIterator()
@@ -34,7 +33,7 @@ import Testing
         #expect(try await visits.next() == nil)
     }
 
-    @Test func `P3: an outage ends no stay and begins none`() async throws {
+    @Test func `P3: an outage neither ends nor starts a visit`() async throws {
         let site = try await Site("visits outage")
         try await site.lobby()
         var visits = site.monitor.visits.makeAsyncIterator()
@@ -50,7 +49,7 @@ import Testing
         #expect(ended?.arrival == World.start && ended?.departure == World.start + .seconds(101))
     }
 
-    @Test func `P4: who was no longer tracked, and is again, arrives anew`() async throws {
+    @Test func `P4: if unnamed is ignore, a beacon's visit ends with its name; named again, it arrives`() async throws {
         let site = try await Site("visits names")
         var settings = ConditionSettings()
         settings.perBeacon = true
@@ -71,7 +70,7 @@ import Testing
         #expect(await site.monitor.counters.displacedBeacons == 0)
     }
 
-    @Test func `each beacon's stay beside its condition's`() async throws {
+    @Test func `with per_beacon, the visits of the condition and of each beacon are delivered`() async throws {
         let site = try await Site("visits beacons")
         var settings = ConditionSettings()
         settings.perBeacon = true
@@ -89,7 +88,7 @@ import Testing
         #expect(told == ["lobby open", "1 open", "2 open", "1 0", "lobby 5", "2 5"])
     }
 
-    @Test func `C1: one that was assumed is delivered at its end alone, without an arrival`() async throws {
+    @Test func `C1: an assumed visit is delivered only at its end, without an arrival`() async throws {
         let site = try await Site("visits assumed")
         try await site.lobby(.satisfied)
         var visits = site.monitor.visits.makeAsyncIterator()
@@ -97,7 +96,8 @@ import Testing
         await site.heard(at: .seconds(60))
         let ended = try #require(await visits.next())
         #expect(ended.arrival == nil && ended.departure == World.start + .seconds(3) && !ended.isOpen)
-        // Never confirmed: neither end is known, and it has ended all the same.
+        // No sighting confirmed this visit, so it has no departure either (the arrival is always absent, rule C1). It
+        // ends all the same.
         try await site.monitor.add(.anyB, identifier: "yard", assuming: .satisfied)
         site.clock.set(.seconds(200))
         await site.heard(at: .seconds(200))
@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `C2, C3: a condition that goes ends its stays, and says why`(replaced: Bool) async throws {
+    func `C2, C3: replacing or removing a condition ends its visits with that reason`(replaced: Bool) async throws {
         let site = try await Site("visits gone \(replaced)")
         try await site.lobby()
         var visits = site.monitor.visits.makeAsyncIterator()
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func `circles have stays too`() async throws {
+    @Test func `circles have visits too`() async throws {
         var settings = EngineSettings()
         settings.locationSource = "gpsd"
         let clock = HandClock()
@@ -149,7 +149,7 @@ import Testing
         #expect(ended?.departure == World.start + .seconds(2) && ended?.ended?.reason == .left)
     }
 
-    @Test func `subscribers take nothing from each other, and one 65,536 behind ends with an error`() async throws {
+    @Test func `each subscriber gets all visits, and one that is 65,536 behind ends with an error`() async throws {
         let site = try await Site("visits slow")
         try await site.lobby()
         var slow = site.monitor.visits.makeAsyncIterator()
@@ -165,7 +165,7 @@ import Testing
         withExtendedLifetime(steady) {}
     }
 
-    @Test func `N4: a stay that began before a restart is delivered at its end, with its arrival`() async throws {
+    @Test func `N4: a visit that started before a restart is delivered at its end, with its arrival`() async throws {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("visits-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: path) }
         let clock = HandClock()

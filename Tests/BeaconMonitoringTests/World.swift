@@ -3,15 +3,16 @@ import BluetoothLE
 
 @testable import BeaconMonitoring
 
-/// A gateway at a site, for tests of single rules: times are counted from its start.
+/// A gateway at a site, for tests of single rules. Times are relative to its start.
 ///
-/// It has the monitor `site`, the adapter `hci0`, which listens from the start, and the condition `lobby` on every
-/// beacon with the UUID A, assumed `unsatisfied`: so the first event of a test is the first that it causes.
+/// It has the monitor `site`, the adapter `hci0`, which scans from the start, and the condition `lobby`, which matches
+/// every beacon with the UUID A. The condition is assumed `unsatisfied`, so the first event of a test is the first that
+/// it causes.
 struct World {
     static let start = Instant(nanoseconds: 1_000_000_000_000)
 
     private(set) var monitoring: any Monitoring
-    /// All that came of the last call.
+    /// All actions of the last call.
     private(set) var actions: [Action] = []
 
     init(
@@ -41,7 +42,7 @@ struct World {
         perform(.monitor(ScriptGenerator.identifier(name), settings))
     }
 
-    // MARK: Inputs; each gives the events that came of it.
+    // MARK: Inputs. Each returns the resulting events.
 
     @discardableResult mutating func sighted(
         _ beacon: BeaconIdentity = .a(1), by adapter: String = "hci0", rssi: Int8? = -60, at time: Duration
@@ -93,7 +94,7 @@ struct World {
         perform(.remove(ScriptGenerator.identifier(identifier), at: Self.start + time))
     }
 
-    /// Says which beacons have a name from then on.
+    /// Sets the beacons that have a name from then on.
     @discardableResult mutating func name(_ beacons: BeaconIdentity..., at time: Duration) -> [Outcome] {
         perform(.name(Set(beacons), at: Self.start + time))
     }
@@ -102,15 +103,15 @@ struct World {
         perform(.clockOffset(ClockOffset(nanoseconds: ahead.nanoseconds)))
     }
 
-    /// Does a step; what is refused is looked up in ``refusal``.
+    /// Performs a step. If it is refused, ``refusal`` has the error.
     @discardableResult mutating func perform(_ step: Step) -> [Outcome] {
         (actions, refusal) = monitoring.perform(step)
         return actions.compactMap { Outcome($0) }
     }
 
-    // MARK: What came of them
+    // MARK: Results
 
-    /// Why the last call was refused.
+    /// The error with which the last call was refused.
     private(set) var refusal: MonitorError?
 
     func state(_ identifier: String = "lobby") -> BeaconMonitor.Event.State? {
@@ -125,9 +126,9 @@ struct World {
     var conditionChanges: [ConditionChange] {
         actions.compactMap { if case .condition(let change) = $0 { change } else { nil } }
     }
-    /// The conditions for which P2 or P4 was raised.
+    /// The conditions for which P2 or P4 raised `trackingLimitExceeded`.
     var overflows: [String] { conditions(at: .held) }
-    /// The conditions for which P5 was raised.
+    /// The conditions for which P5 raised `trackingLimitExceeded`.
     var refusals: [String] { conditions(at: .new) }
 
     private func conditions(at limit: TrackingLimit) -> [String] {
@@ -137,11 +138,11 @@ struct World {
     }
 }
 
-/// What an event says, in short.
+/// The main values of an event.
 struct Outcome: Equatable, CustomStringConvertible {
     let state: BeaconMonitor.Event.State
     let identifier: String
-    /// In a beacon's own events.
+    /// The beacon, in events of a beacon; `nil` in events of a condition.
     let beacon: BeaconIdentity?
     let time: Duration
 

@@ -3,7 +3,7 @@ import Testing
 @testable import BeaconMonitoring
 
 @Suite struct AdapterClockTests {
-    @Test func `L1: the clock runs only while its adapter listens`() {
+    @Test func `L1: the clock runs only while its adapter scans`() {
         var clock = AdapterClock()
         #expect(clock.reading(at: 50) == 0)
         clock.start(at: 100)
@@ -17,7 +17,7 @@ import Testing
 
     @Test
     func
-        `when the clock shows something is known while it runs, and it is now where it stands beyond`()
+        `a running clock gives the time of a reading; a stopped one gives the present if it has reached it, else nil`()
     {
         var clock = AdapterClock()
         clock.start(at: 100)
@@ -44,7 +44,7 @@ import Testing
 
     private func seconds(_ seconds: Int64) -> Int64 { seconds * 1_000_000_000 }
 
-    @Test func `L2: each monitor's outage is handled once, the shortest timeout first`() {
+    @Test func `L2: the outage of each monitor is handled once, the shortest timeout first`() {
         var silence = AdapterSilence(start: seconds(1))
         #expect(silence.nextOutage(of: monitors.outages) == seconds(11))
         #expect(silence.handleOutage(of: monitors.outages, at: seconds(11) - 1) == nil)
@@ -55,7 +55,7 @@ import Testing
         #expect(silence.nextOutage(of: monitors.outages) == nil)
     }
 
-    @Test func `L2: a silence that begins anew is counted from its beginning`() {
+    @Test func `L2: if an adapter stops again, the outage counts from the new stop`() {
         var silence = AdapterSilence(start: 0)
         _ = silence.handleOutage(of: monitors.outages, at: seconds(10))
         silence.begin(since: seconds(100))
@@ -67,7 +67,7 @@ import Testing
 
     @Test
     func
-        `L2: all together have stopped when the last one did, whatever stopped earlier is said later`()
+        `L2: the outage of all adapters counts from the latest stop, also if an earlier stop is reported later`()
     {
         var silence = AdapterSilence(start: 0)
         silence.extend(to: seconds(50))
@@ -80,7 +80,7 @@ import Testing
 
     @Test
     func
-        `N4: after a restart an outage counts from the start, and forgetting from when it really stopped`()
+        `N4: after a restart, an outage counts from the start, and forgetting from the actual stop`()
     {
         var silence = AdapterSilence(start: 0)
         silence.resume(at: seconds(1000), silentSince: seconds(950))

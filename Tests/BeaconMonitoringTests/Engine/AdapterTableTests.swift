@@ -8,7 +8,7 @@ import Testing
         return try #require(adapter)
     }
 
-    @Test func `all together listen while one does`() throws {
+    @Test func `the shared clock runs while an adapter scans, and an outage of all counts from the last stop`() throws {
         var table = AdapterTable(locationSource: nil, start: 0)
         let (one, other) = (try identify("hci0", in: &table), try identify("hci1", in: &table))
         table.start(one, at: 10)
@@ -18,12 +18,12 @@ import Testing
         table.stop(other, since: 35, at: 40)
         #expect(table.reading(of: .together, at: 100) == 30)
         #expect(table.reading(of: one, at: 100) == 20)
-        // The later of the two moments is when the last one stopped.
+        // All adapters stopped at 35, the later one of the two stops.
         #expect(!table.isOut(.together, for: 10, at: 44))
         #expect(table.isOut(.together, for: 10, at: 45))
     }
 
-    @Test func `who is there and does not listen is counted, and who was taken out is not`() throws {
+    @Test func `adapters that do not scan are counted until they are removed`() throws {
         var table = AdapterTable(locationSource: nil, start: 0)
         let (one, other) = (try identify("hci0", in: &table), try identify("hci1", in: &table))
         #expect(table.silentCount == 2)
@@ -38,7 +38,7 @@ import Testing
         #expect(table.silentCount == 0)
     }
 
-    @Test func `G3: the location source is no adapter among the others`() throws {
+    @Test func `G3: the location source does not count as one of the adapters`() throws {
         var table = AdapterTable(locationSource: "gps", start: 0)
         let source = try #require(table.locationSource)
         #expect(table[source].name == "gps")
@@ -51,7 +51,7 @@ import Testing
         #expect(table.index(called: "hci0") == adapter)
     }
 
-    @Test func `N4: an adapter that is no more than remembered is missed once it is asked for again`()
+    @Test func `N4: a remembered adapter counts as not scanning only after it is identified again`()
         throws
     {
         var table = AdapterTable(locationSource: nil, start: 0)

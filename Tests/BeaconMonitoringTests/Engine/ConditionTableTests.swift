@@ -13,7 +13,7 @@ import Testing
         return Set(found.map(\.offset))
     }
 
-    @Test func `a beacon is found by its UUID, with its major, and with both`() {
+    @Test func `conditions on a UUID, on a UUID and major, and on all three numbers are found for a beacon`() {
         var lookup = ConditionLookup()
         lookup.insert(ConditionIndex(0), on: Identity(uuid: .a))
         lookup.insert(ConditionIndex(1), on: Identity(uuid: .a, major: 1))
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]])
-    func `of those on one beacon any can be taken out, and the others are found`(order: [Int]) {
+    func `conditions with one identity can be removed in any order, and the others are still found`(order: [Int]) {
         for identity in [
             Identity(uuid: .a), Identity(uuid: .a, major: 1), Identity(uuid: .a, major: 1, minor: 7),
         ] {
@@ -39,14 +39,14 @@ import Testing
                 left.remove(number)
                 #expect(found(lookup, .a(7)) == left)
             }
-            // What stood in the table is free for another UUID.
+            // The freed entries of the table can be used for another UUID.
             lookup.insert(ConditionIndex(1), on: Identity(uuid: .b))
             #expect(found(lookup, .a(7)) == [])
             #expect(found(lookup, BeaconIdentity(uuid: .b, major: 0, minor: 0)) == [1])
         }
     }
 
-    @Test func `what was found is forgotten when a condition comes or goes`() {
+    @Test func `cached results are discarded when a condition is added or removed`() {
         var lookup = ConditionLookup()
         func remember() {
             var entry = MatchMemo.Entry()
@@ -72,7 +72,7 @@ import Testing
         table.add(.anyA, ScriptGenerator.identifier(name), in: MonitorIndex(0), ConditionSettings())
     }
 
-    @Test func `C4: order is that of adding, whatever place is used again`() {
+    @Test func `C4: conditions are in the order of adding, also if one reuses a free index`() {
         var table = ConditionTable()
         let first = add("c", to: &table)
         _ = add("b", to: &table)
@@ -83,7 +83,7 @@ import Testing
         #expect(table.index(of: ScriptGenerator.identifier("c")) == nil)
     }
 
-    @Test func `T3: identifiers are ordered by their octets, with ranks and without`() {
+    @Test func `T3: identifiers are ordered by their bytes, with ranks and without`() {
         var table = ConditionTable()
         let (z, a, capital) = (add("z", to: &table), add("a", to: &table), add("Z", to: &table))
         for _ in 0..<2 {
@@ -98,7 +98,7 @@ import Testing
         #expect(table.precedes(a, between) && table.precedes(between, z))
     }
 
-    @Test func `what follows each beacon, or is too many, is not remembered`() {
+    @Test func `the conditions of a beacon are not cached if they are too many, or if one has per_beacon`() {
         var table = ConditionTable()
         var conditions: [ConditionIndex] = []
         for number in 0...MatchMemo.conditionsMax {
@@ -115,7 +115,7 @@ import Testing
 }
 
 @Suite struct ConditionLimitTests {
-    @Test func `C4: what does not fit waits, and gets the place that is free`() {
+    @Test func `C4: a condition beyond the limit waits, and gets a place that becomes free`() {
         var limit = ConditionLimit(2)
         #expect(limit.enter() && limit.enter() && !limit.enter())
         #expect(limit.waiting == 1)
@@ -127,7 +127,7 @@ import Testing
         #expect(limit.waiting == 0)
     }
 
-    @Test func `C4: without a limit all fit`() {
+    @Test func `C4: if the limit is 0, each condition gets a place`() {
         var limit = ConditionLimit(0)
         for _ in 0..<100 { #expect(limit.enter() == true) }
         #expect(limit.waiting == 0)
@@ -139,7 +139,7 @@ import Testing
     private let other = ConditionIndex(70)
     private let minute: Int64 = 60_000_000_000
 
-    @Test func `P2: the limit is raised once for each condition and episode`() {
+    @Test func `P2: the limit is reported once for each condition and episode`() {
         var episodes = TrackingEpisodes()
         #expect(episodes.overflow(other) && !episodes.overflow(other) && episodes.overflow(one))
         #expect(episodes.concern(one) && episodes.isOverflowing && episodes.areUnderWay(at: 0))
@@ -148,7 +148,7 @@ import Testing
         #expect(episodes.overflow(other) == true)
     }
 
-    @Test func `P5: the episode ends a minute after the last refusal, at the next event`() {
+    @Test func `P5: the episode ends at the first event that is at least 60 s after the last refusal`() {
         var episodes = TrackingEpisodes()
         #expect(episodes.refuse(one, at: 0) && !episodes.refuse(one, at: 5))
         episodes.endRefusing(at: minute + 4)
@@ -159,7 +159,7 @@ import Testing
         #expect(!episodes.concern(one))
     }
 
-    @Test func `a condition that ends takes its episodes along`() {
+    @Test func `the episodes of a condition end when it is removed`() {
         var episodes = TrackingEpisodes()
         #expect(episodes.overflow(one) && episodes.refuse(one, at: 0))
         episodes.forget(one)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import BeaconMonitoring
 
-/// Conditions whose UUID was copied in reverse byte order.
+/// Conditions whose UUID was copied in reverse byte order are reported.
 @Suite struct ReversedUUIDTests {
     private static let uuid = ProximityUUID("F7826DA6-4FA2-4E98-8024-BC5B71E0893E")
     private var engine = MonitorEngine(start: Instant(nanoseconds: 0))
@@ -31,13 +31,13 @@ import Testing
                 measuredPower: -59, rssi: RSSI(dBm: -60)), into: &actions)
     }
 
-    @Test func `the reversed UUID is that which btmon prints`() throws {
+    @Test func `the reversed UUID is the one that btmon prints`() throws {
         let uuid = try #require(Self.uuid)
         #expect("\(uuid.byteReversed)" == "3E89E071-5BBC-2480-984E-A24FA66D82F7")
         #expect(uuid.byteReversed.byteReversed == uuid)
     }
 
-    @Test mutating func `a beacon without a condition finds the conditions on its reversed UUID, each once`() throws {
+    @Test mutating func `each condition with the reversed UUID of an unmatched beacon is reported once`() throws {
         let uuid = try #require(Self.uuid)
         try add("b", uuid.byteReversed)
         try add("a", uuid.byteReversed, major: 1)
@@ -57,12 +57,12 @@ import Testing
         try add("reversed", uuid.byteReversed)
         receive(uuid)
         #expect(engine.reversedUUIDs == [])
-        // The bytes of this one are the same in both orders.
+        // The bytes of this UUID are the same in both orders.
         receive(ProximityUUID(high: 0x0102_0304_0506_0708, low: 0x0807_0605_0403_0201))
         #expect(engine.reversedUUIDs == [])
     }
 
-    @Test mutating func `a change of conditions removes the findings`() throws {
+    @Test mutating func `a change of conditions discards the reports`() throws {
         let uuid = try #require(Self.uuid)
         try add("badge", uuid.byteReversed)
         receive(uuid)
@@ -73,7 +73,7 @@ import Testing
         #expect(engine.reversedUUIDs == [])
     }
 
-    @Test mutating func `16 findings are kept`() throws {
+    @Test mutating func `at most 16 conditions are reported`() throws {
         let uuid = try #require(Self.uuid)
         for number in 0..<20 { try add("\(100 + number)", uuid.byteReversed) }
         receive(uuid)

@@ -3,7 +3,8 @@ import Testing
 @testable import BeaconMonitoring
 
 @Suite struct RevisedHeapTests {
-    /// What entries stand for: a time by name; none where it has ended.
+    /// An entry: the time and the name of a value. The tests look up the current time of a value by its name; a value
+    /// that has ended has none.
     private struct Entry: Comparable {
         let time: Int
         let name: String
@@ -15,7 +16,7 @@ import Testing
         heap.least { entry in times[entry.name].map { Entry(time: $0, name: entry.name) } }
     }
 
-    @Test func `what moved back is put back, and what ended is dropped`() {
+    @Test func `an entry whose value moved back is updated, and an entry whose value ended is dropped`() {
         var heap = RevisedHeap([
             Entry(time: 1, name: "moved"), Entry(time: 2, name: "ended"), Entry(time: 3, name: "same"),
         ])
@@ -27,14 +28,14 @@ import Testing
         #expect(heap.count == 0)
     }
 
-    @Test func `an entry that did not move is given as it is, again and again`() {
+    @Test func `an entry whose value did not move is returned unchanged each time`() {
         var heap = RevisedHeap([Entry(time: 1, name: "same")])
         for _ in 0..<3 { #expect(least(&heap, ["same": 1]) == Entry(time: 1, name: "same")) }
         #expect(heap.count == 1)
     }
 
     @Test
-    func `stale entries are swept once there are more than can be accounted for, and not before`() {
+    func `outdated entries are removed if there are 67 entries for one living value, but not at 66`() {
         var heap = RevisedHeap<Entry>()
         for time in 0..<66 { heap.insert(Entry(time: time, name: "one")) }
         heap.sweep(living: 1) { $0.time == 65 }

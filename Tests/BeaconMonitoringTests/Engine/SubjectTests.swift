@@ -25,7 +25,7 @@ import Testing
         return (Refresh(sighting, at: 5), sighting.strength)
     }
 
-    @Test func `holds are in the order of their refreshes`() {
+    @Test func `holds are in the order of their last refreshes`() {
         var subject = subject()
         #expect(!subject.isHeld && subject.holdCount == 0 && subject.hold(by: AdapterIndex(1)) == nil)
         for adapter in 1...3 { subject.add(hold(adapter)) }
@@ -43,7 +43,7 @@ import Testing
         ([0, 0, 0], [[2, 3], [3], []]), ([2, 1, 0], [[1, 2], [1], []]),
         ([1, 0, 0], [[1, 3], [3], []]),
     ])
-    func `any hold can end, and the one before the latest is the latest then`(
+    func `any hold can be removed, and the others keep their order and their starts`(
         places: [Int], left: [[Int]]
     ) {
         var subject = subject()
@@ -56,7 +56,7 @@ import Testing
         #expect(!subject.isHeld)
     }
 
-    @Test func `a hold begins anew and stands in its queue where it is`() {
+    @Test func `a hold keeps its position if it restarts or is queued, and refreshOnlyHold needs the only holder`() {
         var subject = subject()
         subject.add(hold(1))
         subject.add(hold(2))
@@ -74,7 +74,7 @@ import Testing
         #expect(subject.hold(at: 0).start == 8)
     }
 
-    @Test func `only the adapter that alone holds what is satisfied refreshes it the short way`() {
+    @Test func `refreshAlone works only for the only holder of a satisfied subject, after noteLoneAdapter`() {
         var subject = subject()
         let adapter = AdapterIndex(1)
         let (refresh, strength) = refresh(-60)
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test(arguments: 0..<4)
-    func `whatever changes who holds it, or its state, ends the short way`(change: Int) {
+    func `a change of the holds or of the state disables refreshAlone`(change: Int) {
         var subject = subject()
         let (refresh, strength) = refresh(-60)
         subject.add(hold(1))
@@ -103,7 +103,7 @@ import Testing
         #expect(subject.refreshAlone(by: refresh, strength, AdapterIndex(1), 3) == false)
     }
 
-    @Test func `X1: a sighting that is too weak is no refresh on the short way either`() {
+    @Test func `X1: refreshAlone refreshes at exit_rssi, but not below it`() {
         var subject = subject()
         subject.exitRSSI = -70
         subject.add(hold(1))
@@ -116,7 +116,7 @@ import Testing
         #expect(subject.refreshes == before + 1 && subject.hold(at: 0).start == 9)
     }
 
-    @Test func `P3: a visit counts its refreshes, and the strength of those that have one`() {
+    @Test func `P3: a visit counts its refreshes and the RSSI of those that have one; a new visit starts at 0`() {
         var subject = subject()
         subject.openVisit()
         #expect(subject.strength == nil)
@@ -130,14 +130,14 @@ import Testing
         #expect(subject.refreshes == 0 && subject.strength == nil)
     }
 
-    @Test func `N4: a visit goes on over a restart`() {
+    @Test func `N4: a visit continues after a restart, also if its stored counts are invalid`() {
         var subject = subject()
         let strength = Visit.Strength(minimum: -80, sum: -140, count: 2, maximum: -60)
         subject.resumeVisit(refreshes: 3, strength)
         #expect(subject.isVisited && subject.refreshes == 3 && subject.strength == strength)
         subject.refresh(by: refresh(-50).0, -50)
         #expect(subject.strength == Visit.Strength(minimum: -80, sum: -190, count: 3, maximum: -50))
-        // What somebody wrote by hand may claim more strengths than refreshes, or fewer than none.
+        // A state that was edited by hand can have more RSSI values than refreshes, or a negative number of refreshes.
         subject.resumeVisit(refreshes: 1, strength)
         #expect(subject.strength?.count == 1)
         subject.resumeVisit(refreshes: -1, nil)
@@ -146,7 +146,7 @@ import Testing
 }
 
 @Suite struct SubjectTableTests {
-    @Test func `a beacon is found under its own condition until it is taken out`() {
+    @Test func `a beacon is found under its own condition until it is removed`() {
         var table = SubjectTable()
         let (one, other) = (ConditionIndex(0), ConditionIndex(1))
         let subject = table.add(Subject(condition: one, state: .unsatisfied, beacon: .a(1)), for: .a(1))
@@ -156,12 +156,12 @@ import Testing
         table.remove(subject, of: .a(1))
         #expect(table.find(.a(1), under: one) == nil && table.beaconCount == 0)
         #expect(!table[subject].exists)
-        // Its place is free, and nothing of it is left there.
+        // Its index is free, and none of its data is left there.
         let next = table.add(Subject(condition: other, state: .unknown, beacon: nil))
         #expect(next == subject && table[next].exists && table.beaconCount == 0)
     }
 
-    @Test func `an entry is that of a hold only as the hold stands in its queue`() {
+    @Test func `a queue entry is valid only if its adapter and its expiry are those of the hold`() {
         var table = SubjectTable()
         let subject = table.add(Subject(condition: ConditionIndex(0), state: .satisfied, beacon: nil))
         let adapter = AdapterIndex(1)
@@ -175,7 +175,7 @@ import Testing
 }
 
 @Suite struct EntryProgressTests {
-    @Test func `E1: the third within the window suffices, the far end not included`() {
+    @Test func `E1: the third qualifying sighting within the window suffices; the window excludes its far end`() {
         var progress = EntryProgress()
         #expect(progress.suffices(at: 0, count: 3, window: 10) == false)
         #expect(progress.suffices(at: 5, count: 3, window: 10) == false)
@@ -186,14 +186,14 @@ import Testing
         #expect(progress.suffices(at: 9, count: 3, window: 10) == false)
     }
 
-    @Test func `P5: who was refused tries again with the latest of those before`() {
+    @Test func `P5: after a refusal, one more sighting suffices if the last ones before it are in the window`() {
         var progress = EntryProgress()
         for time in 0..<2 as Range<Int64> {
             #expect(progress.suffices(at: time, count: 3, window: 100) == false)
         }
         #expect(progress.suffices(at: 2, count: 3, window: 100) == true)
         progress.keepForNext(at: 2, count: 3)
-        // Those at 1 and 2 are kept: with one more they suffice as long as the one at 1 is in the window.
+        // The sightings at 1 and 2 are stored. One more suffices as long as the sighting at 1 is in the window.
         var late = progress
         #expect(progress.suffices(at: 100, count: 3, window: 100) == true)
         #expect(late.suffices(at: 101, count: 3, window: 100) == false)
@@ -203,7 +203,7 @@ import Testing
 @Suite struct NewBeaconTokensTests {
     private let interval = NewBeaconTokens.interval
 
-    @Test func `P5: one comes back each two seconds from the start, up to the bound`() {
+    @Test func `P5: one token returns every 2 s from the start, up to the limit`() {
         var tokens = NewBeaconTokens(most: 2, start: 7)
         #expect(tokens.spend(at: 7) && tokens.spend(at: 7) && !tokens.spend(at: 7 + interval - 1))
         #expect(tokens.left(at: 7 + interval) == 1)
@@ -212,7 +212,7 @@ import Testing
         #expect(tokens.left(at: 7 + interval) == 0)
     }
 
-    @Test func `P5: without a bound any number enters`() {
+    @Test func `P5: if there is no limit, any number of beacons can enter`() {
         var tokens = NewBeaconTokens(most: 0, start: 0)
         for _ in 0..<100 { #expect(tokens.spend(at: 0) == true) }
         #expect(tokens.left(at: 0) == nil)

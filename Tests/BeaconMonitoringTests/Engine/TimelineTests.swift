@@ -4,7 +4,7 @@ import Testing
 @testable import BeaconMonitoring
 
 @Suite struct TimelineTests {
-    @Test func `T2: what comes late is handled at now, and counted`() {
+    @Test func `T2: a late input is handled at the present time, and counted`() {
         var timeline = Timeline(start: 10)
         #expect(timeline.admit(10) == 10 && timeline.lateInputs == 0)
         #expect(timeline.admit(9) == 10 && timeline.lateInputs == 1)
@@ -12,7 +12,7 @@ import Testing
         #expect(timeline.admit(15) == 20 && timeline.lateInputs == 2)
     }
 
-    @Test func `the earliest of what is expected counts, and time does not go back to it`() {
+    @Test func `the timeline wakes at the earliest expected time, and never goes back`() {
         var timeline = Timeline(start: 10)
         #expect(timeline.wake == .max)
         timeline.expect(30)
@@ -29,7 +29,7 @@ import Testing
 @Suite struct KeptMomentTests {
     private let offset = ClockOffset(nanoseconds: 1_700_000_000_000_000_000)
 
-    @Test func `a place on the timeline stays one, and none lies behind the present`() {
+    @Test func `a time on the timeline is stored unchanged, unless it is after the present: then it is the present`() {
         #expect(
             KeptMoment(.timeline(Instant(nanoseconds: 5)), at: 9).past
                 == .timeline(Instant(nanoseconds: 5)))
@@ -39,14 +39,14 @@ import Testing
         #expect(KeptMoment(5).instant(offset: offset) == Instant(nanoseconds: 5))
     }
 
-    @Test func `a date from before a restart of the machine is printed as it was`() {
+    @Test func `a date from before a restart of the machine is printed unchanged`() {
         let date = WallDate(microseconds: 1_600_000_000_000_000)
         let kept = KeptMoment(.date(date), at: 9)
         #expect(kept.past == .date(date))
         #expect(WallDate(kept.instant(offset: offset), offset: offset) == date)
     }
 
-    @Test func `a date is a place on the timeline, before its beginning where it was`() {
+    @Test func `a date becomes a time on the timeline, negative if it is before the start, and at most the maximum`() {
         let second: Int64 = 1_000_000_000
         let before = WallDate(microseconds: offset.nanoseconds / 1000 - 3_000_000)
         #expect(PastMoment.date(before).nanoseconds(offset: offset) == -3 * second)
@@ -63,7 +63,7 @@ import Testing
         return settings
     }
 
-    @Test func `timeouts are in the order of their lengths, those alike in the order of adding`()
+    @Test func `timeouts are in the order of their lengths, equal ones in the order of adding`()
         throws
     {
         var table = MonitorTable()
@@ -78,7 +78,7 @@ import Testing
         #expect(table.index(named: ScriptGenerator.identifier("c")) == MonitorIndex(2))
     }
 
-    @Test func `C7: what is out of bounds is refused, and nothing has changed`() throws {
+    @Test func `C7: settings out of bounds are refused and change nothing, and a name can be used only once`() throws {
         var table = MonitorTable()
         let name = ScriptGenerator.identifier("site")
         for (outage, forget) in [

@@ -2,7 +2,7 @@ import Testing
 
 @testable import BeaconMonitoring
 
-/// Subjects of beacons under one condition, with a window of 10 ns.
+/// Subjects of beacons under one condition with an `enter_window` of 10 ns.
 private struct Beacons {
     var subjects = SubjectTable()
     var conditions = ConditionTable()
@@ -38,7 +38,7 @@ private struct Beacons {
 }
 
 @Suite struct WayInTests {
-    @Test func `P1: a beacon is forgotten a window after it was last seen`() {
+    @Test func `P1: a pending beacon is forgotten enter_window after its last qualifying sighting`() {
         var beacons = Beacons()
         var wayIn = WayIn()
         let (one, other) = (beacons.add(1, .unsatisfied), beacons.add(2, .unsatisfied))
@@ -55,7 +55,7 @@ private struct Beacons {
         #expect(wayIn.nextForgetting(beacons.subjects, beacons.conditions) == nil)
     }
 
-    @Test func `P1: one that came in is not forgotten`() {
+    @Test func `P1: a beacon that has entered is not forgotten with the pending ones`() {
         var beacons = Beacons()
         var wayIn = WayIn()
         let subject = beacons.add(1, .unsatisfied)
@@ -67,7 +67,7 @@ private struct Beacons {
     }
 
     @Test
-    func `P2: the one seen longest ago gives way first, ties by identity, and no named one does`() {
+    func `P2: the pending beacon with the oldest sighting gives way first, ties by identity; a named one never`() {
         var beacons = Beacons()
         var wayIn = WayIn()
         let subjects = [
@@ -91,7 +91,7 @@ private struct Beacons {
         #expect(wayIn.removeLeastRecent(beacons.subjects, beacons.conditions) == nil)
     }
 
-    @Test func `P2: who is seen again moves behind the others`() {
+    @Test func `P2: a beacon with a new qualifying sighting gives way after the others`() {
         var beacons = Beacons()
         var wayIn = WayIn()
         let subjects = [
@@ -112,7 +112,7 @@ private struct Beacons {
 
 @Suite struct PresentStrangersTests {
     @Test
-    func `P4: the stranger that was refreshed longest ago goes first, those of one time by order`() {
+    func `P4: the unnamed beacon with the oldest refresh gives way first, ties by the order of refreshes`() {
         var beacons = Beacons()
         var strangers = PresentStrangers()
         let subjects = [
@@ -125,7 +125,8 @@ private struct Beacons {
         }
         #expect(strangers.removeLeastRecent(beacons.subjects) == subjects[1])
         beacons.subjects.remove(subjects[1], of: .a(2))
-        // One that was refreshed since moves behind, and one that came in is among them.
+        // A beacon that was refreshed in the meantime gives way later. A beacon that has entered in the meantime is
+        // included.
         beacons.refresh(subjects[2], at: 9)
         let new = beacons.add(6, .satisfied)
         beacons.refresh(new, at: 8)
@@ -139,7 +140,7 @@ private struct Beacons {
         #expect(strangers.removeLeastRecent(beacons.subjects) == nil)
     }
 
-    @Test func `P4: the order of refreshes wraps`() {
+    @Test func `P4: the order of refreshes is correct when its number wraps`() {
         var beacons = Beacons()
         var strangers = PresentStrangers()
         let (early, late) = (beacons.add(1, .satisfied), beacons.add(2, .satisfied))
@@ -148,7 +149,7 @@ private struct Beacons {
         #expect(strangers.removeLeastRecent(beacons.subjects) == early)
     }
 
-    @Test func `where fewer may be held, those without a name go first`() {
+    @Test func `if fewer beacons can be held, unnamed ones give way first, the oldest refresh first`() {
         var beacons = Beacons()
         let named = beacons.add(1, .satisfied, isNamed: true)
         let (early, late) = (beacons.add(2, .satisfied), beacons.add(3, .satisfied))
