@@ -6,7 +6,8 @@ import Testing
 private let first = DeviceAddress(0x00AA_0100_0001, kind: .public)
 private let second = DeviceAddress(0x00AA_0100_0002, kind: .public)
 
-/// Rule L7 at its sources: which controller a number is, as the kernel and bluetoothd tell it, and which are used.
+/// Rule L7 in the management and D-Bus sessions: the address that the kernel or bluetoothd reports decides which
+/// controller an adapter number means, and which adapters are used.
 @Suite struct AdapterIdentityTests {
     private func addresses(_ changes: [ScanChange]) -> [String] {
         changes.compactMap { change in
@@ -25,7 +26,7 @@ private let second = DeviceAddress(0x00AA_0100_0002, kind: .public)
     // MARK: The management socket
 
     @Test
-    func `L7: a number that is another controller's after messages were lost went, and came, and nothing is kept`() {
+    func `L7: a number with another address after a loss is a new adapter; the old one disappears with its state`() {
         let world = ManagementWorld()
         world.settle(information: information(first))
         _ = world.report()
@@ -35,12 +36,12 @@ private let second = DeviceAddress(0x00AA_0100_0002, kind: .public)
         world.collect()
         world.settle(information: information(second), handle: 2)
         #expect(addresses(world.told) == ["hci0 gone", "hci0 \(second)"])
-        // The monitor was put up on the other one: this one needs its own.
+        // The monitor was added to the other controller, so this one must get its own.
         #expect(world.session.adapters.first?.monitor == 2)
         #expect(world.session.changes.map(\.address) == [second.value])
     }
 
-    @Test func `L7: an adapter that is not listed by its address is asked who it is, and left alone`() {
+    @Test func `L7: the session asks an adapter for its address, and leaves it alone if the address is not listed`() {
         var options = ManagementOptions()
         options.adapters = AdapterSelection(["00:aa:01:00:00:01"])
         let world = ManagementWorld(options)
@@ -49,7 +50,7 @@ private let second = DeviceAddress(0x00AA_0100_0002, kind: .public)
         world.answer(.success, information(first))
         #expect(addresses(world.told) == ["hci1 \(first)"])
         #expect(world.open.map(\.index) == [1])
-        // It is not switched on either.
+        // The adapter is off, and it is not switched on either.
         world.advance(by: .seconds(60))
         #expect(world.open.allSatisfy { $0.index == 1 })
         #expect(!world.report(of: 0))
@@ -57,7 +58,7 @@ private let second = DeviceAddress(0x00AA_0100_0002, kind: .public)
         #expect(addresses(world.told) == ["hci1 \(first)"])
     }
 
-    @Test func `L7: who takes over a number that was used by its address alone is left alone`() {
+    @Test func `L7: another controller that gets the number of an adapter used only by its address is left alone`() {
         var options = ManagementOptions()
         options.adapters = AdapterSelection(["00:AA:01:00:00:01"])
         let world = ManagementWorld(options)
@@ -70,7 +71,7 @@ private let second = DeviceAddress(0x00AA_0100_0002, kind: .public)
         #expect(addresses(world.told) == ["hci0 gone"])
         #expect(!world.isListening && world.session.adapters.first?.monitor == nil)
         #expect(world.told.last == .obstacles([.unavailable]))
-        // The one that is used comes under another number.
+        // The selected controller appears under another number.
         world.receive(.indexAdded, of: 1)
         world.settle(information: information(first), handle: 3)
         #expect(addresses(world.told) == ["hci0 gone", "hci1 \(first)"])
@@ -79,7 +80,7 @@ private let second = DeviceAddress(0x00AA_0100_0002, kind: .public)
 
     // MARK: bluetoothd
 
-    @Test func `L7: adapters that changed places while bluetoothd was away went, and came`() {
+    @Test func `L7: adapters that swapped numbers while bluetoothd was absent disappear and appear again`() {
         let desk = DBusDesk()
         desk.join()
         desk.list([DBusDesk.adapter(0, "\(first)"), DBusDesk.adapter(1, "\(second)")])
@@ -89,12 +90,12 @@ private let second = DeviceAddress(0x00AA_0100_0002, kind: .public)
         desk.owner(DBusDesk.owner)
         desk.list([DBusDesk.adapter(0, "\(second)"), DBusDesk.adapter(1, "\(first)")])
         #expect(addresses(desk.changes()) == ["hci0 gone", "hci0 \(second)", "hci1 gone", "hci1 \(first)"])
-        // Where bluetoothd says it without having been away, it is the same.
+        // The result is the same if bluetoothd reports another address without having been absent.
         desk.receive(.added(DBusDesk.adapter(0, "\(first)")))
         #expect(addresses(desk.changes()) == ["hci0 gone", "hci0 \(first)"])
     }
 
-    @Test func `L7: over bluetoothd those that are listed by their addresses are used, under any number`() {
+    @Test func `L7: over bluetoothd, adapters with listed addresses are used, under any number`() {
         let desk = DBusDesk(adapters: AdapterSelection(["00:AA:01:00:00:01"]))
         desk.join()
         desk.list([DBusDesk.adapter(0, "\(second)"), DBusDesk.adapter(1, "\(first)")])
@@ -110,7 +111,7 @@ private let second = DeviceAddress(0x00AA_0100_0002, kind: .public)
         let actions = desk.take()
         let changes = actions.compactMap { if case .change(let change) = $0 { change } else { nil } }
         #expect(addresses(changes) == ["hci1 gone", "hci0 \(first)"])
-        // Nothing is asked of the one that took the name over.
+        // No request must go to the other controller, which now has the number 1.
         #expect(actions.allSatisfy { if case .call(.adapter(1, _, _)) = $0 { false } else { true } })
     }
 }

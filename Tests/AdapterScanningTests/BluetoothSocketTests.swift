@@ -14,7 +14,8 @@ private final class Deaf: ScanHandler {
     func changed(_ change: ScanChange, at time: Instant) { changes.append(change) }
 }
 
-/// Whether the kernel of this machine has Bluetooth.
+/// Whether Bluetooth sockets exist for this thread. The kernel must support them, and only its initial network
+/// namespace has them.
 private var hasBluetooth: Bool {
     do throws(Errno) {
         _ = try BluetoothSocket(.control, receiveBufferBytes: 4096)
@@ -24,7 +25,7 @@ private var hasBluetooth: Bool {
     }
 }
 
-/// Moves this thread out of the machine's own network namespace, the only one with Bluetooth (unshare(2); Linux:
+/// Moves this thread to a new network namespace. The kernel has Bluetooth only in the initial one (unshare(2); Linux:
 /// bt_sock_create() in net/bluetooth/af_bluetooth.c).
 private func leaveNetwork() throws {
     typealias Unshare = @convention(c) (CInt) -> CInt
@@ -37,7 +38,7 @@ private func leaveNetwork() throws {
     @Test(
         .enabled(if: !hasBluetooth || geteuid() == 0, "this user may not change the network namespace"),
         arguments: [ScannerBackend.management, .hci])
-    func `a kernel without Bluetooth is an error that says what to do`(backend: ScannerBackend) async throws {
+    func `if the kernel has no Bluetooth, start fails with the remedy`(backend: ScannerBackend) async throws {
         try await BlockingThreads(width: 1).run {
             if hasBluetooth { try leaveNetwork() }
             let loop = try EventLoop()
@@ -48,10 +49,10 @@ private func leaveNetwork() throws {
             let error = #expect(throws: ScannerError.self) { try scanner.start(handler) }
             #expect(error?.kind == .unavailable)
             #expect(error?.description.contains("modprobe bluetooth") == true)
-            // One that could not start has nothing to drain, to climb or to end.
+            // A scanner that could not start has nothing to drain, no step to take and nothing to stop.
             scanner.drain()
             guard case .skipped = scanner.take(.restartScan, on: 0) else {
-                Issue.record("taken")
+                Issue.record("a scanner that could not start took a step")
                 return
             }
             scanner.stop()
@@ -59,15 +60,16 @@ private func leaveNetwork() throws {
         }
     }
 
-    /// What comes between the look that finds nothing and the reading of a clock must not seem to have come before the look,
-    /// or the messages of a whole stop of the process lose their times, and beacons leave that were there.
-    @Test func `T5: a message that comes while the process is stopped behind an empty look keeps its time`() throws {
+    /// A message that arrives between a read that finds none and the reading of a clock must not count as received
+    /// before that read. Otherwise the messages of a whole stop of the process lose their receive times, and beacons
+    /// exit that were present.
+    @Test func `T5: a message that arrives in a stop of the process after an empty read keeps its time`() throws {
         var ends: [CInt] = [-1, -1]
         try #require(unsafe socketpair(AF_UNIX, CInt(SOCK_SEQPACKET.rawValue), 0, &ends) == 0)
         let other = FileDescriptor(rawValue: ends[1])
         defer { try? other.close() }
         var now = Instant.second(100)
-        // When the message came: the process is stopped for three seconds before it next reads the clock.
+        // When the message arrived. The process is then stopped for three seconds, before it reads the clock.
         var arrival: Instant?
         var stops = false
         let socket = BluetoothSocket(FileDescriptor(rawValue: ends[0]), at: now)
@@ -80,7 +82,7 @@ private func leaveNetwork() throws {
             return now
         }
         stops = true
-        // A look that still finds nothing says nothing of the time after it.
+        // A read that still finds nothing says nothing about the time after it.
         if !queue.fill(before: .earliest) {
             #expect(try socket.emptyAt < #require(arrival))
             queue.beginTurn()
@@ -89,7 +91,7 @@ private func leaveNetwork() throws {
         #expect(try socket.emptyAt < #require(arrival))
     }
 
-    @Test func `T5: after a stop of the process a message may be as old as the last look that found none`() {
+    @Test func `T5: after a stop of the process, a message can be as old as the last read that found none`() {
         let now = Instant.second(5000)
         let wall: Int64 = 1_795_247_187_000_000_000
         func time(_ age: Int64) -> Instant {
@@ -101,7 +103,7 @@ private func leaveNetwork() throws {
         #expect(time(-1) == now)
     }
 
-    @Test func `T1: a receive stamp is an age, where that is 0 to 1 s`() {
+    @Test func `T1: a receive timestamp is used as an age if the age is 0 to 1 s, else the time is now`() {
         let now = Instant.second(5000)
         let wall: Int64 = 1_795_247_187_000_000_000
         func time(_ age: Int64) -> Instant { ReceiveTime.time(stamp: wall - age, now: now, wall: wall, emptyAt: now) }
@@ -123,20 +125,20 @@ private func leaveNetwork() throws {
             (.protocolNotSupported, .unavailable, "modprobe bluetooth"),
             (.tooManyOpenFiles, .unavailable, "the management channel"),
         ] as [(Errno, ScannerError.Kind, String)])
-    func `what keeps a socket from opening is told apart`(error: Errno, kind: ScannerError.Kind, says: String) {
+    func `the errno of a refused socket decides kind and text`(error: Errno, kind: ScannerError.Kind, says: String) {
         let found = ScannerError.noSocket(error, for: "the management channel")
         #expect(found.kind == kind)
         #expect(found.description.contains(says))
         #expect(found.description.contains("\(error)"))
     }
 
-    @Test func `a status is told in the kernel's words`() {
+    @Test func `a status is printed with the kernel's name for it, if there is one, and its number`() {
         #expect("\(ManagementStatus.busy)" == "busy (status 0x0a)")
         #expect("\(ManagementStatus.permissionDenied)" == "permission denied (status 0x14)")
         #expect("\(ManagementStatus(rawValue: 0xFF))" == "status 0xff")
     }
 
-    @Test func `numbers are read little endian and never past the end`() {
+    @Test func `numbers are read in little-endian order and never outside the bytes`() {
         let octets: [UInt8] = [1, 2, 3, 4, 5, 6]
         #expect(octets.span.number16(at: 4) == 0x0605)
         #expect(octets.span.number16(at: 5) == nil)

@@ -10,7 +10,7 @@ func beacon(_ number: Int) -> BeaconIdentity {
 }
 
 @Suite struct CadenceBucketsTests {
-    @Test func `a gap lies below its bucket's end and within an eighth of it`() {
+    @Test func `a gap is less than the bound of its bucket, which exceeds it by at most an eighth and 1 ms`() {
         for milliseconds in 16..<600_000 where milliseconds < 2_000 || milliseconds % 97 == 0 {
             let gap = Int64(milliseconds) * 1_000_000
             let bucket = CadenceBuckets.bucket(of: gap)
@@ -20,7 +20,7 @@ func beacon(_ number: Int) -> BeaconIdentity {
         }
     }
 
-    @Test func `buckets grow with the gaps and end with the last`() {
+    @Test func `a longer gap never has a lower bucket, the last one is unbounded, and negative gaps use the first`() {
         var last = -1
         for milliseconds in [0, 15, 16, 17, 18, 31, 32, 100, 1_000, 10_240, 599_999, 2_000_000, .max / 1_000_000] {
             let bucket = CadenceBuckets.bucket(of: Int64(milliseconds) * 1_000_000)
@@ -33,7 +33,9 @@ func beacon(_ number: Int) -> BeaconIdentity {
 }
 
 @Suite struct CadenceMeterTests {
-    /// Gives a beacon's reports with these gaps in seconds, and the last judgement that came of them.
+    /// Passes reports of a beacon to the meter: one at `start`, then one after each of these gaps in seconds.
+    ///
+    /// - Returns: all judgements.
     private func hear(
         _ meter: inout CadenceMeter, _ gaps: [Double], from start: Double = 0, exitTimeout: Duration? = .seconds(30)
     ) -> [CadenceMeter.Judgement] {
@@ -51,7 +53,7 @@ func beacon(_ number: Int) -> BeaconIdentity {
         return judgements
     }
 
-    @Test func `a hundred gaps are judged, ninety-nine are not`() {
+    @Test func `a cadence is judged after 100 gaps, not after 99`() {
         var meter = CadenceMeter()
         #expect(hear(&meter, Array(repeating: 20, count: 99)) == [])
         #expect(meter.tooShort == 0)
@@ -60,8 +62,8 @@ func beacon(_ number: Int) -> BeaconIdentity {
         #expect(other.tooShort == 1)
     }
 
-    @Test func `a timeout of twice the longest gap is bearable, less is not`() throws {
-        // 10.24 s and what a bucket adds to it.
+    @Test func `an exit timeout of twice the longest gap is bearable, 1 ns less is too short`() throws {
+        // Gaps of 10.24 s, which a bucket rounds up.
         var meter = CadenceMeter()
         #expect(hear(&meter, Array(repeating: 10.24, count: 100), exitTimeout: .seconds(30)) == [])
         let cadence = try #require(meter.cadence(of: beacon(1)))
@@ -75,7 +77,7 @@ func beacon(_ number: Int) -> BeaconIdentity {
         #expect(judgements == [.tooShort(cadence, exitTimeout: less)])
     }
 
-    @Test func `one absence among a hundred gaps is no cadence, two are`() {
+    @Test func `one long absence in a hundred gaps does not change the judgement, two do`() {
         var gaps = Array(repeating: 1.0, count: 100)
         gaps[50] = 120
         var meter = CadenceMeter()
@@ -85,13 +87,13 @@ func beacon(_ number: Int) -> BeaconIdentity {
         #expect(hear(&other, gaps).count == 1)
     }
 
-    @Test func `ten minutes are an absence, however many there are`() {
+    @Test func `a gap of ten minutes is an absence, however often it occurs`() {
         var meter = CadenceMeter()
         #expect(hear(&meter, (0..<300).map { $0 % 2 == 0 ? 600 : 1 }) == [])
         #expect(meter.cadence(of: beacon(1))?.gaps == 150)
     }
 
-    @Test func `it is said once, and again when it has become bearable with something to spare`() {
+    @Test func `a timeout is reported as too short once, and as bearable once it is that with a margin`() {
         var meter = CadenceMeter()
         var judgements = hear(&meter, Array(repeating: 20, count: 1_000))
         #expect(judgements.count == 1)
@@ -104,13 +106,13 @@ func beacon(_ number: Int) -> BeaconIdentity {
         }
     }
 
-    @Test func `a beacon on which no condition is has no timeout to be too short`() {
+    @Test func `a beacon without a condition has no timeout that can be too short`() {
         var meter = CadenceMeter()
         #expect(hear(&meter, Array(repeating: 20, count: 200), exitTimeout: nil) == [])
         #expect(meter.tooShort == 0)
     }
 
-    @Test func `a gap in which the adapter that heard the beacon did not listen is none`() {
+    @Test func `a gap does not count if the adapter that received its first report stopped scanning meanwhile`() {
         var meter = CadenceMeter()
         _ = meter.heard(beacon(1), on: 0, at: at(0))
         meter.interrupted(0, at: at(50))
@@ -121,7 +123,7 @@ func beacon(_ number: Int) -> BeaconIdentity {
         #expect(meter.cadence(of: beacon(1))?.gaps == 1)
     }
 
-    @Test func `T2: a report stamped earlier ends no gap`() {
+    @Test func `T2: a report with an earlier time ends no gap`() {
         var meter = CadenceMeter()
         _ = meter.heard(beacon(1), on: 0, at: at(10))
         _ = meter.heard(beacon(1), on: 0, at: at(5))
@@ -131,7 +133,7 @@ func beacon(_ number: Int) -> BeaconIdentity {
         #expect(meter.cadence(of: beacon(1))?.longest ?? .seconds(9) < .seconds(2))
     }
 
-    @Test func `older gaps fade, so that a beacon that was made faster is found to be`() {
+    @Test func `older gaps lose weight, so a beacon that now advertises faster does not stay too rare`() {
         var meter = CadenceMeter()
         _ = hear(&meter, Array(repeating: 20, count: 1_000))
         #expect(meter.tooShort == 1)
@@ -139,7 +141,7 @@ func beacon(_ number: Int) -> BeaconIdentity {
         #expect(meter.tooShort == 0)
     }
 
-    @Test func `a flood of invented beacons is counted and pushes out nobody who is heard`() {
+    @Test func `a flood of forged beacons is counted and evicts no beacon that is still received`() {
         var meter = CadenceMeter()
         for number in 0..<20_000 { _ = meter.heard(beacon(number), on: 0, at: at(Double(number) * 1e-3)) }
         #expect(meter.followed == CadenceMeter.beaconsMax)
@@ -148,7 +150,7 @@ func beacon(_ number: Int) -> BeaconIdentity {
         #expect(meter.cadence(of: beacon(0))?.gaps == 1)
     }
 
-    @Test func `one that has been silent for ten minutes gives way to a newcomer`() {
+    @Test func `a new beacon replaces one that was silent for ten minutes, not one that was silent for 599 s`() {
         var meter = CadenceMeter()
         for number in 0..<CadenceMeter.beaconsMax { _ = meter.heard(beacon(number), on: 0, at: at(0)) }
         _ = meter.heard(beacon(10_000), on: 0, at: at(599))
@@ -160,7 +162,7 @@ func beacon(_ number: Int) -> BeaconIdentity {
         #expect(meter.followed == CadenceMeter.beaconsMax)
     }
 
-    @Test func `a judgement that was due of a beacon that gave way is none`() throws {
+    @Test func `a due judgement of a beacon that was evicted is not made`() throws {
         var meter = CadenceMeter()
         var due: CadenceMeter.Due?
         for index in 0...100 { due = meter.heard(beacon(0), on: 0, at: at(Double(index))) ?? due }
@@ -173,7 +175,7 @@ func beacon(_ number: Int) -> BeaconIdentity {
 }
 
 @Suite struct ThinningMeterTests {
-    @Test func `one report per scan of 10_24 s is thinned, after a dozen`() {
+    @Test func `one report per scan of 10.24 s counts as thinned after 12 gaps`() {
         var meter = ThinningMeter()
         var told: [Int] = []
         for scan in 0...20 where meter.heard(beacon(1), at: at(Double(scan) * 10.3)) { told.append(scan) }
@@ -181,7 +183,7 @@ func beacon(_ number: Int) -> BeaconIdentity {
         #expect(meter.isThinned)
     }
 
-    @Test func `several beacons tell sooner`() {
+    @Test func `with several beacons, thinned reports are detected after fewer scans`() {
         var meter = ThinningMeter()
         for scan in 0..<4 {
             for number in 0..<4 { _ = meter.heard(beacon(number * 7), at: at(Double(scan) * 10.3 + Double(number))) }
@@ -190,19 +192,19 @@ func beacon(_ number: Int) -> BeaconIdentity {
     }
 
     @Test(arguments: [0.1, 1, 5, 9.2])
-    func `reports that come more often are not thinned`(gap: Double) {
+    func `reports at intervals shorter than a scan are not thinned`(gap: Double) {
         var meter = ThinningMeter()
         for index in 0..<200 { _ = meter.heard(beacon(1), at: at(Double(index) * gap)) }
         #expect(!meter.isThinned)
     }
 
-    @Test func `reports that come more rarely than scans are not thinned`() {
+    @Test func `reports at intervals longer than a scan are not thinned`() {
         var meter = ThinningMeter()
         for index in 0..<200 { _ = meter.heard(beacon(1), at: at(Double(index) * 13)) }
         #expect(!meter.isThinned)
     }
 
-    @Test func `once every report comes again it is said within a few`() {
+    @Test func `if every report is received again, this is reported once, within 64 reports`() {
         var meter = ThinningMeter()
         for scan in 0..<40 { _ = meter.heard(beacon(1), at: at(Double(scan) * 10.3)) }
         #expect(meter.isThinned)
@@ -212,7 +214,7 @@ func beacon(_ number: Int) -> BeaconIdentity {
         #expect(!meter.isThinned)
     }
 
-    @Test func `a gap that spans an interruption says nothing`() {
+    @Test func `a gap that spans an interruption does not count`() {
         var meter = ThinningMeter()
         for scan in 0..<40 {
             meter.interrupted()

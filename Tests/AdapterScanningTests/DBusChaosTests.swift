@@ -5,7 +5,8 @@ import Testing
 
 @testable import AdapterScanning
 
-/// The session with anything happening in any order. `BEACON_ROUNDS` sets the number of runs, `BEACON_SEED` the seed of the first.
+/// The session with random events in random order. `BEACON_ROUNDS` sets the number of runs, `BEACON_SEED` the seed of
+/// the first.
 @Suite struct DBusChaosTests {
     static let errors = [
         "org.bluez.Error.InProgress", "org.bluez.Error.NotReady", "org.bluez.Error.Failed", "org.bluez.Error.Busy",
@@ -13,7 +14,8 @@ import Testing
         "org.freedesktop.DBus.Error.NoReply", "org.freedesktop.DBus.Error.UnknownObject",
     ]
 
-    /// A session, what was asked of it and not answered yet, and what it said.
+    /// A session, its requests that were not answered yet, the state that it reported, and the contradictions that were
+    /// found.
     struct World {
         var session: DBusSession
         var now = Instant(nanoseconds: 1_000_000_000_000)
@@ -32,25 +34,27 @@ import Testing
             for action in actions { take(action) }
             for (index, adapter) in session.adapters {
                 if adapter.isListening, !adapter.isPowered || !adapter.isThere {
-                    wrong.append("hci\(index) hears while it is off")
+                    wrong.append("hci\(index) is listening while it is off")
                 }
-                if adapter.isListening != listening.contains(index) { wrong.append("hci\(index) was told otherwise") }
+                if adapter.isListening != listening.contains(index) {
+                    wrong.append("hci\(index) is listening or not, unlike its last change")
+                }
             }
         }
 
         private mutating func take(_ action: DBusAction) {
             switch action {
             case .call(let request):
-                if !isConnected { wrong.append("asked without a connection") }
+                if !isConnected { wrong.append("a request was sent without a connection") }
                 open.append(request)
             case .change(.appeared(let adapter, _, _)):
                 if !present.insert(adapter).inserted { wrong.append("appeared twice") }
             case .change(.disappeared(let adapter)):
                 if present.remove(adapter) == nil { wrong.append("disappeared twice") }
-                if listening.contains(adapter) { wrong.append("disappeared while listening") }
+                if listening.contains(adapter) { wrong.append("disappeared while it scanned") }
             case .change(.listening(let adapter, _)):
-                if !listening.insert(adapter).inserted { wrong.append("began twice") }
-                if !present.contains(adapter) { wrong.append("listens without being there") }
+                if !listening.insert(adapter).inserted { wrong.append("started twice") }
+                if !present.contains(adapter) { wrong.append("scans although it is absent") }
             case .change(.stopped(let adapter, let since, _)):
                 if listening.remove(adapter) == nil { wrong.append("stopped twice") }
                 if since > now { wrong.append("stopped in the future") }
@@ -128,7 +132,7 @@ import Testing
             }
         }
 
-        /// Lets time pass, stopping at each deadline on the way.
+        /// Advances the time and handles each deadline on the way.
         mutating func pass(_ duration: Duration) {
             let end = now + duration
             var rounds = 0
@@ -144,7 +148,8 @@ import Testing
             now = end
         }
 
-        /// bluetoothd does what it is asked, and all three adapters are on: how long until all of them listen.
+        /// Simulates a bluetoothd that does everything that is requested, with all three adapters on, until all of them
+        /// are listening. If they are not after 200 rounds, this is recorded in `wrong`.
         mutating func settle() {
             for _ in 0..<200 {
                 if !isConnected { pass(.seconds(5)) }
@@ -173,11 +178,11 @@ import Testing
                 if listening == [0, 1, 2] { return }
                 pass(.seconds(5))
             }
-            wrong.append("never listened again: \(session.stage) \(session.adapters.mapValues(\.phase))")
+            wrong.append("never scanned again: \(session.stage) \(session.adapters.mapValues(\.phase))")
         }
     }
 
-    @Test func `whatever happens in whatever order, what is told is consistent, and all listen again in the end`() {
+    @Test func `after random events in random order, the reports are consistent and all adapters scan in the end`() {
         for seed in SeededGenerator.seeds(environment("BEACON_ROUNDS", default: 300)) {
             var world = World(
                 session: DBusSession(options: .init(mayPowerCycle: true, devicesMax: 16)),

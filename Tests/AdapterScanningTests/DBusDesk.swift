@@ -3,7 +3,7 @@ import Testing
 
 @testable import AdapterScanning
 
-/// A session, and a time that goes on when it is told to.
+/// A session with a clock that the test advances, and the actions that the session requested.
 final class DBusDesk {
     var session: DBusSession
     var now = Instant(nanoseconds: 1_000_000_000_000)
@@ -20,7 +20,7 @@ final class DBusDesk {
                 adapters: adapters, isPassive: isPassive, mayPowerCycle: mayPowerCycle, devicesMax: devicesMax))
     }
 
-    /// What came of it since the last look.
+    /// Returns the actions since the last call.
     func take() -> [DBusAction] {
         defer { actions.removeAll() }
         return actions
@@ -38,7 +38,7 @@ final class DBusDesk {
         take().compactMap { if case .heard(let report) = $0 { report } else { nil } }
     }
 
-    /// Answers the last request to an adapter.
+    /// Answers the last request to an adapter: with success, or with `error`.
     func answer(
         _ error: String? = nil, location: SourceLocation = #_sourceLocation
     ) {
@@ -46,7 +46,7 @@ final class DBusDesk {
             if case .call(.adapter) = $0 { true } else { false }
         }
         guard case .call(let request) = last else {
-            Issue.record("nothing was asked", sourceLocation: location)
+            Issue.record("there is no request to an adapter", sourceLocation: location)
             return
         }
         actions.removeAll { $0 == last }
@@ -54,7 +54,7 @@ final class DBusDesk {
             request, failure: error.map { BusFailure(name: $0, text: "") }, at: now, into: &actions)
     }
 
-    /// Joins the bus and asks bluetoothd for its objects.
+    /// Joins the bus, so that the session requests the objects of bluetoothd.
     func join() {
         session.connected(at: now, into: &actions)
         session.answered(.hello, failure: nil, at: now, into: &actions)
@@ -103,7 +103,7 @@ final class DBusDesk {
         return object
     }
 
-    /// A session whose adapter 0 listens.
+    /// Returns a session whose adapter 0 is listening.
     static func listening(
         isPassive: Bool = false, mayPowerCycle: Bool = false, monitors: Bool = false, devicesMax: Int = 100
     ) -> DBusDesk {
@@ -120,7 +120,7 @@ final class DBusDesk {
         return desk
     }
 
-    /// Answers what discovery asks.
+    /// Answers the requests that start discovery, and reports that the adapter discovers.
     func discover() {
         answer()
         answer()

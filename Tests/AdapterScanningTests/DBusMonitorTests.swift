@@ -2,9 +2,10 @@ import Testing
 
 @testable import AdapterScanning
 
-/// The session alone: its advertisement monitors, its power, and what it owes at the end.
+/// The session without a bus: its advertisement monitors, the power of adapters, and the requests that undo its
+/// changes.
 @Suite struct DBusMonitorTests {
-    @Test func `a monitor that is not activated within three seconds is not waited for`() {
+    @Test func `discovery starts without the monitor if that is not activated within 3 s, not 1 ns earlier`() {
         let desk = DBusDesk()
         desk.join()
         desk.list([DBusDesk.adapter(monitors: true)])
@@ -15,7 +16,7 @@ import Testing
         #expect(desk.requests() == [.setFilter])
     }
 
-    @Test func `a monitor stands through power, and is registered again with bluetoothd`() {
+    @Test func `a monitor survives power off and on, and is registered again when bluetoothd restarts`() {
         let desk = DBusDesk.listening(monitors: true)
         desk.adapter(powered: false, discovering: false)
         desk.adapter(powered: true)
@@ -26,7 +27,7 @@ import Testing
         #expect(desk.requests() == [.registerMonitor])
     }
 
-    @Test func `a passive adapter listens while its monitor is active`() {
+    @Test func `a passive adapter scans while it is on with an active monitor; widen adds discovery, once`() {
         let desk = DBusDesk.listening(isPassive: true, monitors: true)
         desk.session.monitorReleased(0, at: desk.now, into: &desk.actions)
         #expect(DBusSessionTests.stopped(desk.changes(), at: desk.now))
@@ -47,7 +48,7 @@ import Testing
         #expect(outcome != .taken)
     }
 
-    @Test func `power that was switched off by us is switched on by us, whatever is answered first`() {
+    @Test func `a power cycle switches on before off is reported, and again if switching on fails`() {
         let desk = DBusDesk.listening(mayPowerCycle: true)
         let outcome = desk.session.take(.powerCycle, on: 0, at: desk.now, into: &desk.actions)
         #expect(outcome == .taken)
@@ -62,7 +63,7 @@ import Testing
         #expect(desk.isListening)
     }
 
-    @Test func `what is still owed when it is stopped is said in the farewell`() {
+    @Test func `the farewell stops discovery or restores the power, and unregisters the monitor`() {
         let desk = DBusDesk.listening(mayPowerCycle: true, monitors: true)
         let requests = { (session: DBusSession) -> [DBusRequest.AdapterRequest] in
             session.farewell.compactMap { if case .adapter(_, let request, _) = $0 { request } else { nil } }
@@ -72,7 +73,7 @@ import Testing
         #expect(requests(desk.session) == [.setPowered(true), .unregisterMonitor])
     }
 
-    @Test func `64 adapters are looked after, one more is not; those that went make room`() {
+    @Test func `a session has at most 64 adapters, and a removed one makes room for another`() {
         let desk = DBusDesk()
         desk.join()
         desk.list((0..<70).map { DBusDesk.adapter($0) })

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AdapterScanning
 
-/// Which messages are reports, with what in them.
+/// Which messages are reports, and the content of these reports.
 @Suite struct DBusReportTests {
     static let key = DBusDeviceKey(adapter: 0, address: 0xC000_0000_0001)
 
@@ -23,7 +23,7 @@ import Testing
         return .added(object)
     }
 
-    @Test func `a device that appears with an RSSI was heard, one without was remembered`() {
+    @Test func `a device that appears with an RSSI is a report, one without an RSSI is only remembered`() {
         let desk = DBusDesk.listening()
         desk.receive(Self.added(Self.said(data: [1])))
         #expect(desk.reports() == [])
@@ -38,7 +38,7 @@ import Testing
             ])
     }
 
-    @Test func `what bluetoothd has when it is asked is not a report`() {
+    @Test func `devices in the answer to GetManagedObjects are stored, but are not reports`() {
         let desk = DBusDesk()
         desk.join()
         var device = DBusObject(.device(Self.key))
@@ -48,14 +48,14 @@ import Testing
         #expect(desk.session.devices.count == 1)
     }
 
-    @Test func `an RSSI alone says that the report had no such data, where all of them are told`() {
+    @Test func `if the filter is set, an RSSI alone is a report without manufacturer specific data`() {
         let desk = DBusDesk.listening()
         desk.receive(Self.added(Self.said(rssi: -60, data: [1])))
         desk.receive(.deviceChanged(Self.key, Self.said(rssi: -61)))
         #expect(desk.reports().map(\.data) == [[1], []])
     }
 
-    @Test func `an invalidated RSSI is no report, and is not told again`() {
+    @Test func `an invalidated RSSI is not a report, and later reports do not repeat the RSSI`() {
         let desk = DBusDesk.listening()
         desk.receive(Self.added(Self.said(rssi: -60, data: [1])))
         var properties = Self.said()
@@ -65,7 +65,7 @@ import Testing
         #expect(desk.reports().map(\.rssi) == [RSSI(dBm: -60), nil])
     }
 
-    @Test func `what changed and the monitor's word right after it are one report`() {
+    @Test func `a change of properties and the DeviceFound of a monitor up to 1 s later are one report`() {
         let desk = DBusDesk.listening(monitors: true)
         desk.receive(Self.added(Self.said(rssi: -60, data: [1])))
         desk.session.monitorFound(Self.key, at: desk.now, into: &desk.actions)
@@ -75,14 +75,14 @@ import Testing
         #expect(desk.reports().map(\.rssi) == [-60, -70].map { RSSI(dBm: $0) })
     }
 
-    @Test func `the monitor's word alone is a report like the last one, each time`() {
+    @Test func `each DeviceFound without a change of properties is a report like the last one`() {
         let desk = DBusDesk.listening(isPassive: true, monitors: true)
         desk.receive(Self.added(Self.said(rssi: -60, data: [1])))
         for _ in 0..<4 { desk.session.monitorFound(Self.key, at: desk.now, into: &desk.actions) }
         #expect(desk.reports().map(\.data) == [[1], [1], [1], [1]])
     }
 
-    @Test func `what changed long before the monitor's word was another report`() {
+    @Test func `a DeviceFound more than 1 s after a change of properties is another report`() {
         let desk = DBusDesk.listening(isPassive: true, monitors: true)
         desk.receive(Self.added(Self.said(rssi: -60, data: [1])))
         desk.wait(DBusSession.pairMax + .nanoseconds(1))
@@ -90,7 +90,7 @@ import Testing
         #expect(desk.reports().count == 2)
     }
 
-    @Test func `a frame of another kind is not the one that the monitor's word is about`() {
+    @Test func `a report without data is not the report of the DeviceFound after it`() {
         let desk = DBusDesk.listening(monitors: true)
         desk.receive(Self.added(Self.said(rssi: -60, data: [1])))
         desk.session.monitorFound(Self.key, at: desk.now, into: &desk.actions)
@@ -99,7 +99,7 @@ import Testing
         #expect(desk.reports().map(\.data) == [[1], [], [1]])
     }
 
-    @Test func `the monitor's word of a device that nothing is known of proves that the adapter hears`() {
+    @Test func `DeviceFound of an unknown device is an empty report; of an unknown adapter, it counts as foreign`() {
         let desk = DBusDesk.listening(isPassive: true, monitors: true)
         desk.session.monitorFound(Self.key, at: desk.now, into: &desk.actions)
         #expect(desk.reports().map(\.data) == [[]])
@@ -108,7 +108,7 @@ import Testing
         #expect(desk.session.statistics.foreign == 1)
     }
 
-    @Test func `the table forgets who was heard least recently, and counts it`() {
+    @Test func `a full table evicts the device that was received least recently, and counts it`() {
         let desk = DBusDesk.listening(devicesMax: 3)
         let keys = (1...4).map { DBusDeviceKey(adapter: 0, address: $0) }
         for key in keys[..<3] { desk.receive(.deviceChanged(key, Self.said(rssi: -60, data: [UInt8(key.address)]))) }
@@ -120,7 +120,7 @@ import Testing
         #expect(desk.session.devices.place(of: keys[0]) != nil)
     }
 
-    @Test func `the table holds no more than it may whatever comes and goes`() {
+    @Test func `the table has the most recently received devices, at most 16, whatever is added and removed`() {
         let seed = SeededGenerator.seed
         var state = seed
         var table = DBusDeviceTable(capacity: 16)
@@ -139,18 +139,18 @@ import Testing
             }
             let isSame = order.allSatisfy { table.place(of: DBusDeviceKey(adapter: 0, address: $0)) != nil }
             guard table.count == order.count, isSame else {
-                Issue.record("another table, seed \(seed)")
+                Issue.record("the table differs from the expected one, seed \(seed)")
                 return
             }
         }
     }
 
-    // MARK: Thinned out
+    // MARK: Thinned reports
 
     @Test func `eight gaps of a filtering controller are an obstacle, seven are not; a monitor ends it`() {
         let desk = DBusDesk.listening()
         desk.receive(Self.added(Self.said(rssi: -60, data: [1])))
-        // It came in the middle of a scan, so the first gap is whatever was left of that.
+        // The report came in the middle of a scan, so the first gap is only the rest of that scan.
         desk.wait(.milliseconds(7000))
         desk.receive(.deviceChanged(Self.key, Self.said(rssi: -60, data: [1])))
         for count in 1...8 {
@@ -163,7 +163,7 @@ import Testing
         #expect(desk.changes() == [.obstacles([])])
     }
 
-    @Test func `a beacon that is repeated within a scan shows that nothing is filtered`() {
+    @Test func `one gap in four below 9.216 s shows that nothing is filtered; gaps of 32 s do not count`() {
         var cadence = DBusCadence()
         for index in 0..<64 {
             cadence.count(index % 4 == 0 ? .milliseconds(300) : .milliseconds(10_240))
@@ -178,7 +178,7 @@ import Testing
         #expect(cadence.isThinned)
     }
 
-    // MARK: Words
+    // MARK: Paths, errors and calls
 
     @Test(arguments: [
         ("/org/bluez/hci0", DBusPath.adapter(0)), ("/org/bluez/hci65535", .adapter(65535)),
@@ -191,7 +191,7 @@ import Testing
         ("/org/bluez/hci1/dev_C0_98_E5_00_00_0g", .other), ("/org/bluez/hci1/dev_C0x98_E5_00_00_07", .other),
         ("/org/bluez/hci1/dev_é0_98_E5_00_00_7", .other), ("/org/bluez/hci١", .other),
     ])
-    func `a path names an adapter, a device, or nothing`(text: String, path: DBusPath) {
+    func `a path is an adapter, a device, or neither`(text: String, path: DBusPath) {
         #expect(DBusPath(text) == path)
     }
 
@@ -201,11 +201,11 @@ import Testing
         ("org.bluez.Error.AlreadyExists", .alreadyExists), ("org.freedesktop.DBus.Error.NameHasNoOwner", .absent),
         ("org.freedesktop.DBus.Error.NoReply", .timeout), ("org.bluez.Error.Failed", .other), ("", .other),
     ])
-    func `an error's name says what can be done`(name: String, kind: BusFailure.Kind) {
+    func `the name of a D-Bus error decides its kind`(name: String, kind: BusFailure.Kind) {
         #expect(BusFailure(name: name, text: "").kind == kind)
     }
 
-    @Test func `calls are waited for in time and number, and answered once`() {
+    @Test func `a call times out after 10 s, is answered once, and at most 128 calls are pending`() {
         var table = BusCallTable<Int>()
         let now = Instant(nanoseconds: 0)
         table.await(1, serial: 7, at: now)

@@ -6,12 +6,12 @@ import Testing
 
 @testable import AdapterScanning
 
-/// The scanner against a stand-in for bluetoothd on a real, private bus.
+/// The scanner, with a mock of bluetoothd on a real, private bus.
 @Suite(.serialized)
 struct DBusScannerTests {
     private let beacon = DeviceAddress(0xC000_0000_0001, kind: .random)
 
-    @Test func `each report of a beacon is handed over once, the first one too, with address, RSSI and data`() throws {
+    @Test func `each report of a beacon is delivered once, also the first one, with address, RSSI and data`() throws {
         let world = try DBusWorld()
         try world.startMock()
         let scanner = try world.listening()
@@ -30,20 +30,20 @@ struct DBusScannerTests {
         scanner.stop()
     }
 
-    /// A message of a report has some 300 bytes, and the library reads 4096 at most in a turn.
-    @Test func `2,000 reports at once are read without a rest between every 15 of them`() throws {
+    /// A message with a report has about 300 bytes, and libdbus reads at most 4,096 bytes in a turn.
+    @Test func `2,000 reports at once are read with fewer than 30 rests, not with one per 15 reports`() throws {
         let world = try DBusWorld()
         try world.startMock()
         let scanner = try world.listening()
         world.recorder.onHeard = { world.loop.restAfterTurn(for: .milliseconds(100)) }
         let before = world.loop.rests
         for count in 0..<2000 { world.advertise(rssi: -60 - count % 20) }
-        try world.until("all are heard") { world.recorder.heard.count == 2000 }
+        try world.until("all reports are received") { world.recorder.heard.count == 2000 }
         #expect(world.loop.rests - before < 30)
         scanner.stop()
     }
 
-    @Test func `discovery is asked for all reports with their RSSI, on LE alone`() throws {
+    @Test func `discovery is requested on LE only, with all reports and their RSSI`() throws {
         let world = try DBusWorld()
         try world.startMock()
         let scanner = try world.listening()
@@ -53,7 +53,7 @@ struct DBusScannerTests {
         #expect(scanner.mayBeThinned(on: 0) && world.recorder.obstacles == [])
     }
 
-    @Test func `L5: a report without manufacturer specific data is a report, without data`() throws {
+    @Test func `L5: a report without manufacturer specific data is delivered without data`() throws {
         let world = try DBusWorld()
         try world.startMock()
         let scanner = try world.listening()
@@ -66,7 +66,7 @@ struct DBusScannerTests {
         scanner.stop()
     }
 
-    @Test func `a monitor is registered first where there is one, and its word and the property's are one report`()
+    @Test func `a monitor is registered before discovery, and its DeviceFound is the same report as the change`()
         throws
     {
         let world = try DBusWorld()
@@ -87,11 +87,11 @@ struct DBusScannerTests {
         scanner.drain()
         #expect(world.recorder.heard.filter { $0.address == beacon }.count == 5)
         scanner.stop()
-        try world.until("all is undone") { world.calls("UnregisterMonitor").count == 1 }
+        try world.until("all changes are undone") { world.calls("UnregisterMonitor").count == 1 }
         #expect(world.calls("StopDiscovery").count == 1)
     }
 
-    @Test func `a passive scanner has monitors alone, and hears a beacon that never changes`() throws {
+    @Test func `a passive scanner uses only monitors, and receives a beacon that never changes`() throws {
         let world = try DBusWorld()
         try world.startMock(#"[{"index":0,"monitors":true}]"#)
         let scanner = try world.listening { $0.isPassive = true }
@@ -103,25 +103,25 @@ struct DBusScannerTests {
         scanner.stop()
     }
 
-    @Test func `a passive scanner says that nothing can be heard where there are no monitors`() throws {
+    @Test func `a passive scanner reports that it cannot receive if bluetoothd has no monitors`() throws {
         let world = try DBusWorld()
         try world.startMock()
         let scanner = world.scanner { $0.isPassive = true }
         try scanner.start(world.recorder)
-        try world.until("it is said") { world.recorder.obstacles == [.unavailable] }
+        try world.until("the problem is reported") { world.recorder.obstacles == [.unavailable] }
         #expect(world.calls("StartDiscovery").isEmpty)
     }
 
-    @Test func `monitors that are offered later are used from then on`() throws {
+    @Test func `if bluetoothd offers monitors later, they are used from then on until it releases them`() throws {
         let world = try DBusWorld()
         try world.startMock()
         let scanner = try world.listening()
         world.tell(#"{"do":"offer","index":0}"#)
-        try world.until("it listens again") { world.recorder.starts == 2 }
+        try world.until("the adapter scans again") { world.recorder.starts == 2 }
         #expect(world.recorder.stops == 1)
         #expect(!scanner.mayBeThinned(on: 0))
         world.tell(#"{"do":"release","index":0}"#)
-        try world.until("it is taken back") { scanner.mayBeThinned(on: 0) }
+        try world.until("the monitor is released") { scanner.mayBeThinned(on: 0) }
         #expect(world.recorder.listening == [0])
     }
 
@@ -132,123 +132,123 @@ struct DBusScannerTests {
         #expect(scanner.mayBeThinned(on: 0))
     }
 
-    @Test func `power off ends listening, power on begins it again`() throws {
+    @Test func `an adapter stops scanning when it is switched off, and starts again when it is on`() throws {
         let world = try DBusWorld()
         try world.startMock()
         let scanner = try world.listening()
         world.advertise()
         world.tell(#"{"do":"power","adapter":0,"on":false}"#)
-        try world.until("it stops") { world.recorder.stops == 1 }
+        try world.until("the adapter stopped scanning") { world.recorder.stops == 1 }
         #expect(world.recorder.obstacles == [.waiting])
         #expect(world.recorder.disappearances == 0)
         world.tell(#"{"do":"power","adapter":0,"on":true}"#)
-        try world.until("it listens") { world.recorder.starts == 2 }
+        try world.until("the adapter scans") { world.recorder.starts == 2 }
         #expect(world.recorder.obstacles == [])
         world.advertise()
-        try world.until("it hears") { world.recorder.heard.count == 2 }
+        try world.until("a report is received") { world.recorder.heard.count == 2 }
         scanner.stop()
     }
 
-    @Test func `a hardware error, off and on in one breath, costs a moment`() throws {
+    @Test func `after a hardware error, off and on at once, the adapter has stopped once and scans again`() throws {
         let world = try DBusWorld()
         try world.startMock()
         let scanner = try world.listening()
         world.tell(#"{"do":"power","adapter":0,"on":false}"#)
         world.tell(#"{"do":"power","adapter":0,"on":true}"#)
-        try world.until("it listens") { world.recorder.starts == 2 }
+        try world.until("the adapter scans") { world.recorder.starts == 2 }
         #expect(world.recorder.stops == 1)
         #expect(world.recorder.listening == [0])
         scanner.stop()
     }
 
-    @Test func `two adapters are heard apart; one that goes stops alone, and is heard when it comes again`() throws {
+    @Test func `two adapters report separately; a removed one stops alone, and scans if it is added again`() throws {
         let world = try DBusWorld()
         try world.startMock(#"[{"index":0},{"index":1}]"#)
         let scanner = try world.listening()
-        try world.until("both listen") { world.recorder.listening == [0, 1] }
+        try world.until("both adapters scan") { world.recorder.listening == [0, 1] }
         world.advertise(adapter: 0, rssi: -40)
         world.advertise(adapter: 1, rssi: -80)
-        try world.until("both are heard") { world.recorder.heard.count == 2 }
+        try world.until("reports of both are received") { world.recorder.heard.count == 2 }
         #expect(world.recorder.heard.map(\.adapter) == [0, 1])
         world.tell(#"{"do":"remove","index":1}"#)
-        try world.until("one is gone") { world.recorder.disappearances == 1 }
+        try world.until("one adapter is absent") { world.recorder.disappearances == 1 }
         #expect(world.recorder.listening == [0])
         let stop = world.recorder.changes.firstIndex { if case .stopped(1, _, _) = $0 { true } else { false } }
         let end = world.recorder.changes.firstIndex(of: .disappeared(adapter: 1))
         #expect((stop ?? .max) < (end ?? 0))
         world.tell(#"{"do":"add","index":1,"powered":false}"#)
         world.tell(#"{"do":"power","adapter":1,"on":true}"#)
-        try world.until("it is back") { world.recorder.listening == [0, 1] }
+        try world.until("both adapters scan again") { world.recorder.listening == [0, 1] }
         #expect(world.recorder.appearances == 3)
         world.tell(#"{"do":"remove","index":0}"#)
         world.tell(#"{"do":"remove","index":1}"#)
-        try world.until("none is left") { world.recorder.obstacles == [.unavailable] }
+        try world.until("no adapter is present") { world.recorder.obstacles == [.unavailable] }
         scanner.stop()
     }
 
-    @Test func `adapters that are not asked for are left alone`() throws {
+    @Test func `adapters that are not selected are left alone`() throws {
         let world = try DBusWorld()
         try world.startMock(#"[{"index":0},{"index":1}]"#)
         let scanner = try world.listening { $0.adapters = AdapterSelection(numbers: [0]) }
         world.tell(#"{"do":"add","index":2}"#)
         world.tell(#"{"do":"power","adapter":1,"on":false}"#)
         world.tell(#"{"do":"power","adapter":1,"on":true}"#)
-        try world.until("it is done") { world.isDone("power") == 2 }
+        try world.until("the power was switched off and on") { world.isDone("power") == 2 }
         scanner.drain()
         #expect(Set(world.calls("StartDiscovery").compactMap { $0["adapter"] as? Int }) == [0])
         #expect(world.recorder.appearances == 1)
     }
 
-    @Test func `bluetoothd killed and started again is heard again; its adapter was not gone`() throws {
+    @Test func `after bluetoothd is killed and restarted, adapters scan again; only missing ones disappear`() throws {
         let world = try DBusWorld()
         try world.startMock()
         let scanner = try world.listening()
         world.killMock()
-        try world.until("it stops") { world.recorder.stops == 1 }
+        try world.until("the adapter stopped scanning") { world.recorder.stops == 1 }
         #expect(world.recorder.obstacles == [.unavailable, .waiting])
         try world.startMock()
-        try world.until("it listens") { world.recorder.starts == 2 }
+        try world.until("the adapter scans") { world.recorder.starts == 2 }
         world.advertise()
-        try world.until("it hears") { world.recorder.heard.count == 1 }
+        try world.until("a report is received") { world.recorder.heard.count == 1 }
         #expect(world.recorder.appearances == 1)
         #expect(world.recorder.disappearances == 0)
         #expect(world.recorder.obstacles == [])
         world.killMock()
-        try world.until("it stops") { world.recorder.stops == 2 }
+        try world.until("the adapter stopped scanning") { world.recorder.stops == 2 }
         try world.startMock("[]")
-        try world.until("what is not there any more has gone") { world.recorder.disappearances == 1 }
+        try world.until("the removed adapter is absent") { world.recorder.disappearances == 1 }
         #expect(world.recorder.obstacles == [.unavailable])
         scanner.stop()
     }
 
-    @Test func `bluetoothd stopped says that its adapters are gone, and is heard again when it is started`() throws {
+    @Test func `adapters disappear when bluetoothd stops normally, and scan again when it is started`() throws {
         let world = try DBusWorld()
         try world.startMock()
         let scanner = try world.listening()
         world.tell(#"{"do":"term"}"#)
-        try world.until("it stops") { world.recorder.obstacles == [.unavailable, .waiting] }
+        try world.until("the adapter stopped scanning") { world.recorder.obstacles == [.unavailable, .waiting] }
         #expect(world.recorder.disappearances == 1)
         world.killMock()
         try world.startMock(#"[{"index":0,"powered":false}]"#)
         world.tell(#"{"do":"power","adapter":0,"on":true}"#)
-        try world.until("it listens") { world.recorder.starts == 2 }
+        try world.until("the adapter scans") { world.recorder.starts == 2 }
         #expect(world.recorder.obstacles == [])
         scanner.stop()
     }
 
-    @Test func `a bus that is killed and started again is joined again`() throws {
+    @Test func `after the bus is killed and started again, the scanner connects and scans again`() throws {
         let world = try DBusWorld()
         try world.startMock()
         let scanner = try world.listening()
         world.killBus()
-        try world.until("it stops") { world.recorder.stops == 1 }
+        try world.until("the adapter stopped scanning") { world.recorder.stops == 1 }
         #expect(world.recorder.obstacles == [.unavailable, .waiting])
         world.killMock()
         try world.startBus()
         try world.startMock()
-        try world.until("it listens") { world.recorder.starts == 2 }
+        try world.until("the adapter scans") { world.recorder.starts == 2 }
         world.advertise()
-        try world.until("it hears") { world.recorder.heard.count == 1 }
+        try world.until("a report is received") { world.recorder.heard.count == 1 }
         #expect(scanner.statistics.disconnections >= 1)
         scanner.stop()
     }
@@ -258,59 +258,61 @@ struct DBusScannerTests {
         ("StartDiscovery", "org.bluez.Error.Failed"), ("StartDiscovery", "org.freedesktop.DBus.Error.NoReply"),
         ("SetDiscoveryFilter", "org.bluez.Error.NotReady"), ("GetManagedObjects", "org.bluez.Error.Failed"),
     ])
-    func `what failed is tried again`(method: String, error: String) throws {
+    func `a failed request is repeated until it succeeds`(method: String, error: String) throws {
         let world = try DBusWorld()
         try world.startMock()
         world.tell(#"{"do":"fail","method":"\#(method)","error":"\#(error)","count":3}"#)
-        try world.until("it will fail") { world.isDone("fail") == 1 }
+        try world.until("the mock is set to fail") { world.isDone("fail") == 1 }
         let scanner = try world.listening()
         #expect(world.calls(method).count == 4)
         scanner.stop()
     }
 
     @Test(arguments: ["org.bluez.Error.InvalidArguments", "org.bluez.Error.NotSupported"])
-    func `discovery that takes no filter is used without; the last data stand for what did not change`(
+    func `if the discovery filter is refused, discovery runs without it, and unchanged data are used again`(
         error: String
     ) throws {
         let world = try DBusWorld()
         try world.startMock()
         world.tell(#"{"do":"fail","method":"SetDiscoveryFilter","error":"\#(error)"}"#)
-        try world.until("it will fail") { world.isDone("fail") == 1 }
+        try world.until("the mock is set to fail") { world.isDone("fail") == 1 }
         let scanner = try world.listening()
         world.advertise(rssi: -60)
         world.advertise(rssi: -75)
-        try world.until("both are heard") { world.recorder.heard.count == 2 }
+        try world.until("both reports are received") { world.recorder.heard.count == 2 }
         #expect(world.recorder.heard.map(\.data) == [DBusWorld.structure, DBusWorld.structure])
         #expect(world.recorder.heard.map(\.rssi) == [-60, -75])
         scanner.stop()
     }
 
-    @Test func `a monitor that is refused costs nothing but the monitor`() throws {
+    @Test func `if a monitor is refused, only the monitor is missing; the step widen registers it`() throws {
         let world = try DBusWorld()
         try world.startMock(#"[{"index":0,"monitors":true}]"#)
         world.tell(#"{"do":"fail","method":"RegisterMonitor","error":"org.bluez.Error.Failed"}"#)
-        try world.until("it will fail") { world.isDone("fail") == 1 }
+        try world.until("the mock is set to fail") { world.isDone("fail") == 1 }
         let scanner = try world.listening()
         #expect(scanner.mayBeThinned(on: 0))
         #expect(scanner.take(.widen, on: 0) == .taken)
-        try world.until("it listens with the monitor") { !scanner.mayBeThinned(on: 0) && world.recorder.starts == 2 }
+        try world.until("the adapter scans with the monitor") {
+            !scanner.mayBeThinned(on: 0) && world.recorder.starts == 2
+        }
         scanner.stop()
     }
 
-    @Test func `a call that is never answered is given up after ten seconds, and tried again`() throws {
-        // Behind the machine's time the loop never sleeps too long, wherever it is moved to.
+    @Test func `a call without an answer counts as failed after 10 s, and is repeated`() throws {
+        // If the loop's time is before the machine's, the loop never sleeps too long when the test advances its time.
         var offset: Duration = .seconds(-100)
         let world = try DBusWorld(offset: { offset })
         try world.startMock()
         world.tell(#"{"do":"fail","method":"StartDiscovery","error":"hang"}"#)
-        try world.until("it will hang") { world.isDone("fail") == 1 }
+        try world.until("the mock is set to hang") { world.isDone("fail") == 1 }
         let scanner = world.scanner()
         try scanner.start(world.recorder)
-        try world.until("it hangs") { world.calls("StartDiscovery").count == 1 }
+        try world.until("the call hangs") { world.calls("StartDiscovery").count == 1 }
         scanner.drain()
         #expect(scanner.statistics.unanswered == 0)
         offset += .seconds(10)
-        try world.until("it listens") { world.recorder.listening == [0] }
+        try world.until("the adapter scans") { world.recorder.listening == [0] }
         #expect(scanner.statistics.unanswered == 1)
         #expect(
             world.calls.compactMap { $0["call"] as? String }.suffix(3) == [

@@ -4,15 +4,16 @@ import Testing
 
 @testable import AdapterScanning
 
-/// The session alone: no bus, no clock. What bluetoothd was measured to do, row by row, and what should come of it.
+/// The session without a bus and without a clock. Each test has a measured behavior of bluetoothd, and the reaction
+/// that should follow.
 @Suite struct DBusSessionTests {
     static func stopped(_ changes: [ScanChange], at time: Instant) -> Bool {
         changes.contains { if case .stopped(0, time, _) = $0 { true } else { false } }
     }
 
-    // MARK: When things break, as a D-Bus client sees it
+    // MARK: Failures, as a D-Bus client sees them
 
-    @Test func `powered off: stopped when the signal comes; powered on: discovery is asked for again`() {
+    @Test func `an adapter stops when it is reported off; when it is on, discovery is requested again`() {
         let desk = DBusDesk.listening()
         desk.wait(.seconds(3))
         desk.adapter(powered: false, discovering: false)
@@ -24,7 +25,7 @@ import Testing
         #expect(desk.requests() == [.setFilter])
     }
 
-    @Test func `a hardware error: off and 10 ms later on`() {
+    @Test func `after a hardware error, off and 10 ms later on, the adapter scans again`() {
         let desk = DBusDesk.listening()
         desk.adapter(powered: false, discovering: false)
         desk.wait(.milliseconds(10))
@@ -35,7 +36,7 @@ import Testing
         #expect(desk.session.presentObstacles == [])
     }
 
-    @Test func `an answer from before the power went is not taken for one to what was asked after it`() {
+    @Test func `an answer to a request from before a power off is not used for a later request`() {
         let desk = DBusDesk()
         desk.join()
         desk.list([DBusDesk.adapter()])
@@ -43,7 +44,7 @@ import Testing
         desk.adapter(powered: false)
         desk.adapter(powered: true)
         guard case .call(let request) = early else {
-            Issue.record("nothing was asked")
+            Issue.record("there is no request to the adapter")
             return
         }
         _ = desk.take()
@@ -51,7 +52,7 @@ import Testing
         #expect(desk.requests() == [])
     }
 
-    @Test func `unplugged: stopped, then gone; plugged in: off first, started when it is on`() {
+    @Test func `an unplugged adapter stops and disappears; plugged in again it is off, and starts when it is on`() {
         let desk = DBusDesk.listening()
         desk.adapter(powered: false, discovering: false)
         desk.receive(.removed(.adapter(0), interfaces: [DBusName.adapter]))
@@ -69,7 +70,7 @@ import Testing
         #expect(desk.requests() == [.setFilter])
     }
 
-    @Test func `bluetoothd killed: stopped, not gone; what it says when it is back holds`() {
+    @Test func `if bluetoothd is killed, its adapter stops without disappearing, and scans when bluetoothd is back`() {
         let desk = DBusDesk.listening()
         desk.wait(.seconds(1))
         desk.owner(nil)
@@ -87,7 +88,7 @@ import Testing
         #expect(desk.isListening)
     }
 
-    @Test func `bluetoothd that was started has its name first: what is missing five seconds later is gone`() {
+    @Test func `an adapter that a restarted bluetoothd does not have disappears after 5 s, not 1 ns earlier`() {
         for returns in [true, false] {
             let desk = DBusDesk.listening()
             desk.owner(nil)
@@ -105,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func `bluetoothd replaced in one step is another bluetoothd`() {
+    @Test func `if another bluetoothd replaces one in one step, adapters stop; signals of the old one are ignored`() {
         let desk = DBusDesk.listening()
         desk.owner(":1.9")
         #expect(Self.stopped(desk.changes(), at: desk.now))
@@ -113,7 +114,7 @@ import Testing
         #expect(desk.session.statistics.foreign == 1)
     }
 
-    @Test func `bluetoothd stopped: everything removed, then nobody; started: off, then on`() {
+    @Test func `if bluetoothd is stopped and started, discovery is requested when the adapter is on`() {
         let desk = DBusDesk.listening()
         desk.adapter(powered: false, discovering: false)
         desk.receive(.removed(.adapter(0), interfaces: [DBusName.adapter]))
@@ -126,14 +127,14 @@ import Testing
         #expect(desk.requests() == [.setFilter])
     }
 
-    @Test func `discovery that bluetoothd ends by itself is asked for again, later each time`() {
+    @Test func `if bluetoothd ends discovery, it is requested again after 0.1 s, then ever later, at most 5 s`() {
         let desk = DBusDesk.listening()
         var waits: [Duration] = []
         for _ in 0..<9 {
             desk.adapter(discovering: false)
             #expect(!desk.isListening)
             guard let next = desk.session.nextDeadline else {
-                Issue.record("nothing will be tried")
+                Issue.record("no retry is scheduled")
                 return
             }
             waits.append(next - desk.now)
@@ -145,13 +146,13 @@ import Testing
             #expect(desk.isListening)
         }
         #expect(waits == [100, 200, 400, 800, 1600, 3200, 5000, 5000, 5000].map { .milliseconds($0) })
-        // After ten seconds that went well it is as if nothing had been.
+        // After ten seconds without a failure, the delay is the shortest one again.
         desk.wait(.seconds(10))
         desk.adapter(discovering: false)
         #expect(desk.session.nextDeadline == desk.now + .milliseconds(100))
     }
 
-    @Test func `a start that was answered but does not discover is stopped and tried again`() {
+    @Test func `a start without discovering is stopped after 5 s, not 1 ns earlier, and repeated 0.1 s later`() {
         let desk = DBusDesk()
         desk.join()
         desk.list([DBusDesk.adapter()])
@@ -166,7 +167,7 @@ import Testing
         #expect(desk.requests() == [.setFilter])
     }
 
-    @Test func `somebody else's discovery is not ours: only after our start it listens`() {
+    @Test func `another program's discovery does not count: an adapter is listening only after its own start`() {
         let desk = DBusDesk()
         desk.join()
         desk.list([DBusDesk.adapter()])
@@ -183,7 +184,7 @@ import Testing
         ("org.bluez.Error.NotReady", false), ("org.bluez.Error.Failed", false),
         ("org.freedesktop.DBus.Error.UnknownObject", false), ("org.freedesktop.DBus.Error.AccessDenied", false),
     ])
-    func `a start that fails is tried again; where one may be running, it is stopped before`(
+    func `a failed start is repeated; if a discovery can be running, it is stopped before`(
         error: String, isStopped: Bool
     ) {
         let desk = DBusDesk()
@@ -201,7 +202,7 @@ import Testing
         #expect(desk.session.presentObstacles == [])
     }
 
-    @Test func `the bus gone: stopped, and connected to again after a while`() {
+    @Test func `if the connection to the bus is lost, adapters stop, and the session connects again after 0.1 s`() {
         let desk = DBusDesk.listening()
         desk.session.disconnected(nil, at: desk.now, into: &desk.actions)
         #expect(Self.stopped(desk.changes(), at: desk.now))
@@ -211,13 +212,13 @@ import Testing
         #expect(desk.take() == [.connect])
     }
 
-    @Test func `objects that can't be had are asked for again`() {
+    @Test func `if the objects of bluetoothd cannot be read, they are requested again`() {
         let desk = DBusDesk()
         desk.join()
         guard
             case .call(let request) = desk.take().last(where: { if case .call(.objects) = $0 { true } else { false } })
         else {
-            Issue.record("nothing was asked")
+            Issue.record("the objects were not requested")
             return
         }
         desk.session.answered(

@@ -5,75 +5,75 @@ import Testing
 
 @testable import AdapterScanning
 
-/// The watchdog's ladder, and messages that no bluetoothd sends.
+/// The steps of the watchdog's ladder, and messages that no bluetoothd sends.
 @Suite(.serialized)
 struct DBusStepTests {
-    @Test func `a restarted scan stops listening until it runs again`() throws {
+    @Test func `an adapter whose scan is restarted is not listening until the scan runs again`() throws {
         let world = try DBusWorld()
         try world.startMock()
         let scanner = try world.listening()
         #expect(scanner.take(.restartScan, on: 0) == .taken)
         #expect(world.recorder.listening == [])
-        try world.until("it listens") { world.recorder.starts == 2 }
+        try world.until("the adapter scans") { world.recorder.starts == 2 }
         #expect(world.calls("StopDiscovery").count == 1)
         #expect(world.calls("StartDiscovery").count == 2)
         scanner.stop()
     }
 
     @Test(arguments: ["org.bluez.Error.InProgress", "org.bluez.Error.Failed", "org.bluez.Error.NotReady"])
-    func `a scan that can't be stopped is started all the same`(error: String) throws {
+    func `a scan that cannot be stopped is started nevertheless`(error: String) throws {
         let world = try DBusWorld()
         try world.startMock()
         let scanner = try world.listening()
         world.tell(#"{"do":"fail","method":"StopDiscovery","error":"\#(error)"}"#)
-        try world.until("it will fail") { world.isDone("fail") == 1 }
+        try world.until("the mock is set to fail") { world.isDone("fail") == 1 }
         #expect(scanner.take(.restartScan, on: 0) == .taken)
-        try world.until("it listens") { world.recorder.starts == 2 }
+        try world.until("the adapter scans") { world.recorder.starts == 2 }
         scanner.stop()
     }
 
-    @Test func `an adapter is switched off and on where that is allowed`() throws {
+    @Test func `an adapter is switched off and on if that is allowed, and takes no other step meanwhile`() throws {
         let world = try DBusWorld()
         try world.startMock()
         let scanner = try world.listening { $0.mayPowerCycle = true }
         #expect(scanner.take(.powerCycle, on: 0) == .taken)
         guard case .skipped = scanner.take(.restartScan, on: 0) else {
-            Issue.record("a step was taken in the middle of another")
+            Issue.record("a step was taken during another one")
             return
         }
-        try world.until("it listens") { world.recorder.starts == 2 }
+        try world.until("the adapter scans") { world.recorder.starts == 2 }
         #expect(world.calls("Set").map { $0["value"] as? String } == ["b:0", "b:1"])
         scanner.stop()
     }
 
-    @Test func `power that does not come back at once is switched on again`() throws {
+    @Test func `if the power cannot be switched on, this is repeated until it succeeds`() throws {
         let world = try DBusWorld()
         try world.startMock()
         let scanner = try world.listening { $0.mayPowerCycle = true }
         world.tell(#"{"do":"fail","method":"Set","error":"org.bluez.Error.Busy","count":2,"after":1}"#)
-        try world.until("the second and third will fail") { world.isDone("fail") == 1 }
+        try world.until("the mock is set to fail the second and third call") { world.isDone("fail") == 1 }
         #expect(scanner.take(.powerCycle, on: 0) == .taken)
-        try world.until("it listens") { world.recorder.starts == 2 }
+        try world.until("the adapter scans") { world.recorder.starts == 2 }
         #expect(world.calls("Set").count == 4)
         scanner.stop()
     }
 
-    @Test func `a power cycle that is refused is skipped from then on, and listening goes on`() throws {
+    @Test func `a power cycle that a policy refuses is skipped from then on, and the adapter scans again`() throws {
         let world = try DBusWorld(
             policy: #"<deny send_destination="org.bluez" send_interface="org.freedesktop.DBus.Properties"/>"#)
         try world.startMock()
         let scanner = try world.listening { $0.mayPowerCycle = true }
         #expect(scanner.take(.powerCycle, on: 0) == .taken)
-        try world.until("it listens again") { world.recorder.starts == 2 }
+        try world.until("the adapter scans again") { world.recorder.starts == 2 }
         guard case .skipped(let reason) = scanner.take(.powerCycle, on: 0) else {
-            Issue.record("it was taken again")
+            Issue.record("the power cycle was taken again")
             return
         }
         #expect(reason.contains("policy"))
         scanner.stop()
     }
 
-    @Test func `what can't be done is skipped with a reason`() throws {
+    @Test func `a step that cannot be taken is skipped with a reason`() throws {
         let world = try DBusWorld()
         try world.startMock()
         let scanner = world.scanner()
@@ -85,7 +85,7 @@ struct DBusStepTests {
             }
         }
         try scanner.start(world.recorder)
-        try world.until("it listens") { world.recorder.listening == [0] }
+        try world.until("the adapter scans") { world.recorder.listening == [0] }
         for (step, adapter) in steps {
             guard case .skipped(let reason) = scanner.take(step, on: adapter) else {
                 Issue.record("\(step) was taken")
@@ -94,7 +94,7 @@ struct DBusStepTests {
             #expect(!reason.isEmpty)
         }
         world.tell(#"{"do":"power","adapter":0,"on":false}"#)
-        try world.until("it is off") { world.recorder.stops == 1 }
+        try world.until("the adapter is off") { world.recorder.stops == 1 }
         #expect(scanner.take(.restartScan, on: 0) == .skipped(reason: "the adapter is off"))
         scanner.stop()
     }
@@ -104,7 +104,8 @@ struct DBusStepTests {
     private static let device = "/org/bluez/hci0/dev_C0_00_00_00_00_01"
     private static let changed = (DBusName.properties, "PropertiesChanged")
     private static let added = (DBusName.objectManager, "InterfacesAdded")
-    /// Signals with a path, an interface and a member, whose arguments are of a wrong type, too long or out of range.
+    /// Signals with a path, an interface, a member, a signature and arguments. The arguments have a wrong type, are too
+    /// long or are out of range.
     private static let odd: [(String, (String, String), String, String)] = [
         (device, changed, "s", "('org.bluez.Device1',)"),
         (device, changed, "i", "(1,)"),
@@ -153,7 +154,7 @@ struct DBusStepTests {
         ("/", (DBusName.objectManager, "InterfacesRemoved"), "oai", "('/org/bluez/hci0', [1])"),
     ]
 
-    @Test func `messages of any form from bluetoothd are survived`() throws {
+    @Test func `messages with invalid arguments are counted, and the scanner continues`() throws {
         let world = try DBusWorld()
         try world.startMock(#"[{"index":0,"monitors":true}]"#)
         let scanner = try world.listening()
@@ -176,7 +177,7 @@ struct DBusStepTests {
             )
         }
         world.advertise("C0:00:00:00:00:09", rssi: -33)
-        try world.until("the one after them is heard") { world.recorder.heard.contains { $0.rssi == -33 } }
+        try world.until("the report after them is received") { world.recorder.heard.contains { $0.rssi == -33 } }
         #expect(scanner.statistics.mistyped >= 10)
         #expect(world.recorder.listening == [0])
         #expect(world.recorder.beacons.count == 1)
@@ -184,7 +185,7 @@ struct DBusStepTests {
         scanner.stop()
     }
 
-    @Test func `nobody but bluetoothd can tell of beacons or have it vanish`() throws {
+    @Test func `forged signals of another process cannot remove bluetoothd, its adapter or the connection`() throws {
         let world = try DBusWorld()
         try world.startMock()
         let scanner = try world.listening()
@@ -205,7 +206,7 @@ struct DBusStepTests {
             try SpawnedProcess("/usr/bin/dbus-send", arguments).wait()
         }
         world.advertise()
-        try world.until("bluetoothd is heard") { world.recorder.heard.count == 1 }
+        try world.until("the reports of bluetoothd are received") { world.recorder.heard.count == 1 }
         scanner.drain()
         #expect(world.recorder.listening == [0])
         #expect(world.recorder.stops == 0)

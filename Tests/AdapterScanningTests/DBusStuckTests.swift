@@ -3,11 +3,12 @@ import Testing
 
 @testable import AdapterScanning
 
-/// A controller that hung: bluetoothd can't stop its discovery, and starts none, whatever it answers.
+/// A controller that hangs: bluetoothd cannot stop its discovery and does not start another one, whatever it answers.
 @Suite struct DBusStuckTests {
     static let inProgress = "org.bluez.Error.InProgress"
 
-    /// A session whose adapter's discovery could not be stopped, and whose next start was answered all the same.
+    /// Returns a session after a restart of its adapter's discovery: the stop failed with `error`, the next start
+    /// succeeded.
     static func stuck(_ error: String = inProgress) -> DBusDesk {
         let desk = DBusDesk.listening(mayPowerCycle: true)
         let outcome = desk.session.take(.restartScan, on: 0, at: desk.now, into: &desk.actions)
@@ -22,14 +23,14 @@ import Testing
         (inProgress, false), ("org.freedesktop.DBus.Error.NoReply", false), ("org.bluez.Error.Failed", true),
         ("org.freedesktop.DBus.Error.UnknownObject", true),
     ])
-    func `a start after a stop that was refused proves nothing; after one with nothing to stop it does`(
+    func `a start after a stop that was refused or timed out proves nothing; it does if there was nothing to stop`(
         error: String, listens: Bool
     ) {
         let desk = Self.stuck(error)
         #expect(desk.isListening == listens)
     }
 
-    @Test func `a discovery that could not be stopped is stopped again, later each time, and begun once it was`() {
+    @Test func `a failed stop is repeated after 0.1 s, then ever later, at most 5 s; once it works, the scan starts`() {
         let desk = Self.stuck()
         for wait in [100, 200, 400, 800, 1600, 3200, 5000, 5000] {
             _ = desk.take()
@@ -49,10 +50,10 @@ import Testing
         #expect(desk.isListening)
     }
 
-    @Test func `the watchdog is not kept at a scan that can't be restarted, and may switch power off and on`() {
+    @Test func `if a scan cannot be restarted, this step is skipped, and the power can be switched off and on`() {
         let desk = Self.stuck()
         guard case .skipped = desk.session.take(.restartScan, on: 0, at: desk.now, into: &desk.actions) else {
-            Issue.record("it was restarted")
+            Issue.record("the scan was restarted")
             return
         }
         let outcome = desk.session.take(.powerCycle, on: 0, at: desk.now, into: &desk.actions)
@@ -64,7 +65,7 @@ import Testing
         #expect(desk.isListening)
     }
 
-    @Test func `power that can't be switched off says that it does not hear, until it was`() {
+    @Test func `an adapter that cannot be switched off is not listening until it was off`() {
         let desk = DBusDesk.listening(isPassive: true, mayPowerCycle: true, monitors: true)
         for _ in 0..<3 {
             _ = desk.session.take(.powerCycle, on: 0, at: desk.now, into: &desk.actions)
@@ -79,14 +80,14 @@ import Testing
         #expect(desk.isListening)
     }
 
-    @Test func `power that can't be switched off by a policy says nothing of the controller`() {
+    @Test func `if a policy forbids switching an adapter off, the adapter continues to count as listening`() {
         let desk = DBusDesk.listening(isPassive: true, mayPowerCycle: true, monitors: true)
         _ = desk.session.take(.powerCycle, on: 0, at: desk.now, into: &desk.actions)
         desk.answer("org.freedesktop.DBus.Error.AccessDenied")
         #expect(desk.isListening)
     }
 
-    @Test func `a report proves an adapter that could not be stopped`() {
+    @Test func `a report proves that an adapter scans, although its discovery could not be stopped`() {
         let desk = Self.stuck()
         _ = desk.take()
         var device = DBusDeviceProperties()
@@ -100,7 +101,7 @@ import Testing
         #expect(desk.session.nextDeadline == nil)
     }
 
-    @Test func `bluetoothd's going and coming forget what could not be stopped`() {
+    @Test func `after a restart of bluetoothd, an earlier failure to stop discovery has no effect`() {
         let desk = Self.stuck()
         desk.owner(nil)
         desk.owner(DBusDesk.owner)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import AdapterScanning
 
-/// What a handler was told, in order.
+/// A handler that records its calls, in order.
 final class Recorder: ScanHandler {
     struct Heard: Equatable {
         var adapter: Int
@@ -52,7 +52,7 @@ final class Recorder: ScanHandler {
         }
     }
 
-    /// The adapters that listen.
+    /// The adapters that are listening.
     var listening: Set<Int> {
         changes.reduce(into: []) { set, change in
             if case .listening(let adapter, _) = change { set.insert(adapter) }
@@ -72,7 +72,7 @@ final class Recorder: ScanHandler {
     var disappearances: Int { count { if case .disappeared = $0 { true } else { false } } }
 }
 
-/// A private bus with a stand-in for bluetoothd, and one loop that waits for all of it.
+/// A private bus with a mock of bluetoothd, and one event loop that waits for all of it.
 final class DBusWorld {
     let loop: EventLoop
     let recorder = Recorder()
@@ -90,8 +90,8 @@ final class DBusWorld {
             UInt8(beacon.dropFirst($0).prefix(2), radix: 16) ?? 0
         }
 
-    // `policy`: more rules of the bus, as dbus-daemon(1) writes them; `offset`: how far the scanner's time is from the
-    // machine's.
+    // `policy`: additional rules of the bus, in the format of dbus-daemon(1). `offset`: the difference between the
+    // scanner's time and the machine's.
     init(policy: String = "", startsBus: Bool = true, offset: @escaping () -> Duration = { .zero }) throws {
         loop = try EventLoop { BootClock.now + offset() }
         bus = try PrivateBus(policy: policy, isStarted: startsBus)
@@ -111,12 +111,13 @@ final class DBusWorld {
         let descriptor = FileDescriptor(rawValue: try #require(process.output).fileDescriptor)
         let before = calls.count
         watch = try loop.watch(descriptor, for: .read) { [weak self] _ in self?.readMock(descriptor) }
-        try until("the stand-in is ready") { self.calls.dropFirst(before).contains { $0["ready"] != nil } }
+        try until("the mock is ready") { self.calls.dropFirst(before).contains { $0["ready"] != nil } }
     }
 
-    /// What the stand-in has said up to now.
+    /// The messages that the mock has printed up to now.
     ///
-    /// It says what it was called before it answers; the answer may be read in a turn of the loop that began before either.
+    /// The mock prints each call before it answers it. The answer can be read in a turn of the loop that started before
+    /// both, so this reads all waiting output first.
     var calls: [[String: Any]] {
         while watch != nil, let descriptor = mock?.output?.fileDescriptor {
             var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
@@ -149,10 +150,10 @@ final class DBusWorld {
         mock = nil
     }
 
-    /// Has the stand-in do something.
+    /// Sends a command to the mock.
     func tell(_ command: String) { mock?.input?.write(Data((command + "\n").utf8)) }
 
-    /// One report of the beacon by the stand-in.
+    /// Makes the mock send one report of the beacon.
     func advertise(_ address: String = "C0:00:00:00:00:01", adapter: Int = 0, rssi: Int = -60, more: String = "") {
         tell(
             #"{"do":"heard","adapter":\#(adapter),"address":"\#(address)","rssi":\#(rssi),"data":"\#(Self.beacon)"\#(more)}"#
@@ -166,15 +167,15 @@ final class DBusWorld {
         return DBusScanner(options: options, loop: loop)
     }
 
-    /// A scanner that listens on adapter 0.
+    /// Returns a scanner that is listening on adapter 0.
     func listening(_ configure: (inout DBusScanner.Options) -> Void = { _ in }) throws -> DBusScanner {
         let scanner = scanner(configure)
         try scanner.start(recorder)
-        try until("hci0 listens") { self.recorder.listening.contains(0) }
+        try until("hci0 scans") { self.recorder.listening.contains(0) }
         return scanner
     }
 
-    /// Turns the loop until a condition holds; it fails after ``untilLimit``.
+    /// Runs the loop until a condition is true; throws after ``untilLimit``.
     func until(_ what: String, _ isSo: () -> Bool) throws {
         try loop.turn(until: what, saw: "\(recorder.changes)", isSo)
     }

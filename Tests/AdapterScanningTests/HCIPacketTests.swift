@@ -4,7 +4,7 @@ import Testing
 @testable import AdapterScanning
 
 @Suite struct HCIPacketTests {
-    // Spelt out from Core Vol 4 Part E §7.8.10, §7.8.11, §7.8.64, §7.8.65, §7.4.2.
+    // Written out from Core Vol 4 Part E §7.8.10, §7.8.11, §7.8.64, §7.8.65, §7.4.2.
     @Test(
         arguments: [
             (.readSupportedCommands, "01 0210 00"),
@@ -28,7 +28,7 @@ import Testing
             (.setScanEnable(true, filtersDuplicates: false, isExtended: true), "01 4220 06 01 00 0000 0000"),
             (.reset, "01 030c 00"),
         ] as [(HCICommand, String)])
-    func `a command is its octets, and they are the command`(command: HCICommand, expected: String) {
+    func `a command has the specified bytes, and they decode to the command`(command: HCICommand, expected: String) {
         let octets = HCITest.octets(expected)
         #expect(command.packet == octets)
         #expect(HCIPacket(octets.span) == .command(command))
@@ -45,12 +45,12 @@ import Testing
             ("01 0b20 06 00 6000 6000 00", .command(.other(0x200B))), ("01 0c20 01 01", .command(.other(0x200C))),
             ("01 4120 04 00 01 01 01", .command(.other(0x2041))), ("01 0920 00", .command(.other(0x2009))),
         ] as [(String, HCIPacket)])
-    func `a packet is what it says`(hex: String, expected: HCIPacket) {
+    func `a packet decodes to its kind, incomplete ones to other or other(opcode)`(hex: String, expected: HCIPacket) {
         #expect(HCIPacket(HCITest.octets(hex).span) == expected)
     }
 
     @Test(arguments: [(0x60, true), (0x20, false), (0x40, false), (0x00, false), (0xFF, true)] as [(UInt8, Bool)])
-    func `octet 37 of the supported commands tells whether extended scanning is there`(octet: UInt8, isThere: Bool) {
+    func `extended scanning needs bits 5 and 6 of byte 37 of the supported commands`(octet: UInt8, isThere: Bool) {
         var packet = HCITest.octets("04 0e 44 01 0210 00") + [UInt8](repeating: 0, count: 64)
         packet[7 + 37] = octet
         #expect(
@@ -60,7 +60,7 @@ import Testing
                 == .complete(opcode: 0x1002, status: 0, supportsExtendedScanning: nil))
     }
 
-    @Test func `mutated packets are what they still are, or something else, and never trap`() {
+    @Test func `mutated packets decode as before or to something else, and never trap`() {
         var generator = SeededGenerator(state: SeededGenerator.seed)
         let originals = [
             "04 0e 44 01 0210 00" + String(repeating: "ff", count: 64), "01 4120 08 00 01 01 01 6000 3000",
@@ -74,7 +74,7 @@ import Testing
             if known.contains(packet) { same += 1 }
             if packet == .other { other += 1 }
         }
-        // Some mutations fall where nothing is read, some on what says which packet it is.
-        #expect(same > 100 && other > 100, "\(same) read as they were, \(other) as something else")
+        // Some mutations change bytes that are not read, others change the bytes that decide the kind of the packet.
+        #expect(same > 100 && other > 100, "\(same) decode as before, \(other) to something else")
     }
 }

@@ -4,9 +4,9 @@ import TestSupport
 
 @testable import AdapterScanning
 
-/// What the tests of the management socket and the raw channel share.
+/// Helpers for the tests of the management socket and the raw channel.
 enum HCITest {
-    /// The octets that hexadecimal digits spell; spaces are ignored.
+    /// Returns the bytes of hexadecimal digits. Spaces are ignored.
     static func octets(_ hex: String) -> [UInt8] {
         let digits = hex.filter { !$0.isWhitespace }.map { UInt8($0.hexDigitValue!) }
         precondition(digits.count.isMultiple(of: 2))
@@ -22,21 +22,21 @@ enum HCITest {
         var received: String?
     }
 
-    /// The lines of a fixture.
+    /// Returns the lines of a fixture.
     static func fixture(_ name: String) throws -> [Line] {
         let directory = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../Fixtures/hci")
         let text = try String(contentsOf: directory.appending(path: name), encoding: .utf8)
         return try text.split(separator: "\n").map { try JSONDecoder().decode(Line.self, from: Data($0.utf8)) }
     }
 
-    /// The lines that follow a note, up to the next.
+    /// Returns the lines after a note, up to the next note.
     static func part(_ note: String, of name: String) throws -> [Line] {
         let lines = try fixture(name)
         let begin = lines.firstIndex { $0.note == note }!
         return Array(lines[(begin + 1)...].prefix { $0.note == nil })
     }
 
-    /// Bytes changed, cut, doubled or put in.
+    /// Returns the bytes after one to six random mutations: changed, cut off, removed or repeated bytes.
     static func mutate(_ octets: [UInt8], _ generator: inout SeededGenerator) -> [UInt8] {
         var octets = octets
         for _ in 0..<Int.random(in: 1...6, using: &generator) where !octets.isEmpty {
@@ -55,15 +55,16 @@ enum HCITest {
 }
 
 extension Instant {
-    /// So many seconds after the timeline's beginning.
+    /// Returns the time this many seconds after the start of the timeline.
     static func second(_ seconds: Double) -> Instant { Instant(nanoseconds: Int64(seconds * 1e9)) }
 }
 
-/// A kernel's side of the management socket: what the session sends is kept, what the test says is received.
+/// The kernel's side of the management socket. It stores the commands of the session, and passes messages from the test
+/// to the session.
 final class ManagementWorld {
     var session: ManagementSession
     var now: Instant = .second(100)
-    /// Commands that have no answer yet.
+    /// The commands that have no answer yet, in order.
     var open: [(command: ManagementCommand, index: UInt16)] = []
     var told: [ScanChange] = []
     var records = 0
@@ -103,7 +104,7 @@ final class ManagementWorld {
         collect()
     }
 
-    /// Answers the oldest command that is open.
+    /// Answers the oldest command that has no answer yet.
     func answer(_ status: ManagementStatus = .success, _ result: ManagementEvent.Result = .none) {
         let (command, index) = open.removeFirst()
         receive(.reply(opcode: command.opcode, status: status, result: result), of: index)
@@ -117,19 +118,20 @@ final class ManagementWorld {
 
     func advance(by duration: Duration) { advance(to: now + duration) }
 
-    /// Lets the time pass to the next deadline, if there is one.
+    /// Advances the time to the next deadline, if there is one.
     func advanceToDeadline() {
         if let deadline = session.nextDeadline { advance(to: deadline) }
     }
 
-    /// A report; whether it is handed over.
+    /// Passes a report to the session. Returns whether the session delivers it.
     func report(of index: UInt16 = 0, isMonitors: Bool = true) -> Bool {
         let isHeard = session.heard(index, isMonitors: isMonitors, at: now)
         collect()
         return isHeard
     }
 
-    /// Answers as a kernel without trouble does, until nothing is open. Set Powered and Set LE do what they say.
+    /// Answers all commands as a kernel without errors does, until none is left. Set Powered and Set Low Energy change
+    /// the settings.
     func settle(
         information: ManagementEvent.Result = ManagementWorld.information(), handles: [UInt16] = [],
         isOffloaded: Bool = false, handle: UInt16 = 1,
@@ -162,7 +164,7 @@ final class ManagementWorld {
         }
     }
 
-    /// A session whose adapter listens: the first report of the passive scan has come.
+    /// Returns a session whose adapter is listening: the first report of the passive scan was received.
     static func listening(
         _ options: ManagementOptions = ManagementOptions(), isOffloaded: Bool = false
     ) -> ManagementWorld {

@@ -7,11 +7,13 @@ import Testing
 
 @testable import AdapterScanning
 
-/// The kernel's side of sockets that lose messages: datagram sockets on the loopback interface drop and count as those of
-/// Bluetooth do. Both clocks run, and a test can add a time in which the process does not run. The kernel's
-/// receive times do not include that: later messages of a test seem too old, and count as received when they are read.
+/// The kernel's side of sockets that lose messages. Datagram sockets on the loopback interface drop and count messages
+/// as Bluetooth sockets do.
+///
+/// Both clocks run, and a test can add a time in which the process does not run. The kernel's receive times do not
+/// include that time. So later messages of a test seem too old, and count as received when they are read.
 private final class LossyKernel {
-    /// The far end of one socket.
+    /// One connection: the test's end, and the socket of the scanner.
     struct End {
         let descriptor: FileDescriptor
         let socket: BluetoothSocket
@@ -52,7 +54,7 @@ private final class LossyKernel {
         interruption = (reading, isBefore, body)
     }
 
-    /// Moves the timeline on, and not the wall clock: receive times become later by this duration.
+    /// Advances the timeline without the wall clock, so that receive times become later by this duration.
     func jump(by duration: Duration) {
         stopped += duration
         wallBehind += duration
@@ -67,7 +69,7 @@ private final class LossyKernel {
             let (socket, end) = try open()
             try? control?.descriptor.close()
             control = end
-            // Read Management Supported Commands: Set Powered, Add Advertisement Patterns Monitor.
+            // The answer to Read Management Supported Commands: Set Powered, Add Advertisement Patterns Monitor.
             reply(to: 0x0002, of: 0xFFFF, [2, 0, 0, 0, 0x05, 0, 0x52, 0])
             return socket
         }
@@ -95,8 +97,8 @@ private final class LossyKernel {
         return (socket, end)
     }
 
-    /// The first socket that wants receive times gets them some time later: until then, a message has that at which it is
-    /// read (Linux: net_enable_timestamp()).
+    /// Waits until messages have receive times. The first socket that requests them gets them some time later. Until
+    /// then, a message has the time at which it is read (Linux: net_enable_timestamp()).
     private static func awaitStamps(of socket: BluetoothSocket, from end: End) {
         var buffer = [UInt8](repeating: 0, count: 8)
         for _ in 0..<100_000 {
@@ -105,14 +107,14 @@ private final class LossyKernel {
             while BootClock.wall <= sent { sched_yield() }
             if case .message(_, let stamp?) = socket.receive(into: &buffer, at: BootClock.now), stamp <= sent { return }
         }
-        Issue.record("the kernel stamps no messages")
+        Issue.record("the kernel gives messages no receive times")
     }
 
     private static func check(_ result: Int32) throws(Errno) {
         guard result >= 0 else { throw Errno(rawValue: errno) }
     }
 
-    // With room for some hundred messages, which get their receive times.
+    // Creates a socket with receive times and with room for some hundred messages.
     private static func datagramSocket() throws(Errno) -> Int32 {
         let kind = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
         let descriptor = socket(AF_INET, kind, 0)
@@ -154,20 +156,20 @@ private final class LossyKernel {
         control?.send(message + parameters)
     }
 
-    /// Command Complete.
+    /// Sends Command Complete.
     private func reply(to opcode: UInt16, of index: UInt16, status: UInt8 = 0, _ result: [UInt8]) {
         event(0x0001, of: index, [UInt8(opcode & 0xFF), UInt8(opcode >> 8), status] + result)
     }
 
-    /// New Settings: on, or off, with Low Energy.
+    /// Sends New Settings: Low Energy, with the power on or off.
     func power(_ adapter: UInt16, isOn: Bool) { event(0x0006, of: adapter, [isOn ? 1 : 0, 2, 0, 0]) }
 
-    /// Adv Monitor Device Found.
+    /// Sends Adv Monitor Device Found.
     func report(_ number: Int, of adapter: UInt16) {
         event(0x002F, of: adapter, [1, 0, 1, 2, 3, 4, 5, 6, 1, 0xC5, 0, 0, 0, 0, 4, 0] + Self.data(number))
     }
 
-    /// Answers all commands until the scanner sends no more.
+    /// Answers all commands until the scanner sends no more of them.
     func answer(_ scanner: any AdvertisingScanner) throws {
         let control = try #require(control)
         var buffer = [UInt8](repeating: 0, count: 512)
@@ -193,18 +195,19 @@ private final class LossyKernel {
         }
     }
 
-    /// Answers Remove Advertisement Monitor before it is asked.
+    /// Answers Remove Advertisement Monitor before the scanner sends it.
     func agree() { reply(to: 0x0053, of: 0, [1, 0]) }
 
     // MARK: The raw channel
 
-    /// LE Advertising Report.
+    /// Sends LE Advertising Report.
     func report(_ number: Int, onLineOf adapter: Int) {
         let report: [UInt8] = [0, 0, 1, 2, 3, 4, 5, 6, 4] + Self.data(number) + [0xC5]
         lines[adapter]?.send([0x04, 0x3E, UInt8(report.count + 2), 0x02, 1] + report)
     }
 
-    /// Closes the far end, and has the socket send to it: that is refused, and the refusal is an error of the socket.
+    /// Closes the far end and makes the socket send to it. The kernel refuses that, and the refusal becomes an error of
+    /// the socket.
     func hangUp(lineOf adapter: Int) throws {
         let removed = lines.removeValue(forKey: adapter)
         let line = try #require(removed)
@@ -215,7 +218,7 @@ private final class LossyKernel {
     private static func data(_ number: Int) -> [UInt8] { [3, 0xFF, UInt8(number & 0xFF), UInt8(number >> 8)] }
 }
 
-/// What a scanner hands over, in order.
+/// A handler that records the reports, losses and stops that a scanner delivers, in order.
 private final class HandedOver: ScanHandler {
     enum Item: Equatable {
         case report(Int, adapter: Int)
@@ -253,15 +256,16 @@ private final class HandedOver: ScanHandler {
 
     func forget() { (items, times) = ([], []) }
 
-    /// The number of reports before the first loss.
+    /// The number of items before the first loss; `nil` if there is no loss.
     var beforeLoss: Int? { items.firstIndex { if case .lost = $0 { true } else { false } } }
 }
 
-/// Where a loss is, and in which order several sockets are read: both decide whether an exit is false (rule T5).
+/// The place of a loss among the messages, and the order in which several sockets are read. Both must be exact, because
+/// they decide whether an exit is false (rule T5).
 @Suite struct LostMessagesTests {
     private let handler = HandedOver()
 
-    // So short that all messages of a test count, however fast it is.
+    // Zero, so that the place of a loss is exact, however fast the test is.
     private static let exact = ReceiveQueue.Timing(lookInterval: .zero, precision: .zero)
 
     private func management(
@@ -280,13 +284,13 @@ private final class HandedOver: ScanHandler {
         return (kernel, loop, scanner)
     }
 
-    // More than a buffer takes.
+    // More messages than a buffer has room for.
     private static let sent = 600
 
-    /// Reports numbered from 1000.
+    /// Sends reports that are numbered from 1000 on.
     private static func flood(_ send: (Int) -> Void) { for number in 0..<sent { send(1000 + number) } }
 
-    // They take 128 messages: a datagram socket makes room when a quarter of its buffer has been read.
+    // Runs turns that take 128 messages: a datagram socket makes room when a quarter of its buffer has been read.
     private static func turns(_ loop: EventLoop) throws { for _ in 0..<2 { try loop.turn(waits: false) } }
 
     @Test func `T5: a loss is reported between the reports before and after it, although it was noticed earlier`()
@@ -313,7 +317,7 @@ private final class HandedOver: ScanHandler {
         #expect(scanner.statistics.dropped == Self.sent - kept)
     }
 
-    @Test func `T5: a loss while a turn takes messages is reported at its place, too`() throws {
+    @Test func `T5: a loss that occurs while a turn takes messages is reported at its place too`() throws {
         let (kernel, _, scanner) = try management()
         handler.onReport = { number in
             if number == 2 { Self.flood { kernel.report($0, of: 0) } }
@@ -335,7 +339,7 @@ private final class HandedOver: ScanHandler {
             Self.flood { kernel.report($0, of: 0) }
             kernel.jump(by: .seconds(30))
         }
-        // As soon as the buffer has room.
+        // Sent as soon as the buffer has room.
         handler.onReport = { if $0 == 1100 { kernel.report(7, of: 0) } }
         for _ in 0..<3 { scanner.drain() }
         let place = try #require(handler.beforeLoss)
@@ -346,7 +350,7 @@ private final class HandedOver: ScanHandler {
     }
 
     @Test
-    func `T5: a loss after which nothing was received is reported when the buffer is empty, as of the last report`()
+    func `T5: a loss without a later message is reported when the buffer is empty, with the time of the last report`()
         throws
     {
         let (kernel, _, scanner) = try management(ReceiveQueue.Timing())
@@ -363,7 +367,7 @@ private final class HandedOver: ScanHandler {
         #expect(handler.items.count == kept + 2)
     }
 
-    @Test func `T5: losses of several stops are reported apart`() throws {
+    @Test func `T5: the losses of two stops of the process are reported separately`() throws {
         let (kernel, loop, scanner) = try management()
         Self.flood { kernel.report($0, of: 0) }
         try Self.turns(loop)
@@ -389,7 +393,7 @@ private final class HandedOver: ScanHandler {
         return (kernel, loop, scanner)
     }
 
-    @Test func `T5: the reports of several raw channels are handed over in the order of their receipt`() throws {
+    @Test func `T5: the reports of several raw channels are delivered in the order of their receive times`() throws {
         let (kernel, _, scanner) = try raw()
         let order = [1, 0, 0, 1, 1, 0, 1, 1, 0, 0]
         for (number, adapter) in order.enumerated() { kernel.report(number, onLineOf: adapter) }
@@ -401,7 +405,7 @@ private final class HandedOver: ScanHandler {
     }
 
     @Test
-    func `T5: messages of the management socket are handed over at their place among the reports, with their time`()
+    func `T5: messages of the management socket are delivered at their place among the reports, with their time`()
         throws
     {
         let (kernel, _, scanner) = try raw()
@@ -435,24 +439,24 @@ private final class HandedOver: ScanHandler {
         scanner.stop()
     }
 
-    @Test func `a report that a turn received and had no time to hand over is handed over in the next turn`() throws {
+    @Test func `a report that a turn received but had no time to deliver is delivered in the next turn`() throws {
         let (kernel, loop, scanner) = try raw()
         // A turn takes 64 messages for each of the three sockets.
         for number in 0..<192 { kernel.report(number, onLineOf: 0) }
         kernel.report(192, onLineOf: 1)
         try loop.turn(waits: false)
         #expect(handler.items == (0..<192).map { .report($0, adapter: 0) })
-        // No descriptor is ready for it.
+        // No descriptor becomes ready for this report, because it was received before.
         try loop.turn(waits: false)
         #expect(handler.items.last == .report(192, adapter: 1) && handler.items.count == 193)
         scanner.stop()
     }
 
-    @Test func `T5: the messages of a socket that fails are handed over before its end`() throws {
+    @Test func `T5: the messages of a socket that fails are delivered before its failure`() throws {
         let (kernel, loop, scanner) = try raw()
         kernel.report(1, onLineOf: 0)
         kernel.report(2, onLineOf: 1)
-        // An error that is pending comes before the messages (ECONNREFUSED, here because the other end is gone).
+        // The kernel reports a pending error before the messages (here ECONNREFUSED, because the other end is closed).
         try kernel.hangUp(lineOf: 0)
         scanner.drain()
         #expect(handler.items == [.report(1, adapter: 0), .report(2, adapter: 1), .stopped(adapter: 0)])
@@ -461,7 +465,7 @@ private final class HandedOver: ScanHandler {
     }
 
     @Test(arguments: [ScannerBackend.management, .hci])
-    func `a handler can stop the scanner when it learns of a loss`(backend: ScannerBackend) throws {
+    func `a handler can stop the scanner when a loss is reported, and start it again`(backend: ScannerBackend) throws {
         let kernel: LossyKernel
         let scanner: any AdvertisingScanner
         if backend == .hci {

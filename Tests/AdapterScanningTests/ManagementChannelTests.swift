@@ -7,11 +7,12 @@ import Testing
 @testable import AdapterScanning
 @testable import EventLoops
 
-/// What the scanners of the kernel's sockets share, with a pair of sockets on whose other end a test is the kernel.
+/// The common code of the scanners that use the kernel's sockets. The test acts as the kernel at the other end of a
+/// pair of sockets.
 @Suite struct ManagementChannelTests {
     /// The kernel's side.
     private final class Kernel {
-        /// Nothing where nobody has the other end any more.
+        /// The kernel's end of the last pair of sockets. A read returns 0 bytes if the scanner has closed its end.
         private(set) var other: FileDescriptor
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("bgk-\(UUID().uuidString)")
         private var openings = 0
@@ -26,7 +27,8 @@ import Testing
             try? FileManager.default.removeItem(at: folder)
         }
 
-        /// What a scanner is to open. A file can't be waited for (epoll_ctl(2), EPERM), so it stands for an rfkill that can't.
+        /// Returns the access that a scanner gets. If rfkill exists, it is a regular file, which cannot be waited for
+        /// (epoll_ctl(2), EPERM).
         func access(rfkillIsThere: Bool) throws -> KernelAccess {
             var access = KernelAccess()
             access.openControl = { [unowned self] _ throws(Errno) in try open() }
@@ -43,15 +45,15 @@ import Testing
             guard socketpair(AF_UNIX, kind, 0, &pair) == 0 else { throw Errno(rawValue: errno) }
             try? other.close()
             other = FileDescriptor(rawValue: pair[1])
-            // Read Management Supported Commands: Set Powered, Add Advertisement Patterns Monitor.
+            // The answer to Read Management Supported Commands: Set Powered, Add Advertisement Patterns Monitor.
             reply(to: 0x0002, of: 0xFFFF, [2, 0, 0, 0, 0x05, 0, 0x52, 0])
             return BluetoothSocket(FileDescriptor(rawValue: pair[0]))
         }
 
-        /// Something that is no message.
+        /// Sends bytes that are not a valid message.
         func rubbish() { _ = try? other.writeAll([1, 2, 3]) }
 
-        /// Command Complete, with success.
+        /// Sends Command Complete with success.
         func reply(to opcode: UInt16, of index: UInt16, _ result: [UInt8]) {
             var message: [UInt8] = []
             message.append16(0x0001)
@@ -61,7 +63,7 @@ import Testing
             _ = try? other.writeAll(message + [0] + result)
         }
 
-        /// The commands that came since the last look; `nil` where nobody has the other end.
+        /// Returns the operation codes of the commands since the last call; `nil` if the scanner has closed its end.
         func commands() -> [UInt16]? {
             var opcodes: [UInt16] = []
             var buffer = [UInt8](repeating: 0, count: 512)
@@ -87,7 +89,7 @@ import Testing
     }
 
     @Test(arguments: [ScannerBackend.management, .hci])
-    func `where rfkill can't be waited for the start says so, and no closed socket is watched`(
+    func `if rfkill cannot be waited for, start fails with this reason, and no closed socket is watched`(
         backend: ScannerBackend
     ) throws {
         let loop = try EventLoop()
@@ -111,14 +113,14 @@ import Testing
     func `a turn of the loop takes 64 messages and rests after the last one, and T5: a drain takes all`(
         backend: ScannerBackend
     ) throws {
-        // A rest would not end by itself.
+        // The clock does not advance, so a rest would not end by itself.
         let now = Instant(nanoseconds: 1_000_000_000_000)
         let loop = try EventLoop { now }
         let kernel = try Kernel()
         let scanner = Self.scanner(backend, on: loop, try kernel.access(rfkillIsThere: false))
         try scanner.start(Recorder())
         for _ in 0..<150 { kernel.rubbish() }
-        // Each report asks for a rest.
+        // A rest is requested in each turn, as each report does.
         loop.afterWaiting = { loop.restAfterTurn(for: .milliseconds(1)) }
         var counts: [Int] = []
         for _ in 0..<4 {
@@ -152,18 +154,19 @@ import Testing
         kernel.reply(to: 0x0004, of: 0, Self.information)
         now = now + .seconds(60)
         try loop.turn(waits: false)
-        // It is not asked again.
+        // The command is not repeated.
         #expect(recorder.appearances == 1)
         #expect(kernel.commands()?.contains(0x0004) == false)
         scanner.stop()
     }
 
-    /// The answer to Read Controller Information: address, version, maker, supported and current settings, class, names.
+    /// The answer to Read Controller Information: address, version, manufacturer, supported and current settings,
+    /// class, names.
     private static let information: [UInt8] =
         [1, 0, 0, 1, 0xAA, 0, 8, 0xF1, 5, 1, 2, 0, 0, 1, 2, 0, 0] + [UInt8](repeating: 0, count: 263)
 
     @Test(arguments: [ScannerBackend.management, .hci])
-    func `it starts without rfkill, tells the adapters, and stops without a trace`(backend: ScannerBackend) throws {
+    func `a scanner starts without rfkill, reports adapters, and closes all at stop`(backend: ScannerBackend) throws {
         let loop = try EventLoop()
         let kernel = try Kernel()
         var scanner: (any AdvertisingScanner)? = Self.scanner(
@@ -189,7 +192,7 @@ import Testing
             #expect(loop.watchCount == 0)
             #expect(kernel.commands() == nil)
         }
-        // One that is let go of while it runs leaves nothing either.
+        // A scanner that is released while it runs leaves no watch either.
         try scanner?.start(recorder)
         scanner = nil
         #expect(loop.watchCount == 0)

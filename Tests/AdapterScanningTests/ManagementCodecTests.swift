@@ -5,7 +5,7 @@ import Testing
 @testable import AdapterScanning
 
 @Suite struct ManagementCommandTests {
-    // The octets as an independent client sent them to a kernel that took them, or spelt out.
+    // The bytes as an independent client sent them to a kernel that accepted them, or written out by hand.
     @Test(
         arguments: [
             (.readSupportedCommands, 0xFFFF, "0200ffff0000"), (.readIndexList, 0xFFFF, "0300ffff0000"),
@@ -24,13 +24,13 @@ import Testing
                 "520000002300 01 ff 00 04 4c000215 000000000000000000000000000000000000000000000000000000"
             ),
         ] as [(ManagementCommand, UInt16, String)])
-    func `a command is the octets that the kernel takes`(
+    func `a command has the bytes that the kernel accepts`(
         command: ManagementCommand, index: UInt16, expected: String
     ) {
         #expect(HCITest.hex(command.packet(for: index)) == expected.filter { $0 != " " })
     }
 
-    @Test func `the commands are those that were sent to the kernel whose answers are kept`() throws {
+    @Test func `five commands are among those that were sent to the kernel in the recording`() throws {
         let sent = Set(try HCITest.fixture("management.jsonl").compactMap(\.sent))
         for command in [.readInformation, .addMonitor(.beacons), .removeMonitor(1), .setPowered(true), .setLowEnergy]
             as [ManagementCommand]
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `the monitor on Flags has at most sixteen patterns of one octet each`() {
+    @Test func `the monitor on Flags has at most sixteen patterns of one byte each`() {
         let packet = ManagementCommand.addMonitor(.flags).packet(for: 0)
         let count = Int(packet[6])
         #expect(count <= 16)
@@ -89,17 +89,17 @@ import Testing
                     result: .features(MonitorFeatures(isOffloaded: true, handlesMax: 32, handles: [1, 5])))
             ),
         ] as [(String, UInt16, ManagementEvent)])
-    func `a message is what it says`(hex: String, index: UInt16, event: ManagementEvent) throws {
+    func `a message decodes to its index and its event`(hex: String, index: UInt16, event: ManagementEvent) throws {
         let message = try ManagementMessage(HCITest.octets(hex).span)
         #expect(message.index == index)
         #expect(message.event == event)
     }
 
-    @Test func `the information of a real kernel has its address, version, maker and settings`() throws {
+    @Test func `the information of a real kernel has its address, version, manufacturer and settings`() throws {
         let line = try #require(
             try HCITest.fixture("management.jsonl").compactMap(\.received).first { $0.hasPrefix("010000001b010400") })
         guard case .reply(4, .success, .information(let information)) = try event(line) else {
-            Issue.record("no information")
+            Issue.record("the answer has no controller information")
             return
         }
         #expect(information.description == "00:AA:01:00:00:42, Bluetooth 4.2, company 1521")
@@ -107,7 +107,7 @@ import Testing
         #expect(information.current.isSuperset(of: [.powered, .lowEnergy]))
     }
 
-    @Test func `a bound socket's list of commands tells whether it may put up monitors`() throws {
+    @Test func `the command list of a bound socket shows whether the socket can add monitors`() throws {
         let lists = try HCITest.fixture("management.jsonl").compactMap(\.received).compactMap { line in
             if case .reply(2, .success, .commands(let commands)) = try? event(line) { commands } else { nil }
         }
@@ -115,11 +115,11 @@ import Testing
         #expect(lists.map { $0.contains(ManagementOpcode.addMonitor) } == [true, false])
     }
 
-    @Test func `a real kernel's configuration has the parameters that are touched`() throws {
+    @Test func `the configuration of a real kernel has the parameters that the scanner changes`() throws {
         let line = try #require(
             try HCITest.fixture("management.jsonl").compactMap(\.received).first { $0.hasPrefix("010000009d004b") })
         guard case .reply(0x4B, .success, .configuration(let configuration)) = try event(line) else {
-            Issue.record("no configuration")
+            Issue.record("the answer has no configuration")
             return
         }
         #expect(configuration == ScanConfiguration([.interval: 0x60, .window: 0x30, .interleaving: 0]))
@@ -136,11 +136,11 @@ import Testing
             "0100ffff060003000002000000", "0100000003 00520000", "0100000010 005100000000000000000000200010 0100",
             "01000000 0600 0400 00 424242",
         ])
-    func `a message that is shorter than it says is an error`(hex: String) {
+    func `a message that is shorter than it declares is an error`(hex: String) {
         #expect(throws: ManagementMessageError.self) { try event(hex) }
     }
 
-    @Test func `each message of a real kernel, cut anywhere, is an error`() throws {
+    @Test func `each message of a real kernel is an error if it is cut anywhere`() throws {
         var messages = 0
         for line in try HCITest.fixture("management.jsonl").compactMap(\.received) {
             let whole = HCITest.octets(line)
@@ -154,12 +154,12 @@ import Testing
         #expect(messages > 10)
     }
 
-    @Test func `what stands behind a message's end is not read`() throws {
+    @Test func `bytes after the declared end of a message are not read`() throws {
         #expect(try event("040003000000 ffff") == .indexAdded)
         #expect(throws: ManagementMessageError.self) { try event("130000000100 06 01") }
     }
 
-    @Test func `mutated messages and reports never trap, and reports stay inside their message`() throws {
+    @Test func `mutated messages and reports never trap, and the data of reports stay inside their message`() throws {
         var generator = SeededGenerator(state: SeededGenerator.seed)
         let originals = try HCITest.fixture("management.jsonl").compactMap(\.received).map { HCITest.octets($0) }
         for _ in 0..<20_000 {
@@ -194,7 +194,7 @@ import Testing
         #expect(iBeacon?.measuredPower == -59)
     }
 
-    @Test func `a discovery's report has no handle; 127 is no RSSI; a public address is told`() throws {
+    @Test func `a report of a discovery has no handle; an RSSI of 127 is absent; an address can be public`() throws {
         let octets = HCITest.octets("120002001600 0300000000c0 01 7f 00000000 0800 0201060409746167")
         let found = try #require(try ManagementReport(octets.span))
         #expect(found.index == 2)
@@ -205,17 +205,17 @@ import Testing
         #expect(found.report.data == 20..<28)
     }
 
-    @Test func `a scan response that a newer kernel flags is one`() throws {
+    @Test func `a report that a newer kernel flags as a scan response is one`() throws {
         let octets = HCITest.octets("120000000e00 0300000000c0 01 c4 20000000 0000")
         #expect(try ManagementReport(octets.span)?.report.properties == [.scannable, .scanResponse])
     }
 
-    @Test func `a BR/EDR inquiry's result is no advertising report`() throws {
+    @Test func `the result of a BR/EDR inquiry is not an advertising report`() throws {
         let octets = HCITest.octets("120000000e00 0300000000c0 00 c4 00000000 0000")
         #expect(try ManagementReport(octets.span) == nil)
     }
 
-    @Test func `a report that is cut anywhere, or says more than its message holds, is an error`() throws {
+    @Test func `a report that is cut anywhere, or declares more bytes than its message has, is an error`() throws {
         let whole = HCITest.octets(beacon)
         for length in 2..<whole.count {
             #expect(throws: ManagementMessageError.self) { try ManagementReport(Array(whole[..<length]).span) }
@@ -223,7 +223,7 @@ import Testing
         var longer = whole
         longer[20] = 0x1F
         #expect(throws: ManagementMessageError.self) { try ManagementReport(longer.span) }
-        // The data's length may leave octets of the message over.
+        // The declared length of the data can be shorter than the rest of the message.
         longer[20] = 0x1D
         #expect(try ManagementReport(longer.span)?.report.data == 22..<51)
     }

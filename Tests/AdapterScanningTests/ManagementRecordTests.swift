@@ -22,18 +22,18 @@ import Testing
 
         """
 
-    @Test func `a record is lines of words, and reads as it was written`() {
+    @Test func `a record is written as lines of words, and reading it gives the same record`() {
         let record = ManagementRecord(evidence: evidence, changes: changes)
         #expect(record.text == text)
         #expect(ManagementRecord(text) == record)
     }
 
-    @Test func `what is left stands where nobody can have touched it`() {
+    @Test func `all changes remain if the evidence is the same and their owner has ended`() {
         let record = ManagementRecord(evidence: evidence, changes: changes)
         #expect(record.remaining(in: evidence, ownerIsAlive: false) == changes)
     }
 
-    @Test func `nothing is left where its writer lives, the machine started anew, or another bluetoothd runs`() {
+    @Test func `no change remains if its writer runs, the machine was restarted, or another bluetoothd runs`() {
         let record = ManagementRecord(evidence: evidence, changes: changes)
         #expect(record.remaining(in: evidence, ownerIsAlive: true) == [])
         var other = evidence
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `what is left on an adapter that was plugged in again is gone`() {
+    @Test func `no change remains on an adapter that was unplugged and plugged in again`() {
         let record = ManagementRecord(evidence: evidence, changes: changes)
         var other = evidence
         other.inodes = [0: 9128, 1: 9300]
@@ -64,15 +64,15 @@ import Testing
             ("00:AA:01:00:00:42", "00:AA:01:00:00"), ("adapter 0", "adapter -1"), ("adapter 0", "adaptor 0"),
             ("9127", "x"),
         ])
-    func `a record that is not wholly understood is none`(part: String, replacement: String) {
+    func `a record with any invalid part is rejected`(part: String, replacement: String) {
         #expect(text.contains(part))
         #expect(ManagementRecord(text.replacing(part, with: replacement)) == nil)
     }
 
-    @Test func `a record that is cut off anywhere is none`() {
+    @Test func `a record that is cut off is rejected, unless it ends after a complete line`() {
         for length in 0..<text.utf8.count {
             let cut = String(decoding: Array(text.utf8)[..<length], as: UTF8.self)
-            // Whole lines may be missing at the end: those that are there were written so.
+            // Complete lines can be missing at the end. Those that exist are as they were written.
             if let record = ManagementRecord(cut) {
                 #expect(cut.hasSuffix("\n"))
                 #expect(changes.starts(with: record.changes))
@@ -82,7 +82,7 @@ import Testing
 }
 
 @Suite struct MachineEvidenceTests {
-    @Test func `a process's start is field 22, whatever its name`() {
+    @Test func `the start of a process is field 22, whatever characters its name has`() {
         let tail = "S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4711 20 21"
         #expect(MachineEvidence.start(in: "812 (bluetoothd) " + tail) == 4711)
         #expect(MachineEvidence.start(in: "812 (a) S 1 (b) c) " + tail) == 4711)
@@ -91,7 +91,7 @@ import Testing
         #expect(MachineEvidence.start(in: ")") == nil)
     }
 
-    @Test func `this machine shows this process, and the same twice`() throws {
+    @Test func `the evidence of this machine has this process, and is the same when it is collected twice`() throws {
         let first = try #require(MachineEvidence.collect(adapters: [0]))
         #expect(first == MachineEvidence.collect(adapters: [0]))
         #expect(MachineEvidence.identity(of: first.owner.number) == first.owner)

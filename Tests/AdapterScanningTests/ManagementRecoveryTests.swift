@@ -6,7 +6,7 @@ import Testing
 @Suite struct ManagementRecoveryTests {
     // MARK: Loss
 
-    @Test func `T5: an adapter lost messages since its last report, and everything is asked again`() {
+    @Test func `T5: a loss is reported since the last report, and the complete state is requested again`() {
         let world = ManagementWorld.listening()
         world.advance(to: .second(201))
         _ = world.report()
@@ -16,13 +16,13 @@ import Testing
         world.collect()
         #expect(world.told == [.lost(adapter: 0, count: 12, since: last)])
         #expect(world.commands == [.readIndexList, .readInformation])
-        // The monitor's removal was among what was lost.
+        // The report that the monitor was removed was among the lost messages.
         world.settle(handles: [])
         #expect(world.told.contains(.stopped(adapter: 0, since: world.now, reason: "its monitor was removed")))
         #expect(world.session.adapters[0].monitor == 1)
     }
 
-    @Test func `T5: an adapter whose removal was lost is gone when the list comes without it`() {
+    @Test func `T5: an adapter whose removal was lost disappears when the list does not have it`() {
         let world = ManagementWorld.listening()
         world.session.resynchronize(at: world.now)
         world.collect()
@@ -32,10 +32,10 @@ import Testing
 
     // MARK: The watchdog
 
-    @Test func `widen is taken only where the controller matches patterns, and is over after 10 s`() {
+    @Test func `widen is taken only if the controller filters by patterns, and ends after 10 s, not 1 ns earlier`() {
         var world = ManagementWorld.listening()
         guard case .skipped = world.session.take(.widen, on: 0, at: world.now) else {
-            Issue.record("taken")
+            Issue.record("widen was taken without a filter by patterns")
             return
         }
         world = .listening(isOffloaded: true)
@@ -53,7 +53,7 @@ import Testing
         #expect(world.session.nextDeadline == nil)
     }
 
-    @Test func `restartScan removes the monitor and puts it up again, however often the kernel is busy`() {
+    @Test func `restartScan removes the monitor and adds it again, also if the kernel is busy`() {
         let world = ManagementWorld.listening()
         #expect(world.session.take(.restartScan, on: 0, at: world.now) == .taken)
         world.collect()
@@ -69,7 +69,7 @@ import Testing
         #expect(world.commands == [])
     }
 
-    @Test func `powerCycle switches off and on, also where adapters are not to be switched on otherwise`() {
+    @Test func `powerCycle switches off and on, even if adapters must not be switched on otherwise`() {
         var options = ManagementOptions()
         options.powersAdapters = false
         let world = ManagementWorld.listening(options)
@@ -89,14 +89,14 @@ import Testing
 
     @Test
     func
-        `a controller that begins to scan by the step before is not switched off and on any more, until it is asked again`()
+        `a power cycle is dropped if the step before it makes the controller scan, until it is requested again`()
     {
         let world = ManagementWorld.listening()
         #expect(world.session.take(.restartScan, on: 0, at: world.now) == .taken)
         world.collect()
         world.answer()
         #expect(world.commands == [.addMonitor(.beacons)])
-        // It hangs: the kernel has no answer for as long.
+        // The controller hangs: the kernel does not answer for 5 s.
         world.advance(by: .seconds(5))
         #expect(world.session.take(.powerCycle, on: 0, at: world.now) == .taken)
         world.collect()
@@ -110,7 +110,7 @@ import Testing
         #expect(world.commands == [.setPowered(false)])
     }
 
-    @Test func `a monitor that can't be put up leaves the power to be switched`() {
+    @Test func `if a monitor cannot be added, a requested power cycle still takes place`() {
         let world = ManagementWorld.listening()
         _ = world.session.take(.restartScan, on: 0, at: world.now)
         world.collect()
@@ -122,11 +122,11 @@ import Testing
         #expect(world.commands == [.setPowered(false)])
     }
 
-    @Test func `what can't be done is skipped with the reason`() {
+    @Test func `a step that cannot be taken is skipped with a reason`() {
         let world = ManagementWorld.listening()
         for (step, adapter) in [(WatchdogStep.reset, 0), (.restartScan, 1), (.powerCycle, 9)] {
             guard case .skipped(let reason) = world.session.take(step, on: adapter, at: world.now) else {
-                Issue.record("taken")
+                Issue.record("a step was taken that must be skipped")
                 return
             }
             #expect(!reason.isEmpty)
@@ -134,9 +134,9 @@ import Testing
         #expect(world.commands == [])
     }
 
-    // MARK: Leaving nothing behind
+    // MARK: Undoing all changes
 
-    @Test func `what undoes it: the settings as they were, then the monitor`() {
+    @Test func `undoing first restores the previous settings, then removes the monitor`() {
         let world = ManagementWorld.listening()
         #expect(
             world.session.undoing.map(\.command) == [
@@ -144,7 +144,7 @@ import Testing
             ])
     }
 
-    @Test func `a predecessor's monitors are removed where they stand, and its settings are what there was before`() {
+    @Test func `remaining monitors of a crashed process are removed, and its stored settings are used for undoing`() {
         let left = AdapterChanges(
             index: 0, address: 0x00AA_0100_0042, handles: [3, 4],
             previous: ScanConfiguration([.interval: 0x50, .window: 0x20]))
@@ -164,7 +164,7 @@ import Testing
             ])
     }
 
-    @Test func `what a predecessor left on another controller is nobody's here`() {
+    @Test func `changes that a crashed process made on another controller are ignored`() {
         let left = AdapterChanges(index: 0, address: 0x99, handles: [3], previous: ScanConfiguration([.window: 1]))
         var world = ManagementWorld(inherited: [left])
         world.settle(handles: [3])
@@ -177,7 +177,7 @@ import Testing
         #expect(world.session.changes == [])
     }
 
-    @Test func `a leftover that can't be removed does not keep it from hearing`() {
+    @Test func `a leftover monitor that cannot be removed does not keep the adapter from scanning`() {
         let left = AdapterChanges(
             index: 0, address: 0x00AA_0100_0042, handles: [3], previous: ScanConfiguration())
         let world = ManagementWorld(inherited: [left])
@@ -201,8 +201,7 @@ import Testing
         #expect(world.commands == [.readConfiguration])
     }
 
-    @Test func `a hundred thousand messages of a hostile kernel never trap, and leave no deadline in the past`() throws
-    {
+    @Test func `100,000 messages of a hostile kernel never trap, and never leave a deadline in the past`() throws {
         var generator = SeededGenerator(state: SeededGenerator.seed)
         let originals = try HCITest.fixture("management.jsonl").compactMap(\.received).map { HCITest.octets($0) }
         let world = ManagementWorld()

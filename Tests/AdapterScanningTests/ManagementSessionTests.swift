@@ -5,7 +5,7 @@ import Testing
 @testable import AdapterScanning
 
 @Suite struct ManagementSessionTests {
-    @Test func `the way to listening: list, information, features, settings, monitor, first report`() {
+    @Test func `the steps to listening are list, information, features, settings, monitor and first report`() {
         let world = ManagementWorld()
         #expect(world.commands == [.readIndexList])
         world.answer(.success, .indexes([0]))
@@ -32,7 +32,7 @@ import Testing
             ])
     }
 
-    @Test func `a part of the time is set as the scan's window and interval, and told as thinned`() {
+    @Test func `a scan for a part of the time sets window and interval, and is reported as thinned`() {
         var options = ManagementOptions()
         options.timing = ScanTiming(interval: 960, window: 96)
         let world = ManagementWorld(options)
@@ -47,7 +47,7 @@ import Testing
         #expect(world.told.last == .obstacles([.thinned]))
     }
 
-    @Test func `where nobody discovers, as is known of an adapter that was plugged, it listens with the monitor`() {
+    @Test func `a newly plugged-in adapter cannot be discovering, so it is listening once it has the monitor`() {
         let world = ManagementWorld()
         world.answer(.success, .indexes([]))
         #expect(world.told == [.obstacles([.unavailable])])
@@ -56,7 +56,7 @@ import Testing
         #expect(world.isListening)
     }
 
-    @Test func `while somebody discovers, reports are held back until that scan's end is told`() {
+    @Test func `reports of another program's discovery are not delivered until its end is reported`() {
         let world = ManagementWorld()
         world.settle()
         #expect(!world.report(isMonitors: false))
@@ -68,7 +68,7 @@ import Testing
         #expect(world.report(isMonitors: false))
     }
 
-    @Test func `a discovery that nobody tells the end of holds back for 10.5 s, one nanosecond less does not end it`() {
+    @Test func `if no end of a discovery is reported, listening starts after 10.5 s, not 1 ns earlier`() {
         let world = ManagementWorld()
         world.settle()
         let begin = world.now
@@ -79,7 +79,7 @@ import Testing
         #expect(world.isListening)
     }
 
-    @Test func `a discovery that begins while it listens changes nothing`() {
+    @Test func `a discovery that starts while the adapter is listening changes nothing`() {
         let world = ManagementWorld.listening()
         world.receive(.discovering(true))
         #expect(world.report(isMonitors: false))
@@ -87,7 +87,7 @@ import Testing
         #expect(world.told == [])
     }
 
-    @Test func `a discovery that is told within a second of the monitor may have begun before it, and is waited for`() {
+    @Test func `a discovery reported less than 1 s after the monitor delays listening, unless a report came`() {
         for (lag, isHeld) in [(Duration.seconds(1) - .nanoseconds(1), true), (.seconds(1), false)] {
             let world = ManagementWorld()
             world.answer(.success, .indexes([]))
@@ -109,9 +109,9 @@ import Testing
         #expect(world.isListening)
     }
 
-    // MARK: What breaks, row by row
+    // MARK: Failures
 
-    @Test func `switched off and on by somebody: the monitor stands, and it listens again with the power`() {
+    @Test func `if another program switches power off and on, the monitor stays, and the adapter listens again`() {
         let world = ManagementWorld.listening()
         world.advance(by: .seconds(1))
         world.receive(.settings([.lowEnergy]))
@@ -127,7 +127,7 @@ import Testing
         #expect(world.commands == [])
     }
 
-    @Test func `left off by somebody, it is switched on after 5 s, one nanosecond less leaves it`() {
+    @Test func `an adapter that another program switched off is switched on after 5 s, not 1 ns earlier`() {
         let world = ManagementWorld.listening()
         world.receive(.settings([.lowEnergy]))
         let off = world.now
@@ -139,7 +139,7 @@ import Testing
         #expect(world.isListening)
     }
 
-    @Test func `left off by somebody, it stays off where it is not to be switched on`() {
+    @Test func `an adapter that another program switched off stays off if it must not be switched on`() {
         var options = ManagementOptions()
         options.powersAdapters = false
         let world = ManagementWorld.listening(options)
@@ -150,7 +150,7 @@ import Testing
         #expect(world.told.last == .obstacles([.waiting]))
     }
 
-    @Test func `rfkill blocks: nothing is tried, its kind is told, and its end has bluetoothd go first`() throws {
+    @Test func `if rfkill blocks, its kind is reported and nothing is sent until 1 s after the block's end`() throws {
         let world = ManagementWorld.listening()
         var rfkill = RFKillState()
         _ = rfkill.received(HCITest.octets("0100000002020100").span) { _ in "hci0" }
@@ -181,7 +181,7 @@ import Testing
         #expect(world.isListening)
     }
 
-    @Test func `a hardware error: off, and on by itself within the time that it is left alone`() {
+    @Test func `an adapter that is off for 0.1 s after a hardware error listens again without a command`() {
         let world = ManagementWorld.listening()
         world.receive(.settings([.lowEnergy]))
         world.advance(by: .milliseconds(100))
@@ -190,7 +190,7 @@ import Testing
         #expect(world.commands == [])
     }
 
-    @Test func `a bluetoothd that starts removes all monitors: another is put up at once`() {
+    @Test func `if a bluetoothd that starts removes all monitors, another one is added at once`() {
         let world = ManagementWorld.listening()
         world.receive(.monitorRemoved(0))
         #expect(
@@ -198,7 +198,7 @@ import Testing
                 == .stopped(
                     adapter: 0, since: world.now, reason: "all monitors were removed, because a bluetoothd starts"))
         #expect(world.records == 1)
-        // It may have set up the scan window anew.
+        // The bluetoothd may have changed the scan window.
         #expect(world.commands == [.readConfiguration])
         world.settle()
         #expect(world.session.adapters[0].monitor == 1)
@@ -206,7 +206,7 @@ import Testing
         #expect(world.isListening)
     }
 
-    @Test func `a bluetoothd that starts with the adapter off: the monitor waits for the power`() {
+    @Test func `if a bluetoothd starts while the adapter is off, the monitor is added when the power is on`() {
         let world = ManagementWorld.listening()
         world.receive(.settings([.lowEnergy]))
         world.receive(.monitorRemoved(0))
@@ -216,7 +216,7 @@ import Testing
         #expect(world.commands == [.addMonitor(.beacons)])
     }
 
-    @Test func `another client's monitor that comes or goes is none of ours`() {
+    @Test func `if another client's monitor is removed, nothing changes; if the own one is, it is added again`() {
         let world = ManagementWorld.listening()
         world.receive(.monitorRemoved(2))
         #expect(world.told == [])
@@ -226,7 +226,7 @@ import Testing
             world.told.first == .stopped(adapter: 0, since: world.now, reason: "another program removed its monitor"))
     }
 
-    @Test func `unplugged and plugged: it stops, disappears, and comes back with everything asked anew`() {
+    @Test func `an unplugged adapter stops and disappears; plugged in, its complete state is requested again`() {
         let world = ManagementWorld.listening()
         world.receive(.settings([.lowEnergy]))
         world.receive(.indexRemoved)
@@ -237,7 +237,7 @@ import Testing
             ])
         world.told = []
         world.receive(.indexAdded)
-        // bluetoothd removes all and switches on while the questions are asked.
+        // bluetoothd removes all monitors and switches the adapter on while the state is being requested.
         world.receive(.monitorRemoved(0))
         world.receive(.settings([.lowEnergy]))
         world.receive(.settings([.lowEnergy, .powered]))
@@ -246,7 +246,7 @@ import Testing
         #expect(world.told.contains { if case .appeared(0, _, _) = $0 { true } else { false } })
     }
 
-    @Test func `without a bluetoothd a dual-mode controller is given Low Energy, then power, then the monitor`() {
+    @Test func `without bluetoothd, a dual-mode controller gets Low Energy, power after 1 s, then the monitor`() {
         let world = ManagementWorld()
         world.answer(.success, .indexes([0]))
         world.answer(.success, ManagementWorld.information(current: []))
@@ -263,7 +263,7 @@ import Testing
         #expect(world.commands == [.addMonitor(.beacons)])
     }
 
-    @Test func `a command that fails is tried again later and later, at most 5 s`() {
+    @Test func `a command that fails is repeated after 0.1 s, then ever later, at most 5 s`() {
         let world = ManagementWorld()
         world.answer(.success, .indexes([0]))
         var waits: [Duration] = []
@@ -278,7 +278,7 @@ import Testing
         #expect(waits == [100, 200, 400, 800, 1600, 3200, 5000, 5000, 5000].map { .milliseconds($0) })
     }
 
-    @Test func `a command without an answer is given up after 20 s`() {
+    @Test func `a command without an answer counts as failed after 20 s, and is repeated`() {
         let world = ManagementWorld()
         world.answer(.success, .indexes([0]))
         #expect(world.session.nextDeadline == world.now + .seconds(20))
@@ -289,7 +289,7 @@ import Testing
         #expect(world.commands == [.readInformation])
     }
 
-    @Test func `a monitor that was put up after it was given up is one too many, and is removed`() {
+    @Test func `a monitor that was added after its command counted as failed is surplus, and is removed`() {
         let world = ManagementWorld.listening()
         world.receive(.reply(opcode: 0x52, status: .success, result: .handle(7)))
         #expect(world.commands == [.removeMonitor(7)])
@@ -298,13 +298,13 @@ import Testing
         #expect(world.told == [])
     }
 
-    @Test func `a power that changed by a command that was given up is taken nevertheless`() {
+    @Test func `a power change is accepted from the answer to a command that counted as failed`() {
         let world = ManagementWorld.listening()
         world.receive(.reply(opcode: 0x05, status: .success, result: .settings([.lowEnergy])))
         #expect(!world.isListening)
     }
 
-    @Test func `a kernel that knows no monitors, and one that refuses, end it`() {
+    @Test func `the backend ends if the kernel does not support monitors, or refuses them`() {
         for (status, kind) in [
             (ManagementStatus.unknownCommand, ScannerError.Kind.unavailable), (.permissionDenied, .denied),
         ] {
@@ -322,7 +322,7 @@ import Testing
         }
     }
 
-    @Test func `without the scan settings half of the air is missed, which is told`() {
+    @Test func `if the kernel has no scan settings, half of the time is missed and thinned is reported`() {
         let world = ManagementWorld()
         world.answer(.success, .indexes([0]))
         world.answer(.success, ManagementWorld.information())
@@ -333,7 +333,7 @@ import Testing
         #expect(world.told.last == .obstacles([.thinned]))
     }
 
-    @Test func `an adapter without Low Energy is as good as none`() {
+    @Test func `an adapter without Low Energy counts as missing and gets no command`() {
         let world = ManagementWorld()
         world.answer(.success, .indexes([0]))
         world.answer(.success, ManagementWorld.information(current: [.powered], supported: [.powered]))
@@ -342,7 +342,7 @@ import Testing
         #expect(world.session.nextDeadline == nil)
     }
 
-    @Test func `L6: while the machine sleeps it does not listen`() {
+    @Test func `L6: an adapter is not listening while the machine is suspended`() {
         let world = ManagementWorld.listening()
         world.receive(.suspended(state: 0))
         #expect(world.isListening)
@@ -352,9 +352,9 @@ import Testing
         #expect(world.isListening)
     }
 
-    // MARK: More than one, and which
+    // MARK: Several adapters, and selected ones
 
-    @Test func `two adapters go their ways; where one listens, what keeps the other from it is no obstacle`() {
+    @Test func `two adapters are independent; if one is listening, the state of the other is not an obstacle`() {
         let world = ManagementWorld()
         world.answer(.success, .indexes([0, 1]))
         #expect(world.open.map(\.index) == [0, 1])
@@ -376,7 +376,7 @@ import Testing
         #expect(world.told.last == .obstacles([]))
     }
 
-    @Test func `adapters that are not asked for are left alone`() {
+    @Test func `adapters that are not selected are left alone`() {
         var options = ManagementOptions()
         options.adapters = AdapterSelection(numbers: [1])
         let world = ManagementWorld(options)
@@ -387,7 +387,7 @@ import Testing
         #expect(!world.report(of: 0))
     }
 
-    @Test func `at most 64 adapters are led; more are counted`() {
+    @Test func `at most 64 adapters are used; further ones are counted`() {
         let world = ManagementWorld()
         world.answer(.success, .indexes(Array(0..<65)))
         #expect(world.session.adapters.count == 64)

@@ -3,19 +3,20 @@ import Testing
 
 @testable import AdapterScanning
 
-/// A bluetoothd that was killed while it discovered: the kernel goes on with that, and refuses its successor's discovery.
+/// A discovery of a bluetoothd that was killed. The kernel continues it for at most 10.24 s, and refuses the
+/// discovery of the next bluetoothd meanwhile.
 @Suite struct OrphanedDiscoveryTests {
     static let inProgress = "org.bluez.Error.InProgress"
     static let failed = "org.bluez.Error.Failed"
 
-    /// A session whose bluetoothd was killed and is back after `away`.
+    /// Returns a session whose bluetoothd was killed and is running again after `away`.
     static func restarted(mayPowerCycle: Bool = true, after away: Duration = .seconds(2)) -> DBusDesk {
         let desk = DBusDesk.listening(mayPowerCycle: mayPowerCycle)
         restart(desk, after: away)
         return desk
     }
 
-    /// bluetoothd is killed, and is back after `away`.
+    /// Kills bluetoothd, and starts it again after `away`.
     static func restart(_ desk: DBusDesk, after away: Duration = .seconds(2)) {
         desk.owner(nil)
         _ = desk.take()
@@ -24,19 +25,19 @@ import Testing
         desk.list([DBusDesk.adapter()])
     }
 
-    /// What is asked of the watchdog.
+    /// Returns the steps that the session requested from the watchdog.
     static func needs(_ desk: DBusDesk) -> [WatchdogStep] {
         desk.actions.compactMap { if case .change(.needs(0, let step, _)) = $0 { step } else { nil } }
     }
 
-    /// Discovery is refused, and there is none to stop.
+    /// Answers the requests of a start: discovery is refused, and there is none to stop.
     static func refuse(_ desk: DBusDesk, start: String = inProgress, stop: String = failed) {
         desk.answer()
         desk.answer(start)
         desk.answer(stop)
     }
 
-    @Test func `the watchdog is asked to switch it off and on at once, and it hears again after that`() {
+    @Test func `a power cycle is requested from the watchdog at once, and the adapter scans again after it`() {
         let desk = Self.restarted()
         Self.refuse(desk)
         #expect(Self.needs(desk) == [.powerCycle])
@@ -50,7 +51,7 @@ import Testing
         #expect(desk.isListening)
     }
 
-    @Test func `it is asked for each time that discovery is refused, since something may have been in its way`() {
+    @Test func `the power cycle is requested at each refused start, because the watchdog may have declined it`() {
         let desk = Self.restarted()
         for count in 1...4 {
             Self.refuse(desk)
@@ -59,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `a bluetoothd that is killed before it obeyed has it asked for again`() {
+    @Test func `if bluetoothd is killed before it has switched the power, the cycle is requested again`() {
         let desk = Self.restarted()
         Self.refuse(desk)
         _ = desk.session.take(.powerCycle, on: 0, at: desk.now, into: &desk.actions)
@@ -68,18 +69,18 @@ import Testing
         #expect(Self.needs(desk) == [.powerCycle])
     }
 
-    @Test func `a bluetoothd that is killed before it said that it discovers may have begun`() {
+    @Test func `a bluetoothd that is killed before it answers StartDiscovery may have started a discovery`() {
         let desk = DBusDesk(mayPowerCycle: true)
         desk.join()
         desk.list([DBusDesk.adapter()])
         desk.answer()
-        // StartDiscovery is under way.
+        // StartDiscovery has no answer yet.
         Self.restart(desk)
         Self.refuse(desk)
         #expect(Self.needs(desk) == [.powerCycle])
     }
 
-    @Test func `a connection to the bus that is gone says nothing of bluetoothd`() {
+    @Test func `a lost connection to the bus does not mean that bluetoothd has ended`() {
         let desk = DBusDesk.listening(mayPowerCycle: true)
         desk.session.disconnected(nil, at: desk.now, into: &desk.actions)
         desk.wait(.seconds(1))
@@ -89,7 +90,7 @@ import Testing
         #expect(Self.needs(desk) == [])
     }
 
-    @Test func `a bluetoothd that is killed before it could discover leaves what its predecessor left`() {
+    @Test func `if the next bluetoothd is killed before it discovers, the discovery of the first still counts`() {
         let desk = Self.restarted()
         Self.restart(desk)
         Self.refuse(desk)
@@ -101,18 +102,18 @@ import Testing
         (inProgress, "org.freedesktop.DBus.Error.NoReply"), ("org.bluez.Error.Failed", failed),
         (inProgress, "org.bluez.Error.NotAuthorized"),
     ])
-    func `a controller that hangs, and a discovery that somebody can stop, are no such thing`(
+    func `a controller that hangs, or a discovery that can be stopped, is not an orphaned discovery`(
         start: String, stop: String
     ) {
         let desk = Self.restarted()
         desk.answer()
         desk.answer(start)
-        // After any other failure nothing is stopped.
+        // If the start fails with an error other than InProgress or NoReply, discovery is not stopped.
         if start != Self.failed { desk.answer(stop) }
         #expect(Self.needs(desk) == [])
     }
 
-    @Test func `the kernel scans for it for 10.24 s at most; what is refused after that is somebody else's`() {
+    @Test func `a refusal less than 10.24 s after the kill requests a cycle; a later one has another cause`() {
         for (away, needs) in [(Duration.milliseconds(10_239), [WatchdogStep.powerCycle]), (.milliseconds(10_240), [])] {
             let desk = Self.restarted(after: away)
             Self.refuse(desk)
@@ -120,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func `a discovery that is refused to a bluetoothd that was there all the time is somebody else's`() {
+    @Test func `if bluetoothd was not restarted, a refused discovery is due to another program`() {
         let desk = DBusDesk(mayPowerCycle: true)
         desk.join()
         desk.list([DBusDesk.adapter()])
@@ -128,7 +129,7 @@ import Testing
         #expect(Self.needs(desk) == [])
     }
 
-    @Test func `power that was off meanwhile has ended it`() {
+    @Test func `switching the power off ends an orphaned discovery`() {
         let desk = Self.restarted()
         desk.adapter(powered: false)
         desk.adapter(powered: true)
@@ -137,7 +138,7 @@ import Testing
     }
 
     @Test
-    func `who may not switch power tries again each second, so that it hears soon after the kernel's time is over`()
+    func `if power must not be switched, starts are repeated each second until the kernel's time has passed`()
         throws
     {
         let desk = Self.restarted(mayPowerCycle: false)
@@ -149,7 +150,8 @@ import Testing
             waits.append(due - desk.now)
             desk.wait(due - desk.now)
         }
-        // Each second up to 10.24 s after bluetoothd went, 2 s of which it was away; then ever more rarely.
+        // Each second up to 10.24 s after bluetoothd was killed, 2 s of which it was not running. Then the delays are
+        // longer.
         #expect(Array(waits.prefix(4)) == [100, 200, 400, 800].map { .milliseconds($0) })
         #expect(Array(waits.dropFirst(4).dropLast()) == Array(repeating: .seconds(1), count: 7))
         #expect(waits.last == .seconds(5))

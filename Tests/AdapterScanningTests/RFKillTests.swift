@@ -11,8 +11,9 @@ import Testing
         return state
     }
 
-    // Index, type, operation, soft, hard: as a kernel wrote them at open, at a block and at its end.
-    @Test func `an adapter's own switch blocks it alone, and is taken away again`() {
+    // Index, type, operation, soft, hard: as a kernel wrote them when the device was opened, and at the start and the
+    // end of a block.
+    @Test func `an adapter's own switch blocks only this adapter, until it is released or removed`() {
         #expect(state(["0100000002000000"]).block(of: 0) == .none)
         let blocked = state(["0100000002000000", "0200000002000000", "0100000002020100"])
         #expect(blocked.block(of: 0) == .soft)
@@ -22,12 +23,12 @@ import Testing
         #expect(state(["0100000002000100", "0100000002010100"]).block(of: 0) == .none)
     }
 
-    @Test func `a switch of hardware counts before one of software`() {
+    @Test func `a hardware block takes precedence over a software block`() {
         #expect(state(["0100000002000101"]).block(of: 0) == .hard)
         #expect(state(["0100000002000001"]).block(of: 0) == .hard)
     }
 
-    @Test func `a switch that is no adapter's holds for all`() {
+    @Test func `a switch that does not belong to an adapter blocks all adapters`() {
         let blocked = state(["0100000002000000", "0300000002000100"])
         #expect(blocked.block(of: 0) == .soft)
         #expect(blocked.block(of: 5) == .soft)
@@ -35,18 +36,18 @@ import Testing
     }
 
     @Test(arguments: ["0100000001000100", "0100000002030100", "01000000020001", "", "0100000000000100"])
-    func `what is not about Bluetooth, or cut off, changes nothing`(event: String) {
+    func `an event that is not for Bluetooth, not for one switch, or cut off changes nothing`(event: String) {
         var state = RFKillState()
         let isTaken = state.received(HCITest.octets(event).span) { _ in "hci0" }
         #expect(!isTaken)
         #expect(state == RFKillState())
     }
 
-    @Test func `a newer kernel's longer event is read as far as it is known`() {
+    @Test func `a longer event of a newer kernel is read as far as it is known`() {
         #expect(state(["010000000200010001"]).block(of: 0) == .soft)
     }
 
-    @Test func `at most 64 switches are kept`() {
+    @Test func `at most 64 switches are stored; further ones are ignored`() {
         var state = RFKillState()
         for index in 0..<65 as Range<UInt8> {
             let event: [UInt8] = [index, 0, 0, 0, 2, 0, 1, 0]

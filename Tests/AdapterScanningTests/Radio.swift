@@ -3,7 +3,7 @@ import Testing
 
 @testable import AdapterScanning
 
-/// A controller as the raw channel shows it: it scans or not, for whoever told it.
+/// A model of a controller on the raw channel. It scans or not, as this or another program commands.
 final class Radio {
     var driver: ScanDriver
     var now: Instant = .second(100)
@@ -43,7 +43,7 @@ final class Radio {
         }
     }
 
-    /// What a controller says to a command: parameters are refused while it scans.
+    /// Answers a command as a controller does: it refuses parameters while it scans.
     func answer(to command: HCICommand) {
         switch command {
         case .setScanParameters: complete(command, isScanning ? 0x0C : 0)
@@ -58,7 +58,7 @@ final class Radio {
         while !sent.isEmpty { answer(to: sent.removeFirst()) }
     }
 
-    /// Somebody else's command, and its answer.
+    /// Processes a command of another program, and its answer.
     func other(_ command: HCICommand) {
         driver.saw(command, at: now)
         answer(to: command)

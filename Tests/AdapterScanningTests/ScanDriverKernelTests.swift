@@ -3,14 +3,14 @@ import Testing
 
 @testable import AdapterScanning
 
-/// What a real kernel was seen to do on the raw channel.
+/// The recorded behavior of a real kernel on the raw channel.
 @Suite struct ScanDriverKernelTests {
     private func packets(_ note: String) throws -> [HCIPacket] {
         try HCITest.part(note, of: "hci.jsonl").compactMap(\.received)
             .map { HCIPacket(HCITest.octets($0).span) }
     }
 
-    /// Has a radio that scans for us see what a socket saw.
+    /// Passes the packets that a socket received to a radio that scans for this program.
     private func see(_ note: String, _ radio: Radio) throws {
         for packet in try packets(note) {
             switch packet {
@@ -26,13 +26,13 @@ import Testing
         }
     }
 
-    @Test func `a kernel's controller refuses parameters while it scans`() throws {
+    @Test func `the controller of a real kernel refuses parameters while it scans`() throws {
         #expect(
             try packets("parameters while it scans").contains(
                 .complete(opcode: 0x200B, status: 0x0C, supportsExtendedScanning: nil)))
     }
 
-    @Test func `bluetoothd's discovery is seen, and left alone`() throws {
+    @Test func `a discovery of bluetoothd is detected, and left alone`() throws {
         let radio = Radio.begun()
         try see("a discovery begins and ends", radio)
         #expect(radio.driver.scan == .others(Radio.discovery, filtersDuplicates: true))
@@ -41,7 +41,7 @@ import Testing
         #expect(radio.sent == [])
     }
 
-    @Test func `another client's monitor is seen, and its end has ours begin`() throws {
+    @Test func `another client's monitor is detected, and the own scan starts after its end`() throws {
         let radio = Radio.begun()
         radio.other(.setScanEnable(false, filtersDuplicates: false, isExtended: false))
         try see("somebody's monitor comes and goes", radio)
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: ["hardware error", "off and on"])
-    func `the kernel's reset of the controller ends ours, which begins again`(note: String) throws {
+    func `if the kernel resets the controller, the own scan ends and is started again`(note: String) throws {
         let radio = Radio.begun()
         try see(note, radio)
         #expect(radio.driver.scan == .none)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AdapterScanning
 
-/// A driver beside somebody else's, as `scan` and `record` have one beside a gateway.
+/// A driver that leaves other scans alone. `scan` and `record` have one when they run together with a gateway.
 @Suite struct ScanDriverOnlookerTests {
     private final class Side {
         var driver = ScanDriver(adapter: 0, scansActively: false, leavesOthersAlone: true)
@@ -25,7 +25,7 @@ import Testing
             }
         }
 
-        /// Goes to a moment and answers what is sent there; parameters are refused while `isScanning`.
+        /// Advances the time and answers the commands that are sent then. Parameters are refused if `isScanning`.
         func go(to seconds: Double, isScanning: Bool) {
             act { $0.advance(to: Self.at(seconds), into: &$1) }
             var answered = 0
@@ -58,7 +58,7 @@ import Testing
 
     private static let narrow = ScanParameters(isActive: false, interval: 0x60, window: 0x30, acceptsAll: false)
 
-    @Test func `where nobody scans it does, later than a gateway would`() {
+    @Test func `if no program scans, the driver starts to scan after 1.5 s, later than a gateway`() {
         let side = Side()
         side.go(to: 1.499, isScanning: false)
         #expect(side.sent.isEmpty)
@@ -67,19 +67,19 @@ import Testing
         #expect(side.driver.scan == .ours)
     }
 
-    @Test func `a scan that it did not see begin is left alone, and asked after`() {
+    @Test func `a scan whose start was not observed is left alone, and checked again`() {
         let side = Side()
         for second in 0..<120 { side.go(to: Double(second), isScanning: true) }
         #expect(side.ends == 0)
         #expect(side.begins == 0)
         #expect(side.driver.isKeptFromScan)
-        // When it has ended unseen, the next question finds out.
+        // If its end is not observed either, the next check detects it.
         for second in 120..<140 { side.go(to: Double(second), isScanning: false) }
         #expect(side.begins == 1)
         #expect(side.driver.scan == .ours)
     }
 
-    @Test func `a scan that filters is left alone, and one's own begins after it`() {
+    @Test func `a scan that filters is left alone, and the own one starts 1.5 s after it`() {
         let side = Side()
         side.somebody(.setScanParameters(Self.narrow, isExtended: false), at: 0.3)
         side.somebody(.setScanEnable(true, filtersDuplicates: true, isExtended: false), at: 0.3)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct ScanDriverTests {
     @Test(arguments: [false, true])
-    func `where nobody scans it sets the parameters and enables, in the commands that the controller has`(
+    func `if no program scans for 0.3 s, the driver sets the parameters and enables with the supported commands`(
         isExtended: Bool
     ) {
         let radio = Radio(isExtended: isExtended)
@@ -27,12 +27,12 @@ import Testing
             radio.driver.ending == .setScanEnable(false, filtersDuplicates: false, isExtended: isExtended))
     }
 
-    @Test func `active where asked for`() {
+    @Test func `the scan is active if that is requested`() {
         #expect(ScanDriver(adapter: 0, scansActively: true).parameters.isActive)
         #expect(!ScanDriver(adapter: 0, scansActively: false).parameters.isActive)
     }
 
-    @Test func `a part of the time where asked for, and that is told as thinned`() {
+    @Test func `the driver scans for a part of the time if that is requested, and counts as thinned`() {
         let timing = ScanTiming(interval: 960, window: 96)
         let radio = Radio(timing: timing)
         radio.advance(by: .milliseconds(300))
@@ -45,7 +45,7 @@ import Testing
         #expect(radio.driver.isThinned)
     }
 
-    @Test func `a discovery is left alone; reports are thinned while it filters; afterwards it scans again`() {
+    @Test func `a discovery is left alone; it counts as thinned while it filters; then the own scan restarts`() {
         let radio = Radio.begun()
         radio.others(Radio.discovery, filters: true)
         #expect(radio.sent == [])
@@ -63,7 +63,7 @@ import Testing
         #expect(!radio.driver.isThinned)
     }
 
-    @Test func `a discovery that goes on at once, with other parameters, is left alone`() {
+    @Test func `a discovery that restarts after 0.2 s without a filter is left alone, and is not thinned`() {
         let radio = Radio.begun()
         radio.others(Radio.discovery, filters: true)
         radio.other(.setScanEnable(false, filtersDuplicates: false, isExtended: false))
@@ -75,7 +75,7 @@ import Testing
         #expect(!radio.driver.isThinned)
     }
 
-    @Test func `a scan for known devices alone is replaced, at most every 5 s`() {
+    @Test func `a scan for known devices only is replaced, at most every 5 s`() {
         let radio = Radio.begun()
         for _ in 0..<2 {
             radio.others(Radio.background, filters: true)
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func `somebody's monitor hears all, half of the time: it is left alone, and told as thinned`() {
+    @Test func `another program's monitor scan is left alone; it is thinned if it receives half of the time`() {
         let radio = Radio.begun()
         radio.others(Radio.monitor, filters: false)
         radio.advance(by: .seconds(60))
@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test
-    func `a scan that was begun unseen: the first report shows it, its end is seen, or it is replaced after 10.5 s`() {
+    func `a scan with an unobserved start counts from its first report on, and is replaced after 10.5 s`() {
         let radio = Radio()
         radio.isScanning = true
         radio.advance(by: .milliseconds(300))
@@ -121,20 +121,20 @@ import Testing
         #expect(radio.driver.scan == .ours)
     }
 
-    @Test func `a report before anything was asked: the parameters are asked for, and nothing is ended`() {
+    @Test func `after a report before any command, the driver sets parameters and does not end the scan`() {
         let radio = Radio()
         radio.isScanning = true
         #expect(radio.report())
         radio.advance(by: .milliseconds(300))
         while let command = radio.sent.first {
-            if case .setScanEnable = command { Issue.record("a scan was ended") }
+            if case .setScanEnable = command { Issue.record("Set Scan Enable was sent") }
             radio.answer(to: radio.sent.removeFirst())
         }
         #expect(radio.driver.isListening)
         #expect(radio.isScanning)
     }
 
-    @Test func `switched off and on: it stops, and scans again`() {
+    @Test func `the driver stops when the adapter is switched off, and scans again when it is on`() {
         let radio = Radio.begun()
         radio.power(false)
         #expect(radio.told == [.stopped(adapter: 0, since: radio.now, reason: "it was switched off")])
@@ -146,7 +146,7 @@ import Testing
         #expect(radio.driver.isListening)
     }
 
-    @Test func `a controller that somebody resets is told to scan again`() {
+    @Test func `if another program resets the controller, the scan is started again`() {
         let radio = Radio.begun()
         radio.isScanning = false
         radio.other(.reset)
@@ -156,7 +156,7 @@ import Testing
         #expect(radio.driver.isListening)
     }
 
-    @Test func `a controller that does not answer is asked again, at most 5 s later`() {
+    @Test func `a command without an answer for 4 s is sent again 0.1 s later, then ever later, at most 5 s`() {
         let radio = Radio()
         radio.advance(by: .milliseconds(300))
         #expect(radio.sent == [.readSupportedCommands])
@@ -174,10 +174,11 @@ import Testing
     }
 
     @Test(arguments: [(1_999_999_999, false), (2_000_000_000, true)])
-    func `what is answered 2 s after somebody's command, for which the kernel waits no longer, is ours`(
+    func `an answer 2 s after another program's command, not 1 ns earlier, belongs to the own command`(
         nanoseconds: Int, isOurs: Bool
     ) {
-        // The kernel's own end of the scan went to a controller that hung, and was lost there.
+        // The kernel waits 2 s for an answer (HCI_CMD_TIMEOUT). Its own command to end the scan was lost in a
+        // controller that hangs.
         let radio = Radio.begun()
         radio.driver.saw(.setScanEnable(false, filtersDuplicates: false, isExtended: false), at: radio.now)
         let begin = radio.now
@@ -188,7 +189,7 @@ import Testing
         #expect((radio.driver.ending != nil) == isOurs)
     }
 
-    @Test func `a command that others sent before their last one is answered no more`() {
+    @Test func `an answer does not belong to a command of others that is older than their last one`() {
         let radio = Radio.begun()
         radio.driver.saw(.setScanEnable(false, filtersDuplicates: false, isExtended: false), at: radio.now)
         radio.other(.other(0x0C01))
@@ -197,7 +198,7 @@ import Testing
         #expect(radio.driver.scan == .ours)
     }
 
-    @Test func `restartScan ends and begins, also somebody else's scan`() {
+    @Test func `restartScan stops and starts the scan, also that of another program`() {
         let radio = Radio.begun()
         radio.act { $0.restart(at: $1, into: &$2) }
         #expect(radio.sent == [.setScanEnable(false, filtersDuplicates: false, isExtended: false)])
@@ -209,7 +210,7 @@ import Testing
         #expect(radio.driver.scan == .ours)
     }
 
-    @Test func `T5: an adapter lost messages since its last report; whether it scans still is asked`() {
+    @Test func `T5: a loss is reported since the last report, and the driver checks whether it still scans`() {
         let radio = Radio.begun()
         radio.advance(by: .seconds(1))
         _ = radio.report()
@@ -221,7 +222,7 @@ import Testing
         #expect(radio.sent == [.setScanParameters(Radio.ours, isExtended: false)])
         radio.answerAll()
         #expect(radio.driver.scan == .ours)
-        // Somebody ended it, and that was lost.
+        // Another program ended the scan, and this message was lost.
         radio.isScanning = false
         radio.act { $0.lost(3, at: $1, into: &$2) }
         radio.advance(by: .milliseconds(300))
@@ -230,7 +231,7 @@ import Testing
         #expect(radio.driver.scan == .ours)
     }
 
-    @Test func `whatever others do, it never traps, and comes to a scan of its own when they are quiet`() {
+    @Test func `the driver never traps whatever others do, and starts its own scan when they are quiet`() {
         var generator = SeededGenerator(state: SeededGenerator.seed)
         for _ in 0..<300 {
             let radio = Radio(isExtended: .random(using: &generator))
@@ -250,7 +251,7 @@ import Testing
                 }
                 if Bool.random(using: &generator) { radio.answerAll() }
             }
-            // Quiet: nobody scans, everything is answered.
+            // Quiet: no other program scans, and each command is answered.
             radio.power(false)
             radio.power(true)
             for _ in 0..<20 {

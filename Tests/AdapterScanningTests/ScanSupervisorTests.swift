@@ -7,7 +7,7 @@ import Testing
 private let denied = ScannerError(.denied, "this user lacks CAP_NET_ADMIN")
 private let absent = ScannerError(.unavailable, "there is no system bus")
 
-/// Has a scanner tell, while it starts, that hci0 is there and listens.
+/// Makes a scanner report, when it starts, that hci0 is present and listening.
 private func listening(_ scanner: ScriptedScanner) {
     scanner.opening = [
         .appeared(adapter: 0, controller: "a test's"), .listening(adapter: 0, reason: "scripted"),
@@ -15,7 +15,7 @@ private func listening(_ scanner: ScriptedScanner) {
 }
 
 @Suite struct ScanSupervisorWayTests {
-    @Test func `auto takes the best way that is open, and makes no other`() throws {
+    @Test func `auto uses the best backend that is open, and creates no other one`() throws {
         let world = try ScanWorld(prepare: listening)
         try world.supervisor.start(world.handler)
         #expect(world.handler.changes() == ["appeared hci0 0", "listening hci0 0"])
@@ -26,7 +26,7 @@ private func listening(_ scanner: ScriptedScanner) {
         #expect(world.made(.management) == 1)
     }
 
-    @Test func `auto says why it did not take a better one`() throws {
+    @Test func `auto reports why it does not use a better backend`() throws {
         let world = try ScanWorld { scanner in
             if scanner.backend == .management { scanner.closed = denied }
             listening(scanner)
@@ -36,7 +36,7 @@ private func listening(_ scanner: ScriptedScanner) {
         #expect(world.supervisor.status.reason == "management: this user lacks CAP_NET_ADMIN")
         #expect(world.log.contains("notice: scanning with dbus: management: this user lacks CAP_NET_ADMIN"))
         #expect(world.supervisor.status.ways.map(\.standing).first == "not available: this user lacks CAP_NET_ADMIN")
-        // Rights do not come back: nobody wakes to ask for them again.
+        // A process does not get permissions back, so the better backend is not tried again.
         world.scanners[.dbus]?.report()
         for second in stride(from: 1.0, to: 200, by: 1) {
             try world.go(to: second)
@@ -45,7 +45,7 @@ private func listening(_ scanner: ScriptedScanner) {
         #expect(world.made(.management) == 1)
     }
 
-    @Test func `where no way is open it throws the best one's kind and the reasons of all`() throws {
+    @Test func `if no backend is open, start throws the kind of the best one and the reasons of all`() throws {
         let world = try ScanWorld { $0.closed = $0.backend == .dbus ? absent : denied }
         let error = #expect(throws: ScannerError.self) { try world.supervisor.start(world.handler) }
         #expect(error?.kind == .denied)
@@ -59,7 +59,7 @@ private func listening(_ scanner: ScriptedScanner) {
         #expect(world.supervisor.nextDeadline == nil)
     }
 
-    @Test func `what is to be done stands behind the reasons, each thing once`() throws {
+    @Test func `the remedies are after the reasons, each one once`() throws {
         let denied = ScannerError(.denied, "this user lacks CAP_NET_ADMIN", remedy: "Start it as root")
         let absent = ScannerError(.unavailable, "there is no system bus", remedy: "Install dbus")
         #expect(absent.description == "there is no system bus. Install dbus")
@@ -75,7 +75,7 @@ private func listening(_ scanner: ScriptedScanner) {
                 """)
     }
 
-    @Test func `a way that is named and closed throws its own words`() throws {
+    @Test func `if the only configured backend is closed, start throws its own error`() throws {
         var options = ScanSupervisor.Options()
         options.backends = [.dbus]
         let world = try ScanWorld(options) { $0.closed = absent }
@@ -83,7 +83,7 @@ private func listening(_ scanner: ScriptedScanner) {
         #expect(error == absent)
     }
 
-    @Test func `without bluetoothd the next way is begun after two seconds, and dbus takes over again when it hears`()
+    @Test func `without bluetoothd the next backend is started after 2 s, and dbus is used again when it scans`()
         throws
     {
         var options = ScanSupervisor.Options()
@@ -112,7 +112,7 @@ private func listening(_ scanner: ScriptedScanner) {
         #expect(world.supervisor.status.ways.map(\.standing) == ["in use", "not needed"])
     }
 
-    @Test func `bluetoothd that is back within two seconds changes nothing`() throws {
+    @Test func `if bluetoothd is back within 2 s, the backend does not change`() throws {
         var options = ScanSupervisor.Options()
         options.backends = [.dbus, .hci]
         let world = try ScanWorld(options, prepare: listening)
@@ -130,7 +130,7 @@ private func listening(_ scanner: ScriptedScanner) {
         #expect(world.supervisor.status.backend == .dbus)
     }
 
-    @Test func `rfkill is no reason to look for another way`() throws {
+    @Test func `an rfkill block does not start another backend`() throws {
         let world = try ScanWorld(prepare: listening)
         try world.supervisor.start(world.handler)
         world.scanners[.management]?.cease()
@@ -141,7 +141,7 @@ private func listening(_ scanner: ScriptedScanner) {
         #expect(world.supervisor.status.adapters.first?.watchdog == .resting)
     }
 
-    @Test func `a refusal that shows only after the start is a reason at once`() throws {
+    @Test func `if a backend is refused only after its start, the next one is used at once`() throws {
         let world = try ScanWorld { scanner in
             if scanner.backend == .management { scanner.opening = [.obstacles([.denied])] } else { listening(scanner) }
         }
@@ -149,7 +149,7 @@ private func listening(_ scanner: ScriptedScanner) {
         #expect(world.supervisor.status.backend == .dbus)
     }
 
-    @Test func `a way that ends is followed by the next, and what listened is told to have stopped`() throws {
+    @Test func `if a backend ends, its adapters are reported as stopped, and the next backend is used`() throws {
         let world = try ScanWorld(prepare: listening)
         try world.supervisor.start(world.handler)
         _ = world.handler.changes()
@@ -162,7 +162,7 @@ private func listening(_ scanner: ScriptedScanner) {
         #expect(world.scanners[.management]?.stops == 1)
     }
 
-    @Test func `a way that is named is tried again, at most five seconds later each time`() throws {
+    @Test func `the only configured backend is retried, at most 5 s later each time`() throws {
         var options = ScanSupervisor.Options()
         options.backends = [.management]
         let world = try ScanWorld(options, prepare: listening)
@@ -180,7 +180,7 @@ private func listening(_ scanner: ScriptedScanner) {
         #expect(world.supervisor.status.isListening)
     }
 
-    @Test func `a better way that was not there is tried again each minute while another hears`() throws {
+    @Test func `a better backend that was unavailable is retried each minute while another one scans`() throws {
         var options = ScanSupervisor.Options()
         options.deafAfter = nil
         let world = try ScanWorld(options) { scanner in
@@ -198,7 +198,7 @@ private func listening(_ scanner: ScriptedScanner) {
         #expect(world.scanners[.dbus]?.stops == 1)
     }
 
-    @Test func `an adapter that the new way does not know is gone after five seconds`() throws {
+    @Test func `an adapter that the new backend does not have disappears after 5 s`() throws {
         let world = try ScanWorld { scanner in
             if scanner.backend == .management {
                 scanner.opening = [
@@ -218,7 +218,7 @@ private func listening(_ scanner: ScriptedScanner) {
 }
 
 @Suite struct ScanSupervisorReportTests {
-    @Test func `what is heard is handed over with its time`() throws {
+    @Test func `a report is delivered with its time, and counted in the status`() throws {
         let world = try ScanWorld(prepare: listening)
         try world.supervisor.start(world.handler)
         world.scanners[.management]?.report(at: at(0.5))
@@ -228,7 +228,7 @@ private func listening(_ scanner: ScriptedScanner) {
         #expect(adapter.lastReport == at(0.5))
     }
 
-    @Test func `of adapters that are not asked for nothing is told`() throws {
+    @Test func `nothing is delivered from adapters that are not selected`() throws {
         var options = ScanSupervisor.Options()
         options.adapters = AdapterSelection(numbers: [1])
         let world = try ScanWorld(options, prepare: listening)
@@ -242,7 +242,7 @@ private func listening(_ scanner: ScriptedScanner) {
         #expect(world.handler.notes == ["appeared hci1 0", "listening hci1 0", "report hci1 0"])
     }
 
-    @Test func `more adapters than the bound are counted and not followed`() throws {
+    @Test func `adapters beyond the bound are not used, and their reports are counted`() throws {
         let world = try ScanWorld(prepare: listening)
         try world.supervisor.start(world.handler)
         for adapter in 0...ScanSupervisor.adaptersMax {
@@ -253,7 +253,7 @@ private func listening(_ scanner: ScriptedScanner) {
         #expect(world.supervisor.status.reportsOfOthers == 1)
     }
 
-    @Test func `T5: what was lost is told with the moment from which on nothing counts`() throws {
+    @Test func `T5: a loss is reported with the time since which the adapter does not count as scanning`() throws {
         let world = try ScanWorld(prepare: listening)
         try world.supervisor.start(world.handler)
         world.scanners[.management]?.report(at: at(0))
@@ -264,7 +264,7 @@ private func listening(_ scanner: ScriptedScanner) {
         #expect(world.supervisor.status.adapters.first?.losses == 1)
     }
 
-    @Test func `a handler may stop it in the middle of a report`() throws {
+    @Test func `a handler can stop the supervisor in a report`() throws {
         let world = try ScanWorld(prepare: listening)
         try world.supervisor.start(world.handler)
         world.handler.onReport = { world.supervisor.stop() }
@@ -275,7 +275,7 @@ private func listening(_ scanner: ScriptedScanner) {
         #expect(world.supervisor.nextDeadline == nil)
     }
 
-    @Test func `after the end nothing is handed over, and the scanner is stopped once`() throws {
+    @Test func `after stop, nothing is delivered, and the scanner is stopped once`() throws {
         let world = try ScanWorld(prepare: listening)
         try world.supervisor.start(world.handler)
         _ = world.handler.changes()
@@ -285,7 +285,7 @@ private func listening(_ scanner: ScriptedScanner) {
         #expect(world.handler.notes == [])
     }
 
-    @Test func `malformed data is handed over and trips nothing`() throws {
+    @Test func `a report with malformed data is delivered and does not cause a failure`() throws {
         let world = try ScanWorld(prepare: listening)
         try world.supervisor.start(world.handler)
         let report = AdvertisingReport(address: nil, rssi: nil, properties: .legacy, data: 0..<3)
@@ -294,7 +294,7 @@ private func listening(_ scanner: ScriptedScanner) {
         #expect(world.handler.reports.count == 1)
     }
 
-    @Test func `a beacon that is heard too rarely is said with figures, and stands in the status`() throws {
+    @Test func `a beacon that is received too rarely is logged with figures and counted in the status`() throws {
         let world = try ScanWorld(exitTimeout: .seconds(30), prepare: listening)
         try world.supervisor.start(world.handler)
         for index in 0...100 {
@@ -309,7 +309,7 @@ private func listening(_ scanner: ScriptedScanner) {
         #expect(line.contains("set exit_timeout to at least 40.9 s"))
     }
 
-    @Test func `reports that are thinned out become an obstacle that is none to listening`() throws {
+    @Test func `thinned reports are an obstacle that does not end listening`() throws {
         var options = ScanSupervisor.Options()
         options.deafAfter = .seconds(60)
         let world = try ScanWorld(options, prepare: listening)

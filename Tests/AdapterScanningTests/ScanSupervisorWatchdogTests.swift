@@ -24,7 +24,7 @@ private func world(
 }
 
 @Suite struct ScanSupervisorWatchdogTests {
-    @Test func `silence has the steps taken on the adapter, and a report ends it`() throws {
+    @Test func `if an adapter is silent, the steps are taken on it until it delivers a report`() throws {
         let world = try world()
         let scanner = try #require(world.scanners[.management])
         try world.go(to: 15)
@@ -39,7 +39,7 @@ private func world(
             world.log.last == "notice: hci0 receives again after 15 s of silence; the last step: reset the adapter")
     }
 
-    @Test func `a step that can't be taken is said with the reason, and the next follows at once`() throws {
+    @Test func `a step that cannot be taken is logged with the reason, and the next one follows at once`() throws {
         let world = try world {
             listening($0)
             $0.outcomes[.widen] = .skipped(reason: "all reports are received already")
@@ -52,7 +52,7 @@ private func world(
         #expect(adapter.lastSkipped == "widen the scan: all reports are received already")
     }
 
-    @Test func `a step that a scanner knows to help is taken at once, with the reason in the log`() throws {
+    @Test func `a step that a scanner requests is taken at once, and its reason is logged`() throws {
         let world = try world()
         let scanner = try #require(world.scanners[.management])
         try world.go(to: 1)
@@ -66,7 +66,7 @@ private func world(
         #expect(world.supervisor.status.adapters.first?.watchdogCounters.taken(.powerCycle) == 1)
     }
 
-    @Test func `T5: what was received and not read yet is no silence`() throws {
+    @Test func `T5: a report that was received but not read yet counts before a step is taken`() throws {
         let world = try world()
         let scanner = try #require(world.scanners[.management])
         scanner.unread = [{ $0.report(at: at(4)) }]
@@ -76,7 +76,7 @@ private func world(
         #expect(scanner.steps == ["widen hci0"])
     }
 
-    @Test func `T5: what came while the process was stopped, after it had read, is no silence`() throws {
+    @Test func `T5: a report that arrives in a process stop after the last read counts before any step`() throws {
         let world = try world()
         let scanner = try #require(world.scanners[.management])
         scanner.unread = [{ $0.report(at: at(3)) }]
@@ -91,7 +91,7 @@ private func world(
         #expect(scanner.steps == [])
     }
 
-    @Test func `each adapter has a ladder of its own`() throws {
+    @Test func `each adapter has its own ladder`() throws {
         let world = try world()
         let scanner = try #require(world.scanners[.management])
         scanner.appear(1)
@@ -103,7 +103,7 @@ private func world(
         #expect(scanner.steps == ["widen hci0", "restartScan hci0"])
     }
 
-    @Test func `reports wake nobody: the timer is put right when it fires`() throws {
+    @Test func `reports do not set the timer, which is corrected when it fires`() throws {
         let world = try world()
         let scanner = try #require(world.scanners[.management])
         let drains = scanner.drains
@@ -116,7 +116,7 @@ private func world(
     }
 
     @Test
-    func `L5: a scan ended in the silence stopped with its last report, and a new one counts once a report proves it`()
+    func `L5: a scan that ends in silence stopped at its last report, and a new one must prove itself by a report`()
         throws
     {
         let world = try world()
@@ -133,8 +133,7 @@ private func world(
         #expect(world.handler.notes == ["listening hci0 600", "report hci0 600"])
     }
 
-    @Test func `with deaf_after off a scan begun anew counts at once, for places where nobody else advertises`() throws
-    {
+    @Test func `if deaf_after is off, a restarted scan counts at once, for places without other advertisers`() throws {
         let world = try world(deafAfter: nil)
         let scanner = try #require(world.scanners[.management])
         scanner.onStep = { step, adapter in
@@ -146,11 +145,11 @@ private func world(
         #expect(world.handler.changes() == ["stopped hci0 7", "listening hci0 7"])
     }
 
-    @Test func `L5: stretches without a report add up to no more than deaf_after`() throws {
+    @Test func `L5: scan times without a report count for at most deaf_after in total`() throws {
         let world = try world()
         let scanner = try #require(world.scanners[.management])
         scanner.report()
-        // Off and on every three seconds, and never a report.
+        // The scan is stopped and started every three seconds, and there is no further report.
         var listened = 0.0
         var since: Double? = 0
         for third in 1...40 {
@@ -173,7 +172,7 @@ private func world(
         #expect(listened >= 5)
     }
 
-    @Test func `an adapter's going is told after its stopping, its coming before its listening`() throws {
+    @Test func `an adapter stops before it disappears, and appears before it is listening`() throws {
         let world = try world()
         let scanner = try #require(world.scanners[.management])
         scanner.report()
@@ -187,7 +186,7 @@ private func world(
         #expect(world.handler.changes() == ["appeared hci0 100", "listening hci0 100"])
     }
 
-    @Test func `power that another client has taken is waited for, not fought for`() throws {
+    @Test func `if another client switched the power off, the watchdog waits and takes no step`() throws {
         let world = try world()
         let scanner = try #require(world.scanners[.management])
         scanner.report()
@@ -197,7 +196,7 @@ private func world(
         #expect(scanner.steps == [])
     }
 
-    @Test func `another adapter's waiting does not keep a silent one from its ladder`() throws {
+    @Test func `if another adapter waits for power, steps are taken on a silent adapter nevertheless`() throws {
         let world = try world()
         let scanner = try #require(world.scanners[.management])
         scanner.appear(1)
@@ -206,7 +205,7 @@ private func world(
         #expect(scanner.steps == ["widen hci0"])
     }
 
-    @Test func `L6: a suspension is told as a stop from before it and a beginning after it`() throws {
+    @Test func `L6: a suspension is reported as a stop before it and a start after it`() throws {
         let world = try world()
         let scanner = try #require(world.scanners[.management])
         scanner.report(at: at(1))
@@ -220,7 +219,7 @@ private func world(
         #expect(world.supervisor.status.suspended == .seconds(3_590))
     }
 
-    @Test func `L6: a machine that was not suspended is told nothing`() throws {
+    @Test func `L6: if the machine was not suspended, nothing is reported`() throws {
         let world = try world()
         world.supervisor.woke()
         world.supervisor.woke()
@@ -231,7 +230,8 @@ private func world(
 @Suite struct ScanSupervisorCanaryTests {
     private let canary = Canary(uuid: beacon(1).uuid, major: 0, minor: 1)
 
-    @Test func `the canary's silence has the ladder climbed though others are heard, and makes deaf`() throws {
+    @Test func `without its canary, an adapter gets the steps and counts as not scanning, whatever it receives`() throws
+    {
         let world = try world(canary: canary)
         let scanner = try #require(world.scanners[.management])
         scanner.report(beacon(1))
@@ -251,7 +251,7 @@ private func world(
         #expect(world.supervisor.status.adapters.first?.canary == at(10))
     }
 
-    @Test func `a canary that was never heard makes all adapters deaf`() throws {
+    @Test func `an adapter counts as not scanning if the canary was never received`() throws {
         let world = try world(canary: canary)
         let scanner = try #require(world.scanners[.management])
         for half in 1...30 {
@@ -265,7 +265,7 @@ private func world(
             })
     }
 
-    @Test func `a scan that is begun anew does not make hear again whoever is deaf for the canary`() throws {
+    @Test func `an adapter that is deaf without the canary stays so when its scan is restarted`() throws {
         let world = try world(canary: canary)
         let scanner = try #require(world.scanners[.management])
         scanner.report(beacon(1))
@@ -277,7 +277,7 @@ private func world(
         #expect(world.supervisor.status.adapters.first?.activity == .unproven)
     }
 
-    @Test func `an adapter out of the canary's reach goes by its own reports`() throws {
+    @Test func `an adapter out of range of the canary is checked by its own reports`() throws {
         let world = try world(canary: canary)
         let scanner = try #require(world.scanners[.management])
         scanner.appear(1)
@@ -292,7 +292,7 @@ private func world(
         #expect(scanner.steps == [])
     }
 
-    @Test func `with deaf_after off the canary's ten seconds make deaf`() throws {
+    @Test func `if deaf_after is off, an adapter counts as not scanning after 10 s without the canary`() throws {
         let world = try world(deafAfter: nil, canary: canary)
         let scanner = try #require(world.scanners[.management])
         scanner.report(beacon(1))

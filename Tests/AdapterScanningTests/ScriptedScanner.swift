@@ -4,20 +4,20 @@ import EventLoops
 
 @testable import AdapterScanning
 
-/// A scanner that says what a test has it say.
+/// A scanner that reports the events that a test passes to it.
 final class ScriptedScanner: AdvertisingScanner {
     let backend: ScannerBackend
-    /// What it throws when it is started.
+    /// The error that ``start(_:)`` throws; `nil` if it succeeds.
     var closed: ScannerError?
-    /// What it tells while it starts.
+    /// The changes that it reports while it starts.
     var opening: [ScanChange] = []
-    /// What comes of a step; taken unless the test says otherwise.
+    /// The results of steps. A step that is not in it is taken.
     var outcomes: [WatchdogStep: WatchdogStep.Outcome] = [:]
     /// Called when a step has been taken.
     var onStep: ((WatchdogStep, Int) -> Void)?
-    /// What was received and has not been read yet: handed over by ``drain()``.
+    /// The deliveries of messages that were received but not read yet. ``drain()`` performs them.
     var unread: [(ScriptedScanner) -> Void] = []
-    /// Called when ``drain()`` has handed over everything.
+    /// Called when ``drain()`` has delivered everything.
     var onDrained: (() -> Void)?
 
     private(set) var isStarted = false
@@ -62,7 +62,7 @@ final class ScriptedScanner: AdvertisingScanner {
         handler = nil
     }
 
-    // MARK: What the test has it say
+    // MARK: Events from the test
 
     func say(_ change: ScanChange, at time: Instant? = nil) { handler?.changed(change, at: time ?? now()) }
 
@@ -70,7 +70,7 @@ final class ScriptedScanner: AdvertisingScanner {
     func listen(_ adapter: Int = 0) { say(.listening(adapter: adapter, reason: "scripted")) }
     func cease(_ adapter: Int = 0) { say(.stopped(adapter: adapter, since: now(), reason: "scripted")) }
 
-    /// A report of the beacon, or of something that is none.
+    /// Delivers a report of the beacon, or one without an iBeacon if `beacon` is `nil`.
     func report(_ beacon: BeaconIdentity? = nil, on adapter: Int = 0, at time: Instant? = nil) {
         var data: [UInt8] = [2, 1, 6]
         if let beacon { data += [26, 0xFF] + IBeacon(identity: beacon, measuredPower: -59).manufacturerData }
@@ -81,7 +81,7 @@ final class ScriptedScanner: AdvertisingScanner {
     }
 }
 
-/// A handler that writes down what it is told, in few words.
+/// A handler that records its calls as short texts.
 final class NotingHandler: ScanHandler {
     var notes: [String] = []
     var reports: [Instant] = []
@@ -107,7 +107,7 @@ final class NotingHandler: ScanHandler {
         }
     }
 
-    /// What was noted since the last call, reports left out.
+    /// Returns the changes since the last call, without the reports.
     func changes() -> [String] {
         defer { notes = [] }
         return notes.filter { !$0.hasPrefix("report") }
@@ -115,14 +115,14 @@ final class NotingHandler: ScanHandler {
 }
 
 extension Instant {
-    /// Seconds, as short as they can be said.
+    /// The time in seconds, as short as possible.
     var words: String {
         let seconds = Double(nanoseconds) / 1e9
         return seconds == seconds.rounded() ? "\(Int(seconds))" : "\(seconds)"
     }
 }
 
-/// A supervisor on a loop whose time the test makes.
+/// A supervisor on an event loop whose time the test sets.
 final class ScanWorld {
     let loop: EventLoop
     let supervisor: ScanSupervisor
@@ -130,14 +130,14 @@ final class ScanWorld {
     let clock: Clock
     var log: [String] { bench.log }
 
-    /// The scanners that were made, the latest of each way.
+    /// The scanner that was created last for each backend.
     var scanners: [ScannerBackend: ScriptedScanner] { bench.scanners }
 
     final class Clock {
         var now = at(0)
     }
 
-    // What the factory knows, which is made before the supervisor is.
+    // The state of the factory, which is created before the supervisor.
     final class Bench {
         var scanners: [ScannerBackend: ScriptedScanner] = [:]
         var made: [ScannerBackend: Int] = [:]
@@ -170,7 +170,7 @@ final class ScanWorld {
         self.bench = bench
     }
 
-    /// Goes to a moment, waking at each deadline before it as a real loop would, at most so many times.
+    /// Advances to a time, and wakes at each deadline before it as a real loop does, at most `wakeUpsMax` times.
     func go(to time: Double, wakeUpsMax: Int = 10_000) throws {
         for _ in 0..<wakeUpsMax {
             try loop.turn(waits: false)

@@ -5,7 +5,7 @@ import Testing
 
 func at(_ seconds: Double) -> Instant { Instant(nanoseconds: Int64((seconds * 1e9).rounded())) }
 
-/// A ladder whose adapter is there and listens since the beginning.
+/// Returns a ladder whose adapter is present and listening from the start.
 private func climber(deafAfter: Duration? = .seconds(10)) -> WatchdogLadder {
     var ladder = WatchdogLadder(deafAfter: deafAfter)
     ladder.appeared(at: at(0))
@@ -14,7 +14,7 @@ private func climber(deafAfter: Duration? = .seconds(10)) -> WatchdogLadder {
 }
 
 extension WatchdogLadder {
-    /// Everything that is to be done by `time`.
+    /// Returns all actions that are due by `time`. Steps in `skipping` cannot be taken.
     fileprivate mutating func all(at time: Instant, skipping: Set<WatchdogStep> = []) -> [Action] {
         var actions: [Action] = []
         while let action = next(at: time) {
@@ -25,7 +25,8 @@ extension WatchdogLadder {
         return actions
     }
 
-    /// The steps taken up to `end`, each with its second, by waking at each deadline.
+    /// Returns the actions up to `end`, each with its time in seconds, as they occur if the caller wakes at each
+    /// deadline.
     fileprivate mutating func climb(to end: Double, skipping: Set<WatchdogStep> = []) -> [(Double, Action)] {
         var actions: [(Double, Action)] = []
         while let deadline = nextDeadline, deadline <= at(end) {
@@ -38,7 +39,7 @@ extension WatchdogLadder {
 }
 
 @Suite struct WatchdogLadderTests {
-    @Test func `silence of half of deaf_after begins the climb, a nanosecond less does not`() {
+    @Test func `a silence of half of deaf_after starts the climb, 1 ns less does not`() {
         var ladder = climber()
         #expect(ladder.nextDeadline == at(5))
         #expect(ladder.all(at: at(5) - .nanoseconds(1)) == [])
@@ -49,18 +50,18 @@ extension WatchdogLadder {
     }
 
     @Test(arguments: [(Duration?.none, 5.0), (.seconds(60), 30), (.seconds(1), 0.5)])
-    func `the silence is half of deaf_after, and 5 s where that is off`(deafAfter: Duration?, silence: Double) {
+    func `a climb starts after half of deaf_after, or 5 s if it is off`(deafAfter: Duration?, silence: Double) {
         #expect(climber(deafAfter: deafAfter).nextDeadline == at(silence))
     }
 
-    @Test func `each report moves the silence, an older one does not move it back`() {
+    @Test func `each report restarts the silence, and one with an earlier time does not move it back`() {
         var ladder = climber()
         #expect(ladder.heard(at: at(3)) == nil)
         #expect(ladder.heard(at: at(2)) == nil)
         #expect(ladder.nextDeadline == at(8))
     }
 
-    @Test func `the steps come in order, each with time to take effect`() {
+    @Test func `the steps are taken in order, each with time to take effect`() {
         var ladder = climber()
         let steps = ladder.climb(to: 20)
         #expect(
@@ -72,7 +73,7 @@ extension WatchdogLadder {
         #expect(ladder.state == .retrying)
     }
 
-    @Test func `a step that can't be taken is passed at once and counted`() {
+    @Test func `a step that cannot be taken is skipped at once and counted`() {
         var ladder = climber()
         let steps = ladder.climb(to: 10, skipping: [.widen, .powerCycle])
         #expect(steps.map(\.0) == [5, 5, 5, 8, 8])
@@ -83,7 +84,7 @@ extension WatchdogLadder {
         #expect(ladder.counters.taken(.reset) == 1)
     }
 
-    @Test func `where no step can be taken it goes on trying, and never more than once a second`() {
+    @Test func `if no step can be taken, the attempts continue, at most one per second`() {
         var ladder = climber()
         let steps = ladder.climb(to: 600, skipping: Set(WatchdogStep.allCases))
         #expect(steps.count < 600)
@@ -91,14 +92,14 @@ extension WatchdogLadder {
         #expect(ladder.state == .retrying)
     }
 
-    @Test func `at the top no pause is longer than five seconds`() {
+    @Test func `at the top of the ladder, no pause is longer than 5 s`() {
         var ladder = climber()
         let steps = ladder.climb(to: 3_600)
         #expect(steps.count > 3_600 / 5)
         for (earlier, later) in zip(steps, steps.dropFirst()) { #expect(later.0 - earlier.0 <= 5) }
     }
 
-    @Test func `while it scans in vain, what disturbs others comes at distances that grow to five minutes`() {
+    @Test func `if an adapter scans without reports, the time between power cycles grows from 30 s to 5 min`() {
         var ladder = climber()
         let cycles = ladder.climb(to: 7_200).filter { $0.1 == .take(.powerCycle) }.map(\.0)
         let pauses = zip(cycles.dropFirst(), cycles).map { $0 - $1 }
@@ -116,7 +117,7 @@ extension WatchdogLadder {
         #expect(cycles.count >= 6)
     }
 
-    @Test func `an adapter without a scan that only its power may help is switched off and on every five seconds`() {
+    @Test func `if an adapter does not scan and only the power can be switched, that is done every 5 s`() {
         var ladder = climber()
         _ = ladder.climb(to: 7)
         ladder.stopped(at: at(7))
@@ -124,7 +125,7 @@ extension WatchdogLadder {
         #expect(cycles.map(\.0) == Array(stride(from: 10.0, through: 100, by: 5)))
     }
 
-    @Test func `at the top a round of steps of which none can be taken is followed by a pause`() {
+    @Test func `at the top, a round in which no step can be taken is followed by a pause of at least 3 s`() {
         var ladder = climber()
         _ = ladder.climb(to: 7, skipping: Set(WatchdogStep.allCases))
         ladder.stopped(at: at(7))
@@ -136,7 +137,7 @@ extension WatchdogLadder {
         #expect(zip(times.dropFirst(), times).allSatisfy { $0 - $1 >= 3 })
     }
 
-    @Test func `an adapter that scans in vain is not switched off and on sooner for steps that can't be taken`() {
+    @Test func `skipped steps do not make the power cycles of an adapter that scans more frequent`() {
         for skipping: Set<WatchdogStep> in [[.restartScan], [.reset], [.restartScan, .reset]] {
             var ladder = climber()
             let cycles = ladder.climb(to: 7_200, skipping: skipping).filter { $0.1 == .take(.powerCycle) }.map(\.0)
@@ -146,7 +147,7 @@ extension WatchdogLadder {
         }
     }
 
-    @Test func `a step that is known to help is due at once, and the climb goes on from there`() {
+    @Test func `a step that is known to help is due at once, and the climb continues from there`() {
         var ladder = climber()
         ladder.stopped(at: at(1))
         #expect(ladder.needs(.powerCycle, at: at(2)) == true)
@@ -159,7 +160,7 @@ extension WatchdogLadder {
     }
 
     @Test
-    func `a step that is known to help comes at once in a climb and at its top too, and again once it had its time`() {
+    func `a step known to help is due at once, also in a climb and at its top, and again after its time`() {
         var ladder = climber()
         ladder.stopped(at: at(0))
         _ = ladder.climb(to: 5)
@@ -175,7 +176,7 @@ extension WatchdogLadder {
         #expect(ladder.all(at: at(40)).first == .take(.restartScan))
     }
 
-    @Test func `a climb that a need began ends when the adapter listens, one that silence began when it hears`() {
+    @Test func `a climb that a need started ends when the adapter is listening, one that silence started does not`() {
         var ladder = climber()
         ladder.stopped(at: at(1))
         _ = ladder.needs(.powerCycle, at: at(2))
@@ -191,7 +192,7 @@ extension WatchdogLadder {
         #expect(ladder.isClimbing)
     }
 
-    @Test func `what disturbs others keeps its distance while the adapter listens, whoever asks for it`() {
+    @Test func `while an adapter is listening, steps that disturb others keep their intervals, even on request`() {
         var ladder = climber()
         _ = ladder.climb(to: 20)
         #expect(ladder.counters.taken(.powerCycle) == 1)
@@ -206,7 +207,7 @@ extension WatchdogLadder {
         #expect(ladder.needs(.powerCycle, at: at(24)) == true)
     }
 
-    @Test func `an adapter of which nothing is expected needs no step`() {
+    @Test func `for an adapter that is absent or has an obstacle, no step is due`() {
         var ladder = WatchdogLadder(deafAfter: .seconds(10))
         #expect(ladder.needs(.powerCycle, at: at(1)) == false)
         ladder.appeared(at: at(1))
@@ -215,7 +216,7 @@ extension WatchdogLadder {
         #expect(ladder.nextDeadline == nil)
     }
 
-    @Test func `a report ends the climb wherever it stands, and says after which step`() {
+    @Test func `a report ends the climb after any step, and the result has the last step`() {
         var ladder = climber()
         _ = ladder.climb(to: 7)
         #expect(ladder.heard(at: at(7.5)) == .some(.init(silence: .milliseconds(7_500), step: .restartScan)))
@@ -226,7 +227,7 @@ extension WatchdogLadder {
         #expect(ladder.climb(to: 12.5).map(\.1) == [.fellSilent(since: at(7.5)), .take(.widen)])
     }
 
-    @Test func `after a recovery the distances begin anew`() {
+    @Test func `after a recovery, the intervals start with the shortest again`() {
         var ladder = climber()
         _ = ladder.climb(to: 3_600)
         _ = ladder.heard(at: at(3_600))
@@ -235,7 +236,7 @@ extension WatchdogLadder {
         #expect(cycles.count >= 2)
     }
 
-    @Test func `beginning to listen gives the step that caused it three seconds, and only so often`() {
+    @Test func `a start of listening gives the last step at least 3 s from then on, up to 8 s in total`() {
         var ladder = climber()
         _ = ladder.climb(to: 10)
         ladder.stopped(at: at(10))
@@ -246,7 +247,7 @@ extension WatchdogLadder {
         #expect(ladder.nextDeadline == at(18))
     }
 
-    @Test func `what no step can mend ends the climb, and its end begins the silence anew`() {
+    @Test func `an obstacle that no step can remove ends the climb, and its end restarts the silence`() {
         var ladder = climber()
         _ = ladder.climb(to: 7)
         ladder.heldUp(unlessAfter: nil, at: at(8))
@@ -258,7 +259,7 @@ extension WatchdogLadder {
         #expect(ladder.nextDeadline == at(35))
     }
 
-    @Test func `a wait that the ladder's own step began does not end the climb, any other does`() {
+    @Test func `a wait that the ladder's own step caused does not end the climb, any other wait does`() {
         var ladder = climber()
         _ = ladder.climb(to: 10)
         ladder.heldUp(unlessAfter: .powerCycle, at: at(10))
@@ -273,7 +274,7 @@ extension WatchdogLadder {
         #expect(other.state == .resting)
     }
 
-    @Test func `an adapter that goes rests, and one that comes gets the whole time`() {
+    @Test func `the ladder rests while the adapter is absent; an adapter that appears gets the full time`() {
         var ladder = climber()
         _ = ladder.climb(to: 7)
         ladder.disappeared()
@@ -284,14 +285,14 @@ extension WatchdogLadder {
         #expect(ladder.nextDeadline == at(65))
     }
 
-    @Test func `an adapter that is there and never begins to listen is climbed for too`() {
+    @Test func `a climb also starts for an adapter that is present but was never listening`() {
         var ladder = WatchdogLadder(deafAfter: nil)
         #expect(ladder.nextDeadline == nil)
         ladder.appeared(at: at(1))
         #expect(ladder.all(at: at(6)) == [.fellSilent(since: at(1)), .take(.widen)])
     }
 
-    @Test func `a reset that makes the adapter go and come does not begin the distances anew`() {
+    @Test func `a reset that removes and adds the adapter does not shorten the intervals`() {
         var ladder = climber()
         var cycles: [Double] = []
         var time = 5.0
@@ -309,7 +310,7 @@ extension WatchdogLadder {
         #expect(cycles.count < 40)
     }
 
-    @Test func `L6: silence does not count while the machine was suspended`() {
+    @Test func `L6: the time in which the machine was suspended does not count as silence`() {
         var ladder = climber()
         ladder.resumed(at: at(100))
         #expect(ladder.nextDeadline == at(105))

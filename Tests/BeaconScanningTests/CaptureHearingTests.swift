@@ -5,7 +5,7 @@ import Testing
 
 @testable import BeaconScanning
 
-/// A monitor that hears from a recording says what a replay of it says.
+/// A monitor that reads a capture must give the same events as a replay of it.
 @Suite(.timeLimit(.minutes(6))) struct CaptureHearingTests {
     let scratch: Scratch
     init() throws { scratch = try Scratch() }
@@ -17,7 +17,7 @@ import Testing
         return settings
     }()
 
-    /// The events of a monitor, short: microseconds, what, which, how.
+    /// Returns the events of a monitor as short lines: microseconds, identifier, beacon, scope and state.
     private func events(of path: String, _ uuids: [String]) async throws -> [String] {
         let monitor = try BeaconMonitor("capture \(UUID())", scanning: .capture(path))
         for uuid in uuids {
@@ -37,7 +37,7 @@ import Testing
         return lines
     }
 
-    /// The same of the command.
+    /// Returns the events of the command `replay` in the same form.
     private func replay(_ path: String, _ uuids: [String]) throws -> [String] {
         let conditions = uuids.map {
             "  - identifier: \($0)\n    uuid: \($0)\n    assuming: unsatisfied\n    exit_timeout: 2s\n    per_beacon: true\n"
@@ -56,7 +56,7 @@ import Testing
             }
     }
 
-    @Test func `T4: a recording's events are a replay's`() async throws {
+    @Test func `T4: the events of a capture are those of a replay`() async throws {
         let name = "android-gym-bike.btsnoop"
         let expected = try contents(of: Fixtures.path(name + ".expected.jsonl"))
         let lines = String(decoding: expected, as: UTF8.self).split(separator: "\n")
@@ -66,7 +66,7 @@ import Testing
         #expect(try replay(Fixtures.path(name), uuids) == found)
     }
 
-    @Test func `L4, L7: so where it marks that adapters do not listen, and numbers change hands`() async throws {
+    @Test func `L4, L7: a capture with marks that adapters do not scan has the events of a replay`() async throws {
         let log = try scratch.log(
             "marks.jsonl",
             [
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test(arguments: SeededGenerator.seeds(environment("BEACON_LIBRARY_CAPTURES", default: 25)))
-    func `T4, L4, L7: with random marks, names and addresses a recording's events are a replay's`(
+    func `T4, L4, L7: with random marks, names and addresses the events of a capture are those of a replay`(
         seed: UInt64
     ) async throws {
         var generator = SeededGenerator(state: seed &* 0x14B)
@@ -98,7 +98,7 @@ import Testing
         #expect(try await events(of: path, [Log.uuid]) == replay(path, [Log.uuid]))
     }
 
-    @Test func `L4: no badge leaves because Index Info names an adapter that was deleted`() async throws {
+    @Test func `L4: Index Info of a deleted adapter causes no exit`() async throws {
         var capture = MonitorCapture()
         capture.record(10, at: 0, MonitorCapture.info(1))
         capture.record(3, at: 0, MonitorCapture.event(minor: 1))
@@ -110,7 +110,7 @@ import Testing
         #expect(found == ["0 \(Log.uuid) 1/1 condition satisfied", "61000000 \(Log.uuid)  condition unknown"])
     }
 
-    @Test func `what can't be read is said by run() and by events`() async throws {
+    @Test func `an unreadable capture is an error of run() and of events`() async throws {
         let monitor = try BeaconMonitor("capture missing", scanning: .capture(scratch.path("nothing.btsnoop")))
         var events = monitor.events.makeAsyncIterator()
         let error = await #expect(throws: HearingError.self) { try await monitor.run() }
@@ -119,7 +119,7 @@ import Testing
         await #expect(throws: MonitorError.self) { try await events.next() }
     }
 
-    @Test func `a recording whose records are all refused is an error, not silence`() async throws {
+    @Test func `a capture whose records are all invalid is an error`() async throws {
         let path = try scratch.log("refused.jsonl", [Log.sighting("99999999999"), #"{"time":1,"devices":[]}"#])
         let monitor = try BeaconMonitor("capture refused", scanning: .capture(path))
         let error = await #expect(throws: HearingError.self) { try await monitor.run() }
@@ -129,7 +129,7 @@ import Testing
         #expect(error?.description.contains(reason) == true, "\(String(describing: error))")
     }
 
-    @Test func `a recording waits for a subscriber who is slow, and loses nobody`() async throws {
+    @Test func `a capture waits for a slow subscriber, and no event is lost`() async throws {
         let sightings = (0..<30_000).map { Log.sighting("\($0 * 40)") }
         let path = try scratch.log("long.jsonl", sightings)
         let monitor = try BeaconMonitor("capture slow", scanning: .capture(path))
@@ -144,7 +144,7 @@ import Testing
             if count.isMultiple(of: 1000) { most = max(most, monitor.waitingEvents) }
         }
         try await hearing
-        // Who came thirty thousand times, and left all but the last.
+        // The beacon entered 30,000 times, and exited each time except the last.
         #expect(count == 59_999)
         #expect(most < 8192)
     }

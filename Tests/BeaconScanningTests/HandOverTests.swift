@@ -6,7 +6,7 @@ import Testing
 
 @testable import BeaconScanning
 
-/// What is between the thread that hears and the monitor: bounded, in order, and never silent about a loss.
+/// The queue between the scanning thread and the monitor: it is bounded and in order, and reports each loss.
 @Suite(.timeLimit(.minutes(6))) struct HandOverTests {
     private static func entries(_ count: Int, adapter: Int = 0, from second: Int = 0) -> ContiguousArray<
         FrameBatch.Entry
@@ -30,7 +30,7 @@ import Testing
         #expect(await handOver.fetch() == nil)
     }
 
-    @Test func `no more reports wait than the bound, and no more changes`() async throws {
+    @Test func `the queue holds at most its maximum number of reports, and of changes`() async throws {
         let handOver = try HandOver(demand: nil)
         #expect(handOver.add(Self.entries(HandOver.entriesMax)))
         #expect(!handOver.add(Self.entries(1)))
@@ -38,11 +38,11 @@ import Testing
         #expect(!handOver.add(.clock(isSynchronized: true)))
         let batch = try #require(await handOver.fetch())
         #expect(batch.entries.count == HandOver.entriesMax && batch.news.count == HandOver.newsMax)
-        // What was fetched makes room.
+        // The fetched elements leave room for new ones.
         #expect(handOver.add(Self.entries(1)) && handOver.add(.clock(isSynchronized: true)))
     }
 
-    @Test func `T5: a loss is reported once, when it starts, as of the last report that found room`() {
+    @Test func `T5: a loss is reported once, at its start, with the time of the last delivered report`() {
         var losses = ReportLosses()
         losses.handed(Self.entries(3))
         losses.handed(Self.entries(1, adapter: 1, from: 50))
@@ -53,7 +53,8 @@ import Testing
         #expect(first.map(\.time) == [last])
         #expect(losses.areUnderWay)
         #expect(losses.lost(Self.entries(2, from: 7)).isEmpty)
-        // One that is reported to listen, or is handed over, begins another loss.
+        // If the adapter is reported to scan, or one of its reports is delivered, the next lost report starts another
+        // loss.
         losses.changed(0, at: .earliest + .seconds(8))
         #expect(losses.lost(Self.entries(1, from: 9)).map(\.time) == [.earliest + .seconds(8)])
         losses.handed(Self.entries(1, from: 10))
@@ -62,11 +63,11 @@ import Testing
         #expect(losses.total == 8)
     }
 
-    @Test func `T5: a drain that was asked for before the thread began is answered`() async throws {
+    @Test func `T5: a drain that was requested before the thread started is answered`() async throws {
         let handOver = try HandOver(demand: nil)
         async let drained: Void = handOver.drain()
         var wake = pollfd(fd: handOver.wake.descriptor.rawValue, events: Int16(POLLIN), revents: 0)
-        try await until("the drain has been asked for", saw: "\(wake.revents)") { poll(&wake, 1, 0) != 0 }
+        try await until("the drain was requested", saw: "\(wake.revents)") { poll(&wake, 1, 0) != 0 }
         let thread = try OwnThread(named: "hearing") { Hearing.run(LiveOptions([.dbus]), handOver) }
         var isAnswered = false
         while !isAnswered, let batch = await handOver.fetch() {
@@ -81,11 +82,11 @@ import Testing
         thread.join()
     }
 
-    @Test func `who waits for a drain is answered, whatever becomes of the thread`() async throws {
+    @Test func `a request for a drain is answered after the drain, if it is canceled, and at the end`() async throws {
         let handOver = try HandOver(demand: nil)
         async let first: Void = handOver.drain()
         var wishes = handOver.takeWishes()
-        try await until("the drain has been asked for", saw: "\(wishes)") {
+        try await until("the drain was requested", saw: "\(wishes)") {
             if wishes.drains == nil { wishes = handOver.takeWishes() }
             return wishes.drains != nil
         }

@@ -4,13 +4,13 @@ import Testing
 
 @testable import BeaconScanning
 
-/// A monitor with ears, on the machine's clock and by a test's radio: what is between the two is the product's.
+/// A monitor that scans on the machine's clock with the radio of a test. Everything between the two is production code.
 @Suite(.timeLimit(.minutes(6))) struct LiveHearingTests {
     static let uuid = ProximityUUID(high: 0xF782_6DA6_4FA2_4E98, low: 0x8024_BC5B_71E0_893E)
     static let badge = BeaconIdentity(uuid: uuid, major: 1, minor: 7)
 
-    /// A monitor with a condition that is left after a tenth of a second. However long the machine has no time for it, no
-    /// outage comes of that.
+    /// Returns a monitor with a condition whose exit timeout is a tenth of a second. The outage timeout is so long that
+    /// no outage occurs, however slow the machine is.
     private func monitor(
         _ name: String, _ radio: Radio, exitTimeout: Duration = .milliseconds(100),
         service: ServiceRegistry = ServiceRegistry()
@@ -26,7 +26,7 @@ import Testing
         return monitor
     }
 
-    @Test func `what is heard on the thread of the scanners becomes events, and silence an exit`() async throws {
+    @Test func `sightings on the scanning thread become events, and silence becomes an exit`() async throws {
         let radio = try Radio()
         let monitor = try await monitor("live", radio)
         var events = monitor.events.makeAsyncIterator()
@@ -44,13 +44,14 @@ import Testing
         #expect(radio.standing.stops == 1)
     }
 
-    @Test func `T5: what lies in the kernel's buffer is handed over before a deadline`() async throws {
+    @Test func `T5: reports in the kernel's buffer are delivered before a deadline`() async throws {
         let radio = try Radio()
         let monitor = try await monitor("live T5", radio, exitTimeout: .seconds(1))
         var events = monitor.events.makeAsyncIterator()
         async let hearing: Void = monitor.run()
         radio.listen()
-        // Received half a second later, and read only when the deadline asks for it; then nothing more comes.
+        // The second report is received half a second later, and read only when the deadline requires it. No report
+        // follows.
         radio.hear(Self.badge, andBuffer: .milliseconds(500))
         let entry = try #require(try await events.next())
         let exit = try #require(try await events.next())
@@ -60,7 +61,7 @@ import Testing
         try await hearing
     }
 
-    @Test func `who may not hear is told so by run() and by events`() async throws {
+    @Test func `without the permission to scan, run() and events throw the reason`() async throws {
         let radio = try Radio(closed: ScannerError(.denied, "this user may not; ask the administrator"))
         let monitor = try await monitor("live denied", radio)
         var events = monitor.events.makeAsyncIterator()
@@ -70,11 +71,11 @@ import Testing
         await #expect(throws: MonitorError.hearingEnded("this user may not; ask the administrator")) {
             try await events.next()
         }
-        // Nothing is left behind: the name is free.
+        // The name of the monitor is free again.
         _ = try BeaconMonitor("live denied", scanning: radio.scanning)
     }
 
-    @Test func `a task that is cancelled ends the scanners, the thread and the events`() async throws {
+    @Test func `if its task is canceled, the scanners, the thread and the events end`() async throws {
         let radio = try Radio()
         for _ in 0..<20 {
             let monitor = try await monitor("live cancelled", radio)
@@ -91,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `what stands in the way is on events and in the sessions' diagnostics`() async throws {
+    @Test func `obstacles of scanning are in events and in the diagnostics of sessions`() async throws {
         let radio = try Radio()
         let registry = ServiceRegistry()
         let monitor = try await monitor("live obstacles", radio, service: registry)
@@ -110,7 +111,7 @@ import Testing
         try await hearing
     }
 
-    @Test func `sessions that come and go change what the scanners are asked for`() async throws {
+    @Test func `sessions that start and end change the demand for the scanners`() async throws {
         let radio = try Radio()
         let registry = ServiceRegistry()
         let monitor = try await monitor("live sessions", radio, exitTimeout: .seconds(80_000), service: registry)
@@ -125,14 +126,14 @@ import Testing
         session.invalidate()
         await radio.stands { $0.starts.count == 3 }
         #expect(radio.standing.starts.last?.isActive == false)
-        // Nobody has left by it.
+        // The changes have caused no exit.
         #expect(try await monitor.requestState(for: "near") == .satisfied)
         await monitor.end()
         try await hearing
         #expect(radio.standing.stops == 3)
     }
 
-    @Test func `L7: another controller under a name that had been one's holds nothing of it`() async throws {
+    @Test func `L7: another controller with the name of a first one has none of its holds`() async throws {
         let radio = try Radio()
         let monitor = try await monitor("live L7", radio, exitTimeout: .seconds(80_000))
         var events = monitor.events.makeAsyncIterator()
@@ -156,7 +157,7 @@ import Testing
         try await hearing
     }
 
-    @Test func `rangings come with what is heard`() async throws {
+    @Test func `sightings also become rangings`() async throws {
         let radio = try Radio()
         let monitor = try await monitor("live ranging", radio)
         var rangings = monitor.ranging(for: BeaconMonitor.BeaconIdentityCondition(uuid: Self.uuid))

@@ -5,18 +5,19 @@ import SystemPackage
 
 @testable import BeaconScanning
 
-/// A radio that a test speaks for from any thread: the scanner of one way, which lives on the thread that hears.
+/// A radio that a test controls from any thread: the scanner of one backend, which runs on the scanning thread.
 final class Radio: Sendable {
     enum Word: Sendable {
         case change(ScanChange)
         case report(BeaconIdentity?, adapter: Int, count: Int)
-        /// Heard now; and once more so much later, which stays in the kernel's buffer until that is drained.
+        /// A report that is received now, and a second one at a later time. The second one stays in the kernel's buffer
+        /// until this is drained.
         case reportAndBuffer(BeaconIdentity, after: Duration)
     }
 
     private struct State {
         var words: [Word] = []
-        /// What waits in a buffer that only draining empties, once its time has come.
+        /// The reports in a buffer that only `drain()` reads, when their time has come.
         var buffered: [(beacon: BeaconIdentity, time: Instant)] = []
         var starts: [ServiceDemand] = []
         var stops = 0
@@ -24,7 +25,7 @@ final class Radio: Sendable {
         var watchers: [(isDue: @Sendable (Standing) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
-    /// What has happened to the scanner.
+    /// The number of starts, stops and drains of the scanner, with the demand of each start.
     struct Standing: Sendable {
         var starts: [ServiceDemand]
         var stops: Int
@@ -33,7 +34,7 @@ final class Radio: Sendable {
 
     private let state = Mutex(State())
     private let wake: WakeUp
-    /// Why it can't be started.
+    /// Why the scanner cannot be started; `nil` if it can.
     let closed: ScannerError?
 
     init(closed: ScannerError? = nil) throws {
@@ -41,14 +42,14 @@ final class Radio: Sendable {
         self.closed = closed
     }
 
-    /// A monitor's ears by this radio.
+    /// The scanning of a monitor with this radio.
     var scanning: Scanning {
         Scanning.bluetoothd.making { [self] backend, loop, demand throws(ScannerError) in
             LoopScanner(self, backend, on: loop, demand)
         }
     }
 
-    // MARK: What the test has it say
+    // MARK: Inputs of the test
 
     func say(_ changes: ScanChange...) { put(changes.map { .change($0) }) }
 
@@ -56,8 +57,9 @@ final class Radio: Sendable {
         put([.report(beacon, adapter: adapter, count: count)])
     }
 
-    /// Heard, and heard once more after `interval`: the second report wakes nobody, and lies in the kernel's buffer until
-    /// that is drained. However slow the machine is, it lies there when `interval` has gone by.
+    /// Receives the beacon now, and once more after `interval`. The second report wakes no thread, and stays in the
+    /// kernel's buffer until that is drained. It is in the buffer when `interval` has passed, however slow the machine
+    /// is.
     func hear(_ beacon: BeaconIdentity, andBuffer interval: Duration) {
         put([.reportAndBuffer(beacon, after: interval)])
     }
@@ -72,7 +74,7 @@ final class Radio: Sendable {
         wake.signal()
     }
 
-    /// Returns as soon as what has happened to the scanner is as wanted.
+    /// Returns as soon as the state of the scanner meets the condition.
     func stands(_ isDue: @escaping @Sendable (Standing) -> Bool) async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in
@@ -101,7 +103,7 @@ final class Radio: Sendable {
         for continuation in due { continuation.resume() }
     }
 
-    /// The scanner, on its loop's thread.
+    /// The scanner, on the thread of its loop.
     private final class LoopScanner: AdvertisingScanner {
         let backend: ScannerBackend
         private let radio: Radio

@@ -1,7 +1,7 @@
 import BluetoothLE
 import Testing
 
-/// Payloads of other projects' test suites; where they come from stands in `advert-vectors.origin.md`.
+/// Payloads from the test suites of other projects. `advert-vectors.origin.md` lists the sources.
 struct AdvertVector: Decodable, CustomTestStringConvertible {
     struct Beacon: Decodable {
         var uuid: String
@@ -18,7 +18,7 @@ struct AdvertVector: Decodable, CustomTestStringConvertible {
 }
 
 @Suite struct AdvertVectorTests {
-    @Test func `All vectors are there`() {
+    @Test func `all 249 vectors are loaded, and 16 of them have iBeacons`() {
         #expect(AdvertVector.all.count == 249)
         #expect(AdvertVector.all.count { !$0.iBeacons.isEmpty } == 16)
     }

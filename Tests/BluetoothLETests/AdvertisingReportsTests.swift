@@ -4,8 +4,9 @@ import Testing
 @Suite struct AdvertisingReportsTests {
     private let payload = flags + ad(0xFF, frame)
 
-    @Test func `A legacy report's fields are where the specification has them`() throws {
-        // LE Meta event, 43 octets; subevent 2, one report: ADV_IND, random address, 30 octets of data, −61 dBm.
+    @Test func `the fields of a legacy report are read as the specification defines them`() throws {
+        // LE Meta event with 42 bytes of parameters; subevent 2, one report: ADV_IND, random address, 30 bytes of data,
+        // −61 dBm.
         let event = bytes("3E 2A 02 01 00 01 070000E598C0 1E") + payload + [0xC3]
         let (found, error) = reports(of: event)
         #expect(error == nil)
@@ -21,9 +22,9 @@ import Testing
         #expect(beacons(in: Array(event[report.data])).found == [beacon])
     }
 
-    @Test func `An extended report's fields are where the specification has them`() throws {
-        // Subevent 0x0D, one report: event type 0x0010 (legacy ADV_NONCONN_IND), public address, PHY 1M, SID 5,
-        // TX power 127, −61 dBm, interval 0, direct address, 30 octets.
+    @Test func `the fields of an extended report are read as the specification defines them`() throws {
+        // Subevent 0x0D, one report: event type 0x0010 (legacy ADV_NONCONN_IND), public address, PHY 1M, SID 5, TX
+        // power 127, −61 dBm, interval 0, direct address, 30 bytes of data.
         let event = bytes("3E 38 0D 01 1000 00 070000E598C0 01 00 05 7F C3 0000 00 000000000000 1E") + payload
         let (found, error) = reports(of: event)
         #expect(error == nil)
@@ -43,8 +44,7 @@ import Testing
             (0x04, [.legacy, .connectable, .scannable, .scanResponse]), (0x05, [.legacy]), (0x08, [.legacy]),
             (0xFF, [.legacy]),
         ] as [(UInt8, AdvertisingReport.Properties)])
-    func `A legacy event type says what kind of advertising it was`(type: UInt8, expected: AdvertisingReport.Properties)
-    {
+    func `a legacy event type gives the properties of a report`(type: UInt8, expected: AdvertisingReport.Properties) {
         #expect(reports(of: legacyEvent(WireReport(eventType: UInt16(type)))).found.map(\.properties) == [expected])
         #expect(AdvertisingReport.Properties(legacyEventType: type) == expected)
     }
@@ -55,7 +55,7 @@ import Testing
             (0x0013, [.legacy, .connectable, .scannable], .complete), (0x0021, [.connectable], .moreToCome),
             (0x004C, [.directed, .scanResponse], .truncated), (0xFF80, [], .complete),
         ] as [(UInt16, AdvertisingReport.Properties, AdvertisingReport.DataStatus)])
-    func `An extended event type carries kind and data status, reserved bits are left out`(
+    func `an extended event type has properties and data status, and reserved bits are ignored`(
         type: UInt16, properties: AdvertisingReport.Properties, status: AdvertisingReport.DataStatus
     ) {
         let found = reports(of: extendedEvent(WireReport(eventType: type))).found
@@ -68,7 +68,7 @@ import Testing
             (0x00, .public), (0x01, .random), (0x02, .publicIdentity), (0x03, .randomIdentity), (0xFE, .unresolved),
             (0xFF, nil), (0x04, .unspecified), (0x7F, .unspecified), (0xFD, .unspecified),
         ] as [(UInt8, DeviceAddress.Kind?)])
-    func `An address type says whose address it is, 0xFF that there is none`(type: UInt8, kind: DeviceAddress.Kind?) {
+    func `an address type gives the address kind; 0xFF means no address`(type: UInt8, kind: DeviceAddress.Kind?) {
         for event in [legacyEvent(WireReport(addressType: type)), extendedEvent(WireReport(addressType: type))] {
             #expect(reports(of: event).found.map(\.address) == [kind.map { DeviceAddress(0xC098_E500_0007, kind: $0) }])
         }
@@ -77,18 +77,18 @@ import Testing
     @Test(
         arguments: [(0x7F, nil), (0x7E, 126), (0x14, 20), (0x00, 0), (0xFF, -1), (0x81, -127), (0x80, -128)]
             as [(UInt8, Int8?)])
-    func `An RSSI of 127 is absent, every other octet is dBm`(octet: UInt8, dBm: Int8?) {
+    func `an RSSI of 127 is absent, every other byte is a value in dBm`(octet: UInt8, dBm: Int8?) {
         for event in [legacyEvent(WireReport(rssi: octet)), extendedEvent(WireReport(rssi: octet))] {
             #expect(reports(of: event).found.map(\.rssi) == [dBm.map { RSSI(dBm: $0) }])
         }
     }
 
     @Test(arguments: [(0x00, 0), (0x0F, 15), (0x10, nil), (0xFF, nil)] as [(UInt8, UInt8?)])
-    func `A SID is 0 to 15, anything else is none`(octet: UInt8, sid: UInt8?) {
+    func `a SID is 0 to 15, any other value is absent`(octet: UInt8, sid: UInt8?) {
         #expect(reports(of: extendedEvent(WireReport(sid: octet))).found.map(\.advertisingSID) == [sid])
     }
 
-    @Test func `Many reports in one event come in order, legacy and extended`() {
+    @Test func `several reports of one event are returned in order, legacy and extended`() {
         let several = (0..<3).map { WireReport(rssi: UInt8($0), data: ad(0xFF, frame(minor: UInt8($0)))) }
         for event in [
             legacyEvent(several[0], several[1], WireReport(rssi: 9), several[2]),
@@ -102,14 +102,14 @@ import Testing
         }
     }
 
-    @Test func `B2: a scan response is read as advertising data are`() {
+    @Test func `B2: a scan response is read like advertising data`() {
         let event = legacyEvent(WireReport(eventType: 0x04, data: payload))
         let report = reports(of: event).found[0]
         #expect(report.properties.contains(.scanResponse))
         #expect(beacons(in: Array(event[report.data])).found == [beacon])
     }
 
-    @Test func `B3: a malformed AD structure ends its own report, and the event's further ones are read`() {
+    @Test func `B3: a malformed AD structure ends its own report, and the other reports of the event are read`() {
         let event = legacyEvent(WireReport(data: [0x1A, 0xFF, 0x4C]), WireReport(data: payload))
         let (found, error) = reports(of: event)
         #expect(error == nil)
@@ -121,7 +121,7 @@ import Testing
         "", "3E", "3E 00", "3E 13", "3E 00 02", "0E 04 01 0C 20 00", "04 3E 02 02 00", "3E 01 01",
         "3E 13 01 00 40 00 00 00 11 22 33 44 55 66 18 00 00 00 48 00 05", "3E 04 0B 01 00 00", "FF 05 02 01 00 00 00",
     ])
-    func `Every other event gives nothing and no error`(hex: String) {
+    func `every other event gives no report and no error`(hex: String) {
         let (found, error) = reports(of: bytes(hex))
         #expect(found == [])
         #expect(error == nil)
@@ -149,14 +149,14 @@ import Testing
                 .reportTruncated(offset: 4, needed: 25, available: 24)
             ),
         ] as [(String, AdvertisingReportError)])
-    func `B3: an event that is not what it announces says so, once, by kind`(
+    func `B3: an event that is not as it declares gives one error, of its kind`(
         hex: String, expected: AdvertisingReportError
     ) {
         #expect(reports(of: bytes(hex)).error == expected)
         #expect(!expected.description.isEmpty)
     }
 
-    @Test func `B3: the whole reports of a cut event count, then it says that it is cut`() {
+    @Test func `B3: a truncated event gives its complete reports, then an error if it has at least 3 bytes`() {
         let event = legacyEvent(WireReport(data: payload), WireReport(data: payload))
         for length in 0..<event.count {
             let (found, error) = reports(of: Array(event[..<length]))
@@ -171,14 +171,14 @@ import Testing
         #expect(reports(of: event).error == nil)
     }
 
-    @Test func `B3: reports that the length octet leaves out are not read`() {
+    @Test func `B3: reports beyond the declared length of the event are not read`() {
         var event = legacyEvent(WireReport(data: payload), WireReport(data: payload))
         event[1] = 2 + 40
         #expect(reports(of: event).found.count == 1)
         #expect(reports(of: event).error == .reportTruncated(offset: 44, needed: 10, available: 0))
     }
 
-    @Test func `Octets behind the last report of an event are ignored`() {
+    @Test func `bytes after the last report of an event are ignored`() {
         var event = legacyEvent(WireReport(data: payload)) + [0xAA, 0xBB]
         #expect(reports(of: event).error == nil)
         event[1] += 2
@@ -186,7 +186,7 @@ import Testing
         #expect(reports(of: event).error == nil)
     }
 
-    @Test func `B3: an event announces 1 to 25 legacy reports, or 1 to 10 extended ones`() {
+    @Test func `B3: an event can declare 1 to 25 legacy reports, or 1 to 10 extended ones`() {
         for (count, isFine) in [(1, true), (25, true), (26, false), (255, false)] {
             var event = metaEvent([0x02, 0x00] + (0..<min(count, 25)).flatMap { _ in WireReport().legacy })
             event[3] = UInt8(count)
@@ -201,14 +201,14 @@ import Testing
         }
     }
 
-    @Test func `Each error is counted as what it is`() {
+    @Test func `each error is counted as its own kind of malformation`() {
         #expect(AdvertisingReportError.eventTruncated(declaredLength: 9, available: 1).malformation == .eventTruncated)
         #expect(AdvertisingReportError.reportCountInvalid(0).malformation == .reportCountInvalid)
         #expect(
             AdvertisingReportError.reportTruncated(offset: 4, needed: 9, available: 1).malformation == .reportTruncated)
     }
 
-    @Test func `A cursor that is handed another, shorter event reads nothing past its end`() throws {
+    @Test func `a cursor that gets another, shorter event reads nothing past its end`() throws {
         let event = legacyEvent(WireReport(data: payload), WireReport(data: payload))
         let cut = Array(event[..<20])
         var cursor = AdvertisingReports(event: event.span)
@@ -221,7 +221,7 @@ import Testing
         #expect(throws: AdvertisingReportError.self) { _ = try other.next(in: [UInt8]().span) }
     }
 
-    @Test func `A report keeps what it is made of, and what it is set to`() {
+    @Test func `a report has the values that it was created with, and those that were set`() {
         var report = AdvertisingReport(
             address: nil, rssi: nil, properties: [], status: .moreToCome, advertisingSID: 15, advertisingDataID: 0xFFF,
             data: 3..<9)
@@ -241,7 +241,7 @@ import Testing
         #expect(report.data == 3..<9)
     }
 
-    @Test func `Reports that say the same are equal, whatever octets said that something is absent`() {
+    @Test func `reports with equal values are equal, whichever bytes mean that a value is absent`() {
         let first = extendedEvent(WireReport(addressType: 0xFF, sid: 0xFF))
         let second = extendedEvent(WireReport(addressType: 0xFF, address: [1, 2, 3, 4, 5, 6], sid: 0x10))
         #expect(reports(of: first).found == reports(of: second).found)

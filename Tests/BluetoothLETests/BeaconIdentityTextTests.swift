@@ -8,7 +8,7 @@ import Testing
         BeaconIdentity(uuid: try #require(ProximityUUID(Self.uuid)), major: major, minor: minor)
     }
 
-    @Test func `a beacon is spelled as its UUID, its major and its minor with slashes between them`() throws {
+    @Test func `a beacon is written as its UUID, its major and its minor with slashes between them`() throws {
         let beacon = try beacon(100, 65_535)
         #expect(beacon.description == "\(Self.uuid)/100/65535")
         #expect(beacon.numbers == "100/65535")
@@ -26,7 +26,7 @@ import Testing
         "\(uuid)/1/2/3",
         "\(uuid) 1 2", " \(uuid)/1/2", "1/2", "G7826DA6-4FA2-4E98-8024-BC5B71E0893E/1/2",
     ])
-    func `a text that does not name exactly one beacon is not read`(text: String) {
+    func `a text that is not exactly one beacon is rejected`(text: String) {
         #expect(BeaconIdentity(text) == nil)
     }
 
@@ -35,7 +35,7 @@ import Testing
         ("101/7", false, false), ("F7826DA6-4FA2-4E98-8024-BC5B71E0893F", false, false),
         ("F7826DA6-4FA2-4E98-8024-BC5B71E0893F/100/7", false, false),
     ])
-    func `a filter matches the beacons that have the parts that it names`(
+    func `a filter matches the beacons that have all parts of the filter`(
         text: String, matches: Bool, matchesNext: Bool
     ) throws {
         let filter = try #require(BeaconFilter(text))
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: ["", "7", "1/2/3", "1/65536", "\(uuid)/", "\(uuid)/1/2/3", "staff 1/2"])
-    func `a text of another form makes no filter`(text: String) {
+    func `a text of another form is not a filter`(text: String) {
         #expect(BeaconFilter(text) == nil)
     }
 }

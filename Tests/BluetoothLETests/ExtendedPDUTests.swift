@@ -10,7 +10,7 @@ import Testing
     // Channel 9, offset 100 × 30 µs, 1M.
     private let pointer = bytes("096400")
 
-    /// The Common Extended Advertising Payload Format.
+    /// Returns a payload in the Common Extended Advertising Payload Format.
     private func payload(mode: UInt8 = 0, flags: UInt8, _ fields: [UInt8], data: [UInt8] = []) -> [UInt8] {
         [mode << 6 | UInt8(1 + fields.count), flags] + fields + data
     }
@@ -20,7 +20,7 @@ import Testing
         return try LinkLayerPDU.advertisingReport(of: frame.span, in: 0..<frame.count, rssi: nil, check: .unchecked)
     }
 
-    @Test func `An AUX_ADV_IND gives its address, SID, data ID and data`() throws {
+    @Test func `an AUX_ADV_IND gives its address, SID, data ID and data`() throws {
         let report = try #require(try report(payload(flags: 0x09, address + information, data: payload)))
         #expect(report.address == expectedAddress)
         #expect(report.advertisingSID == 5)
@@ -30,8 +30,8 @@ import Testing
         #expect(report.data == 6 + 10..<6 + 10 + payload.count)
     }
 
-    @Test func `Every field of the extended header is passed over, and ACAD behind them`() throws {
-        // AdvA, TargetA, CTEInfo, ADI, AuxPtr, SyncInfo, TxPower, and two octets of ACAD.
+    @Test func `the data start after all fields of the extended header and the ACAD`() throws {
+        // AdvA, TargetA, CTEInfo, ADI, AuxPtr, SyncInfo, TxPower, and two bytes of ACAD.
         let fields =
             address + bytes("112233445566") + [0x14] + information + pointer + [UInt8](repeating: 0xEE, count: 18) + [
                 0x04
@@ -45,7 +45,7 @@ import Testing
         #expect(report.data.count == payload.count)
     }
 
-    @Test func `A PDU that points on is more to come with data, and complete and empty without`() throws {
+    @Test func `a PDU with an AuxPtr has more to come if it has data, else it is complete and empty`() throws {
         let withData = try #require(try report(payload(flags: 0x19, address + information + pointer, data: payload)))
         #expect(withData.status == .moreToCome)
         let pointing = try #require(try report(payload(flags: 0x18, information + pointer)))
@@ -53,10 +53,10 @@ import Testing
         #expect(pointing.data.isEmpty)
     }
 
-    @Test func `An AuxPtr of offset zero points nowhere: the rest is not sent`() throws {
+    @Test func `an AuxPtr with offset zero means that the rest is not sent, so the report is truncated`() throws {
         let report = try report(payload(flags: 0x19, address + information + bytes("0900E0"), data: payload))
         #expect(report?.status == .truncated)
-        // One bit of the offset's 13 is enough.
+        // One bit of the 13 bits of the offset is enough.
         for pointer in ["090100", "090001", "090010"] {
             let octets = payload(flags: 0x19, address + information + bytes(pointer), data: payload)
             #expect(try self.report(octets)?.status == .moreToCome)
@@ -64,12 +64,12 @@ import Testing
     }
 
     @Test(arguments: [(0, []), (1, .connectable), (2, .scannable), (3, [])] as [(UInt8, AdvertisingReport.Properties)])
-    func `AdvMode says what the advertiser takes`(mode: UInt8, properties: AdvertisingReport.Properties) throws {
+    func `AdvMode is connectable, scannable or neither`(mode: UInt8, properties: AdvertisingReport.Properties) throws {
         let report = try report(payload(mode: mode, flags: 0x01, address, data: payload))
         #expect(report?.properties == properties.union(.linkLayer))
     }
 
-    @Test func `Without an extended header, or with empty flags, all that follows is data`() throws {
+    @Test func `without an extended header, or with empty flags, all following bytes are data`() throws {
         for head: [UInt8] in [[0x00], [0x01, 0x00]] {
             let report = try #require(try report(head + payload))
             #expect(report.address == nil)
@@ -85,7 +85,7 @@ import Testing
             [0x12, 0x20] + [UInt8](repeating: 0, count: 17),
             [0x0B, 0x03] + [UInt8](repeating: 0, count: 10),
         ] as [[UInt8]])
-    func `B4: an extended header that its length does not hold is cut`(payload: [UInt8]) {
+    func `B4: an extended header whose fields do not fit into its length is truncated`(payload: [UInt8]) {
         #expect {
             try report(payload)
         } throws: {
@@ -93,8 +93,8 @@ import Testing
         }
     }
 
-    @Test func `A header's fields never come out of the data behind it`() {
-        // Five octets of header where AdvA needs six; the sixth would be the data's first.
+    @Test func `a field of a header is never read from the data after the header`() {
+        // The header has five bytes, but AdvA needs six. The sixth would be the first byte of the data.
         #expect(throws: LinkLayerError.pduTruncated(offset: 8, needed: 6, available: 5)) {
             try report([0x06, 0x01, 1, 2, 3, 4, 5] + payload)
         }

@@ -2,9 +2,9 @@ import BaseTypes
 import BluetoothLE
 import Testing
 
-/// An assembler with the caller's loop around it: what each report gives, in the order in which it is given.
+/// An assembler with the loop of its caller. Its methods return the reports that an input gives, in order.
 struct AssemblerWorld {
-    /// One report as its reader sees it.
+    /// One report as the caller gets it.
     struct Heard: Equatable {
         var data: [UInt8]
         var rssi: Int8?
@@ -32,7 +32,7 @@ struct AssemblerWorld {
     mutating func take(
         _ report: AdvertisingReport, _ data: [UInt8], adapter: Int = 0, at time: Int64? = 0
     ) -> [Heard] {
-        // The data stand in the middle of an event.
+        // The data are in the middle of an event.
         let bytes = [0xAA] + data + [0xBB, 0xCC]
         var report = report
         report.data = 1..<1 + data.count
@@ -42,7 +42,7 @@ struct AssemblerWorld {
         return [Heard(data: data, rssi: report.rssi?.dBm, adapter: adapter, time: time, status: report.status)]
     }
 
-    /// A fragment as a controller reports it.
+    /// Passes a fragment as a controller reports it.
     mutating func fragment(
         _ data: [UInt8], _ status: AdvertisingReport.DataStatus, address: DeviceAddress?? = nil, sid: UInt8? = 1,
         adapter: Int = 0, rssi: Int8 = -60, at time: Int64? = 0
@@ -59,7 +59,7 @@ struct AssemblerWorld {
     typealias Heard = AssemblerWorld.Heard
     private let gap: Int64 = 2_457_300_000
 
-    @Test func `B5: fragments are one report, with the time and RSSI of the last`() {
+    @Test func `B5: fragments are one report, with the time and RSSI of the last one`() {
         var world = AssemblerWorld()
         #expect(world.fragment([1, 2], .moreToCome, rssi: -50, at: 1000) == [])
         #expect(!world.assembler.isIdle)
@@ -71,7 +71,7 @@ struct AssemblerWorld {
         #expect(world.assembler.counts.met.isEmpty)
     }
 
-    @Test func `B5: an iBeacon cut over three fragments is one sighting`() {
+    @Test func `B5: an iBeacon in three fragments is one sighting`() {
         var world = AssemblerWorld()
         let payload = flags + ad(0xFF, frame)
         #expect(world.fragment(Array(payload[..<5]), .moreToCome) == [])
@@ -80,7 +80,7 @@ struct AssemblerWorld {
         #expect(heard.flatMap { beacons(in: $0.data).found } == [beacon])
     }
 
-    @Test func `B5: the last fragment's properties and the chain's address are the report's`() {
+    @Test func `B5: a report has the properties of its last fragment and the address of its chain`() {
         var assembler = ExtendedReportAssembler()
         let address = DeviceAddress(7, kind: .public)
         var report = AdvertisingReport(
@@ -100,7 +100,7 @@ struct AssemblerWorld {
         #expect(data == [9, 9])
     }
 
-    @Test func `A report that is whole is read where it stands`() {
+    @Test func `a complete report is not copied, nor is a legacy report, whatever its status`() {
         var world = AssemblerWorld()
         #expect(world.fragment([1], .complete).map(\.data) == [[1]])
         #expect(world.fragment([], .complete).map(\.data) == [[]])
@@ -112,7 +112,7 @@ struct AssemblerWorld {
         #expect(world.assembler.isIdle)
     }
 
-    @Test func `B5: an adapter's, an address's and a SID's chains are each their own`() {
+    @Test func `B5: each combination of adapter, address and SID has its own chain`() {
         var world = AssemblerWorld()
         let other = DeviceAddress(0xC098_E500_0007, kind: .public)
         _ = world.fragment([1], .moreToCome)
@@ -121,7 +121,7 @@ struct AssemblerWorld {
         _ = world.fragment([4], .moreToCome, sid: 2)
         _ = world.fragment([5], .moreToCome, sid: nil)
         _ = world.fragment([6], .moreToCome, address: .some(nil))
-        // Another set's complete report is whole, and changes nothing for those under way.
+        // A complete report of another set is not copied, and does not change the open chains.
         #expect(world.fragment([0], .complete, sid: 3).map(\.data) == [[0]])
         #expect(world.fragment([9], .complete, address: .some(nil)).map(\.data) == [[6, 9]])
         #expect(world.fragment([9], .complete, sid: nil).map(\.data) == [[5, 9]])
@@ -133,7 +133,7 @@ struct AssemblerWorld {
     }
 
     @Test(arguments: [.truncated, .reserved] as [AdvertisingReport.DataStatus])
-    func `B5: a truncated chain is read as far as it goes, and counted`(status: AdvertisingReport.DataStatus) {
+    func `B5: a truncated chain is read as far as it was received, and counted`(status: AdvertisingReport.DataStatus) {
         var world = AssemblerWorld()
         let payload = ad(0xFF, frame) + [0x1A, 0xFF]
         #expect(world.fragment(Array(payload[..<20]), .moreToCome) == [])
@@ -141,7 +141,7 @@ struct AssemblerWorld {
         #expect(heard == [Heard(data: payload, rssi: -60, adapter: 0, time: 5, status: .truncated)])
         #expect(heard.flatMap { beacons(in: $0.data).found } == [beacon])
         #expect(world.assembler.counts[.chainTruncated] == 1)
-        // One that is truncated from the first fragment on, too.
+        // A chain that is truncated in its first fragment is counted too.
         #expect(world.fragment([7], status).map(\.data) == [[7]])
         #expect(world.assembler.counts[.chainTruncated] == 2)
         #expect(world.assembler.isIdle)
@@ -149,7 +149,7 @@ struct AssemblerWorld {
 
     @Test
     func
-        `B5: a fragment that comes as late as an AuxPtr reaches belongs to its chain, one nanosecond later it begins anew`()
+        `B5: a fragment at the longest distance of an AuxPtr belongs to its chain, 1 ns later it starts another one`()
     {
         var world = AssemblerWorld()
         _ = world.fragment([1], .moreToCome, at: 100)
@@ -162,14 +162,14 @@ struct AssemblerWorld {
         #expect(world.fragment([2], .moreToCome, at: 101 + gap) == [abandoned])
         #expect(world.assembler.counts[.chainAbandoned] == 1)
         #expect(world.fragment([3], .complete, at: 101 + gap).map(\.data) == [[2, 3]])
-        // A complete one after that time is whole; what was abandoned comes first.
+        // A complete report after that time does not continue the chain. The abandoned chain comes first.
         _ = world.fragment([1], .moreToCome, rssi: -50, at: 100)
         let whole = Heard(data: [4], rssi: -60, adapter: 0, time: 101 + gap)
         #expect(world.fragment([4], .complete, at: 101 + gap) == [abandoned, whole])
         #expect(world.assembler.counts[.chainAbandoned] == 2)
     }
 
-    @Test func `B5: a chain whose rest never comes is given up in time, read as far as it goes, and counted`() {
+    @Test func `B5: a chain whose next fragment is late ends, is read as far as it was received, and counted`() {
         var world = AssemblerWorld()
         _ = world.fragment([1], .moreToCome, at: 100)
         _ = world.fragment([2], .moreToCome, sid: 2, at: 200)
@@ -184,7 +184,7 @@ struct AssemblerWorld {
         #expect(world.assembler.counts[.chainAbandoned] == 2)
     }
 
-    @Test func `Without times, and back in time, nothing is too late`() {
+    @Test func `without times, and with earlier times, no fragment is too late`() {
         var world = AssemblerWorld()
         _ = world.fragment([1], .moreToCome, at: nil)
         world.assembler.expire(at: .latest)
@@ -193,7 +193,7 @@ struct AssemblerWorld {
         #expect(world.fragment([3], .complete, at: 0).map(\.data) == [[1, 2, 3]])
     }
 
-    @Test func `B5: an adapter that stops listening gives up its chains, the others keep theirs`() {
+    @Test func `B5: when an adapter stops scanning, its chains end, and those of other adapters stay open`() {
         var world = AssemblerWorld()
         _ = world.fragment([1], .moreToCome, sid: 1)
         _ = world.fragment([2], .moreToCome, adapter: 1)
@@ -210,7 +210,7 @@ struct AssemblerWorld {
         #expect(world.drain() == [])
     }
 
-    @Test func `B5: 1650 octets are whole, one more is left out and counted`() {
+    @Test func `B5: 1650 bytes are complete, and one byte more is dropped and counted`() {
         #expect(ExtendedReportAssembler.dataBytesMax == 1650)
         var world = AssemblerWorld()
         let full = (0..<1650).map { UInt8(truncatingIfNeeded: $0) }
@@ -225,7 +225,7 @@ struct AssemblerWorld {
         }
         #expect(world.fragment(Array(full[1600...]) + [0xFF], .moreToCome) == [])
         #expect(world.assembler.counts[.chainTooLong] == 1)
-        // Counted once a chain, and it ends where it says that it does.
+        // It is counted once per chain, and the chain ends with its last fragment.
         #expect(world.fragment([UInt8](repeating: 0xFF, count: 200), .moreToCome, at: 4) == [])
         #expect(
             world.fragment([0xFF], .complete, at: 5)
@@ -234,14 +234,14 @@ struct AssemblerWorld {
         #expect(world.assembler.counts.met.count == 1)
     }
 
-    @Test func `B5: of more than 64 chains the least recently extended is read as far as it goes, and counted`() {
+    @Test func `B5: the 65th chain ends the least recently extended one, which is read as received, and counted`() {
         #expect(ExtendedReportAssembler.chainsMax == 64)
         var world = AssemblerWorld()
         let addresses = (0..<66).map { DeviceAddress($0, kind: .public) }
         for (index, address) in addresses[..<64].enumerated() {
             #expect(world.fragment([UInt8(index)], .moreToCome, address: address) == [])
         }
-        // The first is extended, so the second is the oldest.
+        // The first chain is extended, so the second one is the oldest.
         #expect(world.fragment([100], .moreToCome, address: addresses[0]) == [])
         #expect(world.assembler.counts.met.isEmpty)
         #expect(world.fragment([64], .moreToCome, address: addresses[64]).map(\.data) == [[1]])
@@ -249,7 +249,7 @@ struct AssemblerWorld {
         #expect(world.fragment([65], .moreToCome, address: addresses[65]).map(\.data) == [[2]])
         #expect(world.assembler.counts[.chainsTooMany] == 2)
         #expect(world.fragment([101], .complete, address: addresses[0]).map(\.data) == [[0, 100, 101]])
-        // What gave way begins anew.
+        // The next fragment of a chain that was ended does not continue it.
         #expect(world.fragment([102], .complete, address: addresses[1]).map(\.data) == [[102]])
         world.assembler.flush(adapter: nil)
         #expect(world.drain().map(\.data.count) == [Int](repeating: 1, count: 63))
@@ -257,7 +257,7 @@ struct AssemblerWorld {
         #expect(world.assembler.counts.met.map(\.kind) == [.chainAbandoned, .chainsTooMany])
     }
 
-    @Test func `What is ready and never fetched is bounded, the oldest gives way and is counted`() {
+    @Test func `if more than 128 ready chains are not fetched, the oldest is dropped and counted`() {
         var assembler = ExtendedReportAssembler()
         let bytes: [UInt8] = [0, 1]
         let report = AdvertisingReport(address: nil, rssi: nil, properties: [], status: .truncated, data: 0..<2)
@@ -275,7 +275,7 @@ struct AssemblerWorld {
     }
 
     @Test(arguments: [0..<9, 5..<9, 2..<3, 100..<200])
-    func `A report whose data are not in the bytes handed in gives those that are`(range: Range<Int>) {
+    func `a report whose data are not all in the given bytes has those that are`(range: Range<Int>) {
         var assembler = ExtendedReportAssembler()
         let bytes: [UInt8] = [10, 11]
         let report = AdvertisingReport(address: nil, rssi: nil, properties: [], status: .truncated, data: range)

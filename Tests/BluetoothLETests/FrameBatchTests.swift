@@ -3,7 +3,7 @@ import BluetoothLE
 import TestSupport
 import Testing
 
-/// What a decoder hands over, one after another.
+/// A handler that counts the reports and stores the beacons of a decoder, in order.
 private struct Heard: ReportHandler {
     var reports = 0
     var frames: [BeaconFrame] = []
@@ -45,7 +45,7 @@ private struct Heard: ReportHandler {
         return report
     }
 
-    @Test func `an event's beacons stand in a batch with their report's address and RSSI`() {
+    @Test func `a batch has the beacons of an event, with the address and RSSI of their reports`() {
         var batch = FrameBatch()
         #expect(take(legacyEvent(report(payload), report(flags), report(ad(0xFF, frame(minor: 9)))), to: &batch))
         #expect(batch.counts.entries == 2)
@@ -63,7 +63,7 @@ private struct Heard: ReportHandler {
         #expect(!second.kind.isFirst && !second.kind.isHeard && second.kind.isBeacon)
     }
 
-    @Test func `an event without a beacon is heard, one without a report lets time go on`() {
+    @Test func `an event without a beacon counts as received, one without a report only advances the time`() {
         var batch = FrameBatch()
         #expect(take(extendedEvent(report(flags, eventType: 0x13)), to: &batch))
         #expect(take([0x0E, 0x04, 0x01, 0x03, 0x0C, 0x00], to: &batch))
@@ -75,7 +75,7 @@ private struct Heard: ReportHandler {
         #expect(kinds.map(\.isBeacon) == [false, false])
     }
 
-    @Test func `B5: a fragment, and whatever stands around it, is for the long way`() {
+    @Test func `B5: an event with a fragment is left to ReportDecoder, together with its other reports`() {
         var batch = FrameBatch()
         // More to come, and truncated.
         for eventType: UInt16 in [0x20, 0x40] {
@@ -86,7 +86,7 @@ private struct Heard: ReportHandler {
         #expect(batch.counts.reports == 0)
     }
 
-    @Test func `a full batch takes nothing`() {
+    @Test func `a full batch takes no event until it is emptied`() {
         var batch = FrameBatch(capacity: 2)
         while take(legacyEvent(report(payload)), to: &batch) { #expect(batch.counts.entries <= batch.entries.count) }
         let before = batch.counts.entries
@@ -96,7 +96,7 @@ private struct Heard: ReportHandler {
         #expect(take(legacyEvent(report(payload)), to: &batch))
     }
 
-    @Test func `both ways find the same in what was damaged, or the short one leaves it`() {
+    @Test func `batch and decoder find the same in damaged events, unless the batch does not take them`() {
         var generator = SeededGenerator(state: SeededGenerator.seed)
         var (taken, left) = (0, 0)
         var batch = FrameBatch()

@@ -7,7 +7,7 @@ import Testing
         #expect(IBeacon.manufacturerDataLength == 25)
     }
 
-    @Test func `B1: every field takes all of its values`() {
+    @Test func `B1: UUID, major and minor can have their highest values, the measured power its lowest`() {
         let data: [UInt8] = [0x4C, 0x00, 0x02, 0x15] + [UInt8](repeating: 0xFF, count: 20) + [0x80]
         let all = decoded(data)
         #expect(all?.identity.uuid == ProximityUUID(high: .max, low: .max))
@@ -16,22 +16,22 @@ import Testing
         #expect(all?.measuredPower == -128)
     }
 
-    @Test func `B1: twenty-one octets after the prefix are a frame, twenty are not`() {
+    @Test func `B1: twenty-one bytes after the prefix are a frame, twenty are not`() {
         #expect(decoded(frame) != nil)
         #expect(decoded(frame.dropLast()) == nil)
     }
 
     @Test(arguments: [1, 2, 229])
-    func `B1: octets after the measured power are ignored`(count: Int) {
+    func `B1: bytes after the measured power are ignored`(count: Int) {
         let data = frame + [UInt8](repeating: 0x64, count: count)
         #expect(decoded(data) == beacon)
     }
 
     @Test(arguments: [
-        (0, 0x4D, "another company"), (1, 0x01, "another company's high octet"), (2, 0x03, "another type"),
+        (0, 0x4D, "another company"), (1, 0x01, "another company's high byte"), (2, 0x03, "another type"),
         (2, 0x10, "nearby information"), (3, 0x14, "a shorter length"), (3, 0x16, "a longer length"),
     ])
-    func `B1: another prefix is none`(index: Int, octet: Int, what: String) {
+    func `B1: data with another prefix are not an iBeacon`(index: Int, octet: Int, what: String) {
         var data = frame
         data[index] = UInt8(octet)
         #expect(decoded(data) == nil, "\(what)")
@@ -42,7 +42,7 @@ import Testing
         #expect(beacons(in: ad(0xFF, [0x00, 0x4C] + frame[2...])).found == [])
     }
 
-    @Test(arguments: 0..<25) func `B1: a truncated body is none`(length: Int) {
+    @Test(arguments: 0..<25) func `B1: a truncated body is not an iBeacon`(length: Int) {
         let data = Array(frame[..<length])
         #expect(decoded(data) == nil)
         let result = beacons(in: ad(0xFF, data))
@@ -51,21 +51,21 @@ import Testing
     }
 
     @Test(arguments: [0x16, 0x21, 0xFE, 0x00, 0x09])
-    func `B1: the same bytes under another AD type are none`(type: Int) {
+    func `B1: the same bytes with another AD type are not an iBeacon`(type: Int) {
         #expect(beacons(in: flags + ad(UInt8(type), frame)).found == [])
     }
 
-    @Test func `B1: the same bytes inside service data of another structure are none`() {
+    @Test func `B1: the same bytes in another structure's service data are not an iBeacon`() {
         let inner = ad(0xFF, frame)
         #expect(beacons(in: ad(0x16, [0xAA, 0xFE] + inner)).found == [])
     }
 
-    @Test func `B1: what is written reads as what it was`() {
+    @Test func `B1: an iBeacon that is written and read again is the same`() {
         #expect(beacon.manufacturerData == frame)
         #expect(decoded(beacon.manufacturerData) == beacon)
     }
 
-    @Test func `B5: a beacon's identity is UUID, major, minor, and they order it in that order`() {
+    @Test func `B5: the identity of a beacon is UUID, major and minor, which order it in this order`() {
         let identities = [
             BeaconIdentity(uuid: ProximityUUID(high: 0, low: 9), major: 9, minor: 9),
             BeaconIdentity(uuid: ProximityUUID(high: 1, low: 0), major: 0, minor: 1),

@@ -10,7 +10,7 @@ import Testing
         try LinkLayerPDU.advertisingReport(of: frame.span, in: 0..<frame.count, rssi: RSSI(dBm: -61), check: check)
     }
 
-    @Test func `The CRC is that of a frame off the air`() {
+    @Test func `the CRC function of the tests gives the CRC of a captured frame`() {
         // Captured: a SCAN_RSP without data and its CRC.
         #expect(crc24(bytes("44060e9bbd258d5f")) == bytes("ea67d0"))
     }
@@ -34,14 +34,14 @@ import Testing
         #expect(beacons(in: Array(octets[report.data])).found == [beacon])
     }
 
-    @Test func `A directed advertisement has an address and no data`() throws {
+    @Test func `a directed advertisement has an address and no data`() throws {
         let report = try #require(try report(linkLayerFrame(type: 0x01, address + bytes("112233445566"))))
         #expect(report.address == expectedAddress)
         #expect(report.properties == [.legacy, .connectable, .directed])
         #expect(report.data.isEmpty)
     }
 
-    @Test func `TxAdd says whether the address is random`() throws {
+    @Test func `TxAdd decides whether the address is random`() throws {
         #expect(try report(linkLayerFrame(type: 0x00, random: true, address))?.address?.kind == .random)
         #expect(try report(linkLayerFrame(type: 0x00, random: false, address))?.address?.kind == .public)
     }
@@ -59,16 +59,16 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 2, 3])
-    func `B4: a frame under another access address gives nothing, whatever its CRC`(index: Int) throws {
+    func `B4: a frame with another access address gives nothing, whatever its CRC`(index: Int) throws {
         var octets = linkLayerFrame(type: 0x00, address + payload)
         octets[index] ^= 0x01
         for check in [FrameCheck.valid, .invalid, .unchecked] { #expect(try report(octets, check: check) == nil) }
         #expect(try report(Array(octets[..<4])) == nil)
     }
 
-    @Test func `B4: a frame whose CRC is wrong gives nothing, whichever bit of it is`() throws {
+    @Test func `B4: a frame with any wrong bit in its PDU or CRC, except in the length, throws badCRC`() throws {
         let octets = linkLayerFrame(type: 0x00, address + payload)
-        // The length octet apart: that makes it another kind of wrong.
+        // The length byte is left out, because a wrong length can be another error.
         for bit in 32..<octets.count * 8 where bit / 8 != 5 {
             var wrong = octets
             wrong[bit / 8] ^= 1 << UInt8(bit % 8)
@@ -77,14 +77,14 @@ import Testing
         #expect(try report(octets) != nil)
     }
 
-    @Test func `B4: the CRC of a PDU of every length is the one that the specification draws`() throws {
+    @Test func `B4: the CRC of a PDU is as the specification draws it, for payloads of 6 to 255 bytes`() throws {
         for length in 6...255 {
             let octets = linkLayerFrame(type: 0x00, (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ length) })
             #expect(try report(octets)?.data.count == length - 6)
         }
     }
 
-    @Test func `B4: what the sniffer said of the CRC is believed`() throws {
+    @Test func `B4: if the sniffer has checked the CRC, its result is used`() throws {
         var octets = linkLayerFrame(type: 0x00, address + payload)
         #expect(throws: LinkLayerError.badCRC) { try report(octets, check: .invalid) }
         octets[octets.count - 1] ^= 0xFF
@@ -92,19 +92,19 @@ import Testing
         #expect(throws: LinkLayerError.badCRC) { try report(octets, check: .unchecked) }
     }
 
-    @Test func `B4: a frame that is cut anywhere gives nothing and says so`() throws {
+    @Test func `B4: a frame that is cut anywhere gives no report and an error`() throws {
         let octets = linkLayerFrame(type: 0x00, address + payload)
         for length in 0..<octets.count {
             #expect(throws: LinkLayerError.self) { try report(Array(octets[..<length])) }
         }
-        // Where the CRC was looked at by the sniffer it may be missing.
+        // If the sniffer has checked the CRC, it can be missing.
         #expect(try report(octets.dropLast(3), check: .valid) != nil)
         #expect(throws: LinkLayerError.pduTruncated(offset: 6, needed: 36, available: 35)) {
             try report(octets.dropLast(4), check: .valid)
         }
     }
 
-    @Test(arguments: 0..<6) func `B4: a payload shorter than its address is cut`(length: Int) throws {
+    @Test(arguments: 0..<6) func `B4: a payload shorter than its address is truncated`(length: Int) throws {
         #expect(throws: LinkLayerError.pduTruncated(offset: 6, needed: 6, available: length)) {
             try report(linkLayerFrame(type: 0x00, Array(address[..<length])))
         }
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func `A frame is read where it stands, and what is behind its CRC is ignored`() throws {
+    @Test func `a frame is read in its range, and bytes after its CRC are ignored`() throws {
         let octets = linkLayerFrame(type: 0x00, address + payload)
         let bytes = [0xAA, 0xBB] + octets + [0xCC, 0xDD]
         for end in [2 + octets.count, bytes.count, bytes.count + 5] {
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func `Each error is counted as what it is, and says where`() {
+    @Test func `each error is counted as its own kind, and its text has the place`() {
         #expect(LinkLayerError.badCRC.malformation == .badCRC)
         let cut = LinkLayerError.pduTruncated(offset: 6, needed: 36, available: 35)
         #expect(cut.malformation == .pduTruncated)
@@ -140,10 +140,10 @@ import Testing
         static let all = (try? fixture("link-layer-frames.jsonl", of: AirFrame.self)) ?? []
     }
 
-    @Test func `All captured frames are there`() { #expect(AirFrame.all.count == 46) }
+    @Test func `all 46 captured frames are loaded`() { #expect(AirFrame.all.count == 46) }
 
     @Test(arguments: AirFrame.all)
-    func `B4: a captured frame gives what it holds, or nothing`(captured: AirFrame) throws {
+    func `B4: a captured frame gives its report, its error or nothing`(captured: AirFrame) throws {
         let octets = bytes(captured.hex)
         do {
             let found = try report(octets)

@@ -2,7 +2,7 @@ import BluetoothLE
 import Testing
 
 @Suite struct MalformationCountsTests {
-    @Test func `Kinds are counted apart, listed in their order, and added up`() {
+    @Test func `each kind is counted separately, listed in order, and added up`() {
         var counts = MalformationCounts()
         #expect(counts.met.isEmpty)
         for kind in Malformation.allCases.reversed() {

@@ -2,7 +2,8 @@ import BluetoothLE
 import TestSupport
 import Testing
 
-/// What bytes hold, read a second time and naively: an iBeacon is where its bytes are.
+/// Returns whether the bytes can contain the iBeacon. It only searches for the bytes of the structure, as a simple
+/// second decoder.
 private func couldHold(_ beacon: IBeacon, _ octets: [UInt8]) -> Bool {
     let needle: [UInt8] =
         [0xFF, 0x4C, 0x00, 0x02, 0x15] + bytes(beacon.identity.uuid.description.filter { $0 != "-" })
@@ -14,7 +15,8 @@ private func couldHold(_ beacon: IBeacon, _ octets: [UInt8]) -> Bool {
 }
 
 @Suite struct MutationTests {
-    /// Bytes changed, cut, doubled or put in, as radio, a disk and a hostile sender would.
+    /// Returns the bytes after one to six random mutations, as radio, a disk or a hostile sender can cause them:
+    /// changed, cut off, removed, added or repeated bytes.
     private func mutate(_ octets: [UInt8], _ generator: inout SeededGenerator) -> [UInt8] {
         var octets = octets
         for _ in 0..<Int.random(in: 1...6, using: &generator) where !octets.isEmpty {
@@ -32,7 +34,7 @@ private func couldHold(_ beacon: IBeacon, _ octets: [UInt8]) -> Bool {
         return octets
     }
 
-    @Test func `B1, B3: mutated vectors never trap, and give no sighting that their bytes don't hold`() {
+    @Test func `B1, B3: mutated vectors never trap, and give only sightings that are in their bytes`() {
         var generator = SeededGenerator(state: SeededGenerator.seed)
         let vectors = AdvertVector.all.map { ($0.kind, bytes($0.hex)) } + seeds
         var sightings = 0
@@ -45,7 +47,7 @@ private func couldHold(_ beacon: IBeacon, _ octets: [UInt8]) -> Bool {
             } else {
                 let event = Array(octets.dropFirst())
                 for report in reports(of: event).found {
-                    // Inside of the event, and of its own parameters.
+                    // The data must be inside the event and inside its declared parameters.
                     #expect(report.data.upperBound <= min(event.count, 2 + Int(event[1])))
                     found += beacons(in: Array(event[report.data])).found
                 }
@@ -53,11 +55,11 @@ private func couldHold(_ beacon: IBeacon, _ octets: [UInt8]) -> Bool {
             sightings += found.count
             for beacon in found { #expect(couldHold(beacon, octets), "\(hex(octets))") }
         }
-        // Mutations that never leave an iBeacon whole would prove nothing.
+        // If no mutation leaves an iBeacon intact, the test proves nothing.
         #expect(sightings > 100)
     }
 
-    @Test func `B4: mutated frames never trap, and give no sighting that their bytes don't hold`() {
+    @Test func `B4: mutated frames never trap, and give only sightings that are in their bytes`() {
         var generator = SeededGenerator(state: SeededGenerator.seed)
         let payload = flags + ad(0xFF, frame)
         let address = bytes("070000E598C0")
@@ -86,10 +88,10 @@ private func couldHold(_ beacon: IBeacon, _ octets: [UInt8]) -> Bool {
         #expect(rejected > 100)
     }
 
-    @Test func `B5: random fragments give what each advertiser's own, put end to end, give`() {
+    @Test func `B5: random fragments give the data of each advertiser end to end, up to 1650 bytes`() {
         var generator = SeededGenerator(state: SeededGenerator.seed)
         var world = AssemblerWorld()
-        // A chain per adapter and SID, fewer than are held.
+        // One chain for each adapter and SID: 48, fewer than the maximum.
         var underWay: [[UInt8]: [UInt8]] = [:]
         var (ended, tooLong) = (0, 0)
         for _ in 0..<10_000 {
@@ -110,11 +112,11 @@ private func couldHold(_ beacon: IBeacon, _ octets: [UInt8]) -> Bool {
         }
         #expect(ended > 100)
         #expect(world.assembler.counts[.chainTruncated] == ended)
-        // Those that are still under way are counted already.
+        // Chains that are still open are counted already.
         #expect(world.assembler.counts[.chainTooLong] == tooLong + underWay.values.count { $0.count > 1650 })
     }
 
-    /// Extended reports, many reports in one event: what the vectors have few of.
+    /// Extended reports, and events with several reports, of which the vectors have few.
     private let seeds: [(String, [UInt8])] = [
         ("event", [0x04] + extendedEvent(WireReport(data: flags + ad(0xFF, frame)))),
         (

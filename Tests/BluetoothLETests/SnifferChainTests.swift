@@ -1,12 +1,12 @@
 import BluetoothLE
 import Testing
 
-/// Chains as a sniffer hears them: PDUs, of which the continuing ones name nobody.
+/// Chains as a sniffer receives them: PDUs, of which the continuations have no address.
 @Suite struct SnifferChainTests {
     private let mine = bytes("070000E598C0")
     private let another = bytes("080000E598C0")
 
-    /// What a PDU of type 7 gives, over its frame.
+    /// Passes a PDU of type 7 in its frame. Returns the data of the resulting reports.
     private func hear(
         _ world: inout AssemblerWorld, _ address: [UInt8]?, adi: UInt16? = 0x5123, pointer: Bool = false,
         _ data: [UInt8],
@@ -25,7 +25,7 @@ import Testing
         return world.take(report, Array(octets[report.data]), adapter: adapter, at: time).map(\.data)
     }
 
-    @Test func `B5: an AUX_CHAIN_IND goes on with the chain that has its ADI, under that one's address`() throws {
+    @Test func `B5: an AUX_CHAIN_IND continues the chain with its ADI, whose address and properties remain`() throws {
         var assembler = ExtendedReportAssembler()
         var properties: AdvertisingReport.Properties = [.linkLayer, .connectable]
         let bytes: [UInt8] = [1, 2, 3]
@@ -60,7 +60,7 @@ import Testing
         #expect(world.assembler.counts.met.isEmpty)
     }
 
-    @Test func `An ADV_EXT_IND, which has no data, ends no chain`() throws {
+    @Test func `an ADV_EXT_IND, which has no data, ends no chain`() throws {
         var world = AssemblerWorld()
         _ = try hear(&world, mine, pointer: true, [1])
         #expect(try hear(&world, nil, pointer: true, []) == [[]])
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test
-    func `B5: a PDU that names its advertiser begins anew; what was under way is read as far as it goes, and counted`()
+    func `B5: a PDU with an address starts a new chain; the open one is read as far as received, and counted`()
         throws
     {
         var world = AssemblerWorld()
@@ -81,7 +81,7 @@ import Testing
         #expect(world.assembler.counts[.chainAbandoned] == 2)
     }
 
-    @Test func `B5: advertisers with different ADIs don't mix, on one SID neither`() throws {
+    @Test func `B5: advertisers with different ADIs are not mixed, even with the same SID`() throws {
         var world = AssemblerWorld()
         _ = try hear(&world, mine, adi: 0x5123, pointer: true, [1])
         _ = try hear(&world, another, adi: 0x5124, pointer: true, [2])
@@ -89,7 +89,7 @@ import Testing
         #expect(try hear(&world, nil, adi: 0x5123, [4]) == [[1, 4]])
     }
 
-    @Test func `B5: where a PDU could go on with either of two chains it goes on with neither`() throws {
+    @Test func `B5: a PDU that could continue two chains continues neither`() throws {
         var world = AssemblerWorld()
         _ = try hear(&world, mine, pointer: true, [1])
         _ = try hear(&world, another, pointer: true, [2])
@@ -98,7 +98,7 @@ import Testing
         #expect(world.drain().map(\.data) == [[1], [2]])
     }
 
-    @Test func `B5: a PDU goes on with no other adapter's chain, none with another ADI, none that is too old`() throws {
+    @Test func `B5: a PDU does not continue a chain of another adapter, of another ADI, or that is too old`() throws {
         var world = AssemblerWorld()
         _ = try hear(&world, mine, pointer: true, [1], at: 0)
         #expect(try hear(&world, nil, [2], adapter: 1) == [[2]])
@@ -108,7 +108,7 @@ import Testing
         #expect(try hear(&world, nil, [6], at: 2_457_300_000) == [[1, 6]])
     }
 
-    @Test func `A controller's anonymous report is never taken for a sniffer's continuation`() throws {
+    @Test func `a controller's anonymous report does not continue a chain as a sniffer's PDU does`() throws {
         var world = AssemblerWorld()
         #expect(world.fragment([1], .moreToCome) == [])
         #expect(world.fragment([2], .complete, address: .some(nil)).map(\.data) == [[2]])

@@ -1,7 +1,7 @@
 import BluetoothLE
 import Foundation
 
-/// The octets that hexadecimal digits spell; spaces are ignored.
+/// Returns the bytes of hexadecimal digits. Spaces are ignored.
 func bytes(_ hex: String) -> [UInt8] {
     let digits = hex.filter { !$0.isWhitespace }.map { UInt8($0.hexDigitValue!) }
     precondition(digits.count.isMultiple(of: 2))
@@ -10,44 +10,45 @@ func bytes(_ hex: String) -> [UInt8] {
 
 func hex(_ bytes: some Sequence<UInt8>) -> String { bytes.map { String(format: "%02x", $0) }.joined() }
 
-/// The lines of a fixture of JSON lines.
+/// Returns the lines of a fixture in the format JSON Lines.
 func fixture<Line: Decodable>(_ name: String, of type: Line.Type) throws -> [Line] {
     let directory = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../Fixtures")
     let text = try String(contentsOf: directory.appending(path: name), encoding: .utf8)
     return try text.split(separator: "\n").map { try JSONDecoder().decode(Line.self, from: Data($0.utf8)) }
 }
 
-/// An AD structure.
+/// Returns an AD structure.
 func ad(_ type: UInt8, _ data: [UInt8]) -> [UInt8] { [UInt8(data.count + 1), type] + data }
 
 let flags = ad(0x01, [0x06])
 let uuidBytes = bytes("F7826DA6 4FA2 4E98 8024 BC5B71E0893E")
-/// The data of an iBeacon's manufacturer specific AD structure, spelt out: company, type, length, UUID, major 100, minor 7, −59 dBm.
+/// The data of an iBeacon's manufacturer specific AD structure, written out: company, type, length, UUID, major 100,
+/// minor 7, −59 dBm.
 let frame: [UInt8] = [0x4C, 0x00, 0x02, 0x15] + uuidBytes + [0x00, 0x64, 0x00, 0x07, 0xC5]
 let uuid = ProximityUUID(high: 0xF782_6DA6_4FA2_4E98, low: 0x8024_BC5B_71E0_893E)
 let beacon = IBeacon(identity: BeaconIdentity(uuid: uuid, major: 100, minor: 7), measuredPower: -59)
 
-/// Another beacon's frame, told apart by its minor.
+/// Returns the frame of another beacon, which differs only in its minor.
 func frame(minor: UInt8) -> [UInt8] { Array(frame[..<23]) + [minor, 0xC5] }
 
-/// The frame in manufacturer specific data.
+/// Returns the iBeacon in manufacturer specific data.
 func decoded(_ manufacturerData: [UInt8]) -> IBeacon? { IBeacon(manufacturerData: manufacturerData.span) }
 
-/// What the AD structures of `payload` give, and how they end.
+/// Returns the iBeacons in the AD structures of `payload`, and the error that ended them, if there is one.
 func beacons(in payload: [UInt8]) -> (found: [IBeacon], error: ADStructureError?) {
     var structures = ADStructures()
     var found: [IBeacon] = []
     do {
         while let beacon = try structures.nextBeacon(in: payload.span) { found.append(beacon) }
     } catch {
-        // It ends there: once more gives nothing.
+        // The error ends the structures: another call must return `nil`.
         precondition((try? structures.nextBeacon(in: payload.span)) == nil)
         return (found, error)
     }
     return (found, nil)
 }
 
-/// One report of an event as it is on the wire.
+/// One report, with the fields that it has in an HCI event.
 struct WireReport {
     var eventType: UInt16 = 0x03
     var addressType: UInt8 = 0x01
@@ -68,7 +69,7 @@ struct WireReport {
     }
 }
 
-/// An LE Meta event of `parameters`, without the H4 octet.
+/// Returns an LE Meta event with `parameters`, without the H4 byte.
 func metaEvent(_ parameters: [UInt8]) -> [UInt8] { [0x3E, UInt8(parameters.count)] + parameters }
 func legacyEvent(_ reports: WireReport...) -> [UInt8] {
     metaEvent([0x02, UInt8(reports.count)] + reports.flatMap(\.legacy))
@@ -77,7 +78,7 @@ func extendedEvent(_ reports: WireReport...) -> [UInt8] {
     metaEvent([0x0D, UInt8(reports.count)] + reports.flatMap(\.extended))
 }
 
-/// What an event gives, and how it ends.
+/// Returns the reports of an event, and the error that ended them, if there is one.
 func reports(of event: [UInt8]) -> (found: [AdvertisingReport], error: AdvertisingReportError?) {
     var cursor = AdvertisingReports(event: event.span)
     var found: [AdvertisingReport] = []
@@ -90,9 +91,11 @@ func reports(of event: [UInt8]) -> (found: [AdvertisingReport], error: Advertisi
     return (found, nil)
 }
 
-/// The CRC of an advertising PDU, bit by bit as Core Vol 6 Part B §3.1.1 draws it, as its three octets on the air.
+/// Returns the CRC of an advertising PDU, computed bit by bit as Core Vol 6 Part B §3.1.1 draws it, as the three bytes
+/// of a frame.
 func crc24(_ pdu: [UInt8]) -> [UInt8] {
-    // Position 0 in bit 0; polynomial x²⁴ + x¹⁰ + x⁹ + x⁶ + x⁴ + x³ + x + 1; data enter least significant bit first.
+    // Position 0 is in bit 0. The polynomial is x²⁴ + x¹⁰ + x⁹ + x⁶ + x⁴ + x³ + x + 1. Data enter with their least
+    // significant bit first.
     var register: UInt32 = 0x55_5555
     for octet in pdu {
         for bit in 0..<8 {
@@ -101,7 +104,7 @@ func crc24(_ pdu: [UInt8]) -> [UInt8] {
             if feedback == 1 { register ^= 0x00_065B }
         }
     }
-    // Sent most significant position first, and octets fill from their least significant bit.
+    // The most significant position is sent first, and bytes are filled from their least significant bit.
     var result: [UInt8] = [0, 0, 0]
     for position in 0..<24 where register >> UInt32(23 - position) & 1 == 1 {
         result[position / 8] |= 1 << UInt8(position % 8)
@@ -109,7 +112,7 @@ func crc24(_ pdu: [UInt8]) -> [UInt8] {
     return result
 }
 
-/// A whole frame of the advertising channels.
+/// Returns a complete frame of the advertising channels.
 func linkLayerFrame(type: UInt8, random: Bool = true, _ payload: [UInt8]) -> [UInt8] {
     let pdu = [type | (random ? 0x40 : 0), UInt8(payload.count)] + payload
     return [0xD6, 0xBE, 0x89, 0x8E] + pdu + crc24(pdu)
