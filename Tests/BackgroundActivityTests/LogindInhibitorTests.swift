@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A private bus, with a stand-in for systemd-logind on it where it is started.
+/// A private bus, and a mock of systemd-logind on it if a test starts one.
 private final class LogindWorld {
     private let bus: PrivateBus
     var address: String { bus.address }
@@ -25,13 +25,13 @@ private final class LogindWorld {
         #expect(said() == #"{"ready": true}"#)
     }
 
-    /// Has logind behave so from now on.
+    /// Sets the behavior of the mock from now on.
     func behave(_ how: String) {
         logind?.input?.write(Data((how + "\n").utf8))
         #expect(said() == #"{"behaviour": "\#(how)"}"#)
     }
 
-    /// The next line that logind says.
+    /// Returns the next line of the mock.
     func said() -> String {
         while true {
             if let end = rest.firstIndex(of: 0x0A) {
@@ -50,7 +50,7 @@ private final class LogindWorld {
 }
 
 @Suite struct LogindInhibitorTests {
-    @Test func `a session holds a lock that logind knows, until it is invalidated`() throws {
+    @Test func `a session holds a lock of logind until it is invalidated`() throws {
         let world = try LogindWorld()
         try world.startLogind()
         let session = world.session("badges are monitored: “lobby”")
@@ -65,7 +65,7 @@ private final class LogindWorld {
         session.invalidate()
     }
 
-    @Test func `a session that is discarded lets go, and no other's lock`() throws {
+    @Test func `a session that is released ends its own lock, and no other`() throws {
         let world = try LogindWorld()
         try world.startLogind()
         var first: BackgroundActivitySession? = world.session()
@@ -80,7 +80,7 @@ private final class LogindWorld {
         #expect(world.said() == #"{"released": 0}"#)
     }
 
-    @Test func `where logind refuses, the session says so and why, and monitoring can go on`() throws {
+    @Test func `if logind refuses, the session has the reason and authorizationDenied, and does not throw`() throws {
         let world = try LogindWorld()
         try world.startLogind()
         world.behave("refuse")
@@ -97,26 +97,26 @@ private final class LogindWorld {
         #expect(session.diagnostics == [])
     }
 
-    @Test func `an answer without a descriptor is none`() throws {
+    @Test func `an answer without a descriptor is not a lock`() throws {
         let world = try LogindWorld()
         try world.startLogind("strange")
         guard case .refused(let why) = world.session().standing else {
-            Issue.record("a lock was made of nothing")
+            Issue.record("an answer without a descriptor must be refused")
             return
         }
         #expect(why.contains("no file descriptor"))
     }
 
-    @Test func `without logind nothing has to be held`() throws {
+    @Test func `without logind no lock is needed`() throws {
         let world = try LogindWorld()
         guard case .unneeded(let why) = world.session().standing else {
-            Issue.record("something is held")
+            Issue.record("without logind, the session must not need a lock")
             return
         }
         #expect(why.contains("systemd-logind does not run"))
     }
 
-    @Test func `without a bus neither`() {
+    @Test func `without a bus no lock is needed`() {
         let session = session(at: "unix:path=/nowhere/at/all")
         guard case .unneeded = session.standing else {
             Issue.record("\(session.standing)")
@@ -125,7 +125,7 @@ private final class LogindWorld {
         #expect(session.diagnostics == [])
     }
 
-    @Test(arguments: ["nonsense", "", "unix:"]) func `an address that is none is a mistake, and said so`(
+    @Test(arguments: ["nonsense", "", "unix:"]) func `an invalid bus address is refused, not unneeded`(
         address: String
     ) {
         let session = session(at: address)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Location
 
-/// What gpsd says, taken apart.
+/// Parsing of gpsd's reports.
 @Suite struct GPSDReportTests {
     static let position = """
         {"class":"TPV","device":"/dev/pts/1","mode":3,"time":"2026-11-21T07:46:05.000Z","ept":0.005,"lat":48.208649667,\
@@ -11,7 +11,7 @@ import Testing
         "speed":10.001,"climb":0.000,"eph":17.100,"sep":34.200}
         """
 
-    @Test func `the scalars of the first level, as a real gpsd 3.22 writes them`() throws {
+    @Test func `a report has the scalars of the first level, as gpsd 3.22 writes them`() throws {
         let report = try #require(GPSDReport(Array(Self.position.utf8)))
         #expect(report.text("class") == "TPV")
         #expect(report.number("mode") == 3)
@@ -32,11 +32,11 @@ import Testing
         "{\"a\":" + String(repeating: "[", count: 5000) + String(repeating: "]", count: 5000) + "}",
         "{\"a\":" + String(repeating: "9", count: 500) + "}",
     ])
-    func `what is no object is none`(text: String) {
+    func `text that is not a JSON object is not a report`(text: String) {
         #expect(GPSDReport(Array(text.utf8)) == nil)
     }
 
-    @Test func `what is sent damaged is a report or none, and traps nobody`() {
+    @Test func `a damaged report is a report or rejected, and never traps`() {
         var random = SeededGenerator(state: SeededGenerator.seed)
         let position = Array(Self.position.utf8)
         let keys = GPSDReport(position)?.values.count ?? 0
@@ -48,9 +48,9 @@ import Testing
                 continue
             }
             reports += 1
-            // A change splits a key at most.
+            // One change splits at most one key.
             #expect(report.values.count <= keys + 6)
         }
-        #expect(reports > 1000 && none > 1000, "\(reports) were reports, \(none) none")
+        #expect(reports > 1000 && none > 1000, "\(reports) were reports, \(none) were rejected")
     }
 }

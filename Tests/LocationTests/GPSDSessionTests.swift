@@ -5,7 +5,7 @@ import Testing
 
 @testable import Location
 
-/// The conversation with gpsd.
+/// The protocol with gpsd.
 @Suite struct GPSDSessionTests {
     private static func connected() -> GPSDSession {
         var session = GPSDSession(at: at(0))
@@ -28,7 +28,7 @@ import Testing
         line(#"{"class":"TPV","mode":3,"lat":48.2,"lon":16.4,\#(rest)}"#)
     }
 
-    @Test func `it connects, asks to watch, and a position with an error estimate is a fix`() throws {
+    @Test func `the session connects, requests reports, and a position with an error estimate is a fix`() throws {
         var session = GPSDSession(at: at(0))
         #expect(session.nextDeadline == at(0))
         #expect(session.advance(to: at(0)) == [.connect])
@@ -43,7 +43,7 @@ import Testing
         #expect(fix.course == 0)
     }
 
-    @Test func `eph, else epx with epy, else the dilution of precision that came lately`() {
+    @Test func `the accuracy is eph, else epx with epy, else from a dilution of precision of the last 10 s`() {
         var session = Self.connected()
         func accuracy(_ rest: String, at time: Double) -> Double? {
             Self.fixes(session.received(Self.position(rest), at: at(time))).first?.horizontalAccuracy
@@ -64,12 +64,12 @@ import Testing
         #"{"class":"TPV","mode":3,"lat":1,"lon":2}"#, #"{"class":"TPV","lat":1,"lon":2,"eph":3}"#,
         #"{"class":"GST","lat":1,"lon":2,"eph":3}"#, #"{"mode":3,"lat":1,"lon":2,"eph":3}"#,
     ])
-    func `G1: what has no mode, no accuracy or is out of range is no fix`(text: String) {
+    func `G1: a report without mode or accuracy, or out of range, is not a fix`(text: String) {
         var session = Self.connected()
         #expect(Self.fixes(session.received(Self.line(text), at: at(1))) == [])
     }
 
-    @Test func `one report without a fix is no loss, ten seconds without one are, and one fix ends it`() {
+    @Test func `one report without a fix is not a loss, 10 s without a fix are, and one fix ends it`() {
         var session = Self.connected()
         _ = session.received(Self.position(#""eph":5"#), at: at(1))
         for second in 2...10 {
@@ -85,13 +85,13 @@ import Testing
         #expect(session.nextDeadline == at(23))
     }
 
-    @Test func `a gpsd without a receiver says so`() {
+    @Test func `a loss names the reason if gpsd has no receiver`() {
         var session = Self.connected()
         _ = session.received(Self.line(#"{"class":"DEVICES","devices":[]}"#), at: at(1))
         #expect(Self.losses(session.advance(to: at(10))) == ["gpsd has no receiver"])
     }
 
-    @Test func `it tries again after 1 s, and ever longer up to a minute; the operator hears of it once`() {
+    @Test func `the session retries after 1 s, then with doubled delays up to 60 s, and logs the problem once`() {
         var session = GPSDSession(at: at(0))
         var time = at(0)
         var waits: [Duration] = []
@@ -106,7 +106,7 @@ import Testing
         }
         #expect(waits == [1, 2, 4, 8, 16, 32, 60, 60, 60].map { Duration.seconds($0) })
         #expect(remarks == 1)
-        // Who was heard of is tried at once again.
+        // After a connection with a report, the next retry is after 1 s again.
         #expect(session.advance(to: time) == [.connect])
         _ = session.connected(at: time)
         _ = session.received(Self.position(#""eph":5"#), at: time)
@@ -124,7 +124,7 @@ import Testing
         #expect(session.received(Self.position(#""eph":5"#), at: at(4)) == [])
     }
 
-    @Test func `a connection that says nothing is asked, and then given up`() {
+    @Test func `a silent connection gets a request after 30 s, and is closed after 60 s`() {
         var session = Self.connected()
         _ = session.advance(to: at(10))
         #expect(session.nextDeadline == at(30))
@@ -133,7 +133,7 @@ import Testing
         #expect(session.advance(to: at(60)).contains(.close))
     }
 
-    @Test func `an attempt that is not answered ends`() {
+    @Test func `an attempt to connect ends after 10 s without an answer`() {
         var session = GPSDSession(at: at(0))
         _ = session.advance(to: at(0))
         #expect(session.advance(to: at(9.999)) == [])
@@ -141,7 +141,7 @@ import Testing
         #expect(session.nextDeadline == at(11))
     }
 
-    @Test func `a line is bounded: what is longer is counted and passed over, and the next is read`() {
+    @Test func `a line longer than lineMax is counted and skipped, and the next line is read`() {
         var session = Self.connected()
         let long = [UInt8](repeating: UInt8(ascii: "a"), count: GPSDSession.lineMax + 1)
         #expect(session.received(long, at: at(1)) == [])
@@ -150,7 +150,7 @@ import Testing
         #expect(Self.fixes(session.received([0x0A] + Self.position(#""eph":5"#), at: at(2))).count == 1)
     }
 
-    @Test func `however it is cut, the same comes of it`() {
+    @Test func `the result does not depend on how the bytes are cut into pieces`() {
         let text = Self.position(#""eph":5"#) + Self.line(#"{"class":"SKY"}"#) + Self.position(#""eph":6"#)
         for size in [1, 2, 3, 7, 50, 10_000] {
             var session = Self.connected()
@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    @Test func `nothing that is sent traps`() {
+    @Test func `no input causes a trap`() {
         var random = SeededGenerator(state: SeededGenerator.seed)
         var session = Self.connected()
         let text = Self.line(GPSDReportTests.position) + Self.line(#"{"class":"SKY","hdop":1e300}"#)
@@ -186,7 +186,7 @@ import Testing
         #expect(octets.isEmpty && !session.isPaused && session.counters.pauses == 2)
     }
 
-    @Test func `empty lines are counted as records, and bytes without a line are bounded too`() {
+    @Test func `empty lines count as records, and bytes without a line end are limited too`() {
         var session = Self.connected()
         var octets = [UInt8](repeating: 0x0A, count: 100)[...]
         #expect(session.received(&octets, at: at(1)) == [])
@@ -197,7 +197,7 @@ import Testing
         #expect(octets.isEmpty && session.isPaused)
     }
 
-    /// One record more than 100 ms may bring, each 100 ms, for so many times.
+    /// Passes 65 records every 100 ms, `times` times. That is one more than the limit for 100 ms.
     private static func flood(
         _ session: inout GPSDSession, from start: Instant = at(1), times: Int, of text: [UInt8]
     ) -> [GPSDSession.Action] {
@@ -209,7 +209,7 @@ import Testing
         return actions
     }
 
-    @Test func `a gpsd that sends more for 10 s is left alone, longer each time, and the fix is unknown meanwhile`() {
+    @Test func `if gpsd sends too much for 10 s, it is disconnected, longer each time, and the fix is lost`() {
         var session = Self.connected()
         let actions = Self.flood(&session, times: 101, of: Self.position(#""eph":5"#))
         let reason = "gpsd can't be used: it has sent more than 640 records, or 1280 KiB, a second for 10 s"
@@ -228,7 +228,7 @@ import Testing
             waits.append(next - end)
             #expect(session.advance(to: next) == [.connect])
             _ = session.connected(at: next)
-            // The last connection is well for a minute before.
+            // Before the flood of round 7, the connection has no problem for a minute, so the last wait is 1 s again.
             let start = round == 7 ? next + .seconds(60) : next
             if round == 7 { _ = session.received(Self.position(#""eph":5"#), at: next + .seconds(59)) }
             _ = Self.flood(&session, from: start, times: 100, of: Self.position(#""eph":5"#))
@@ -237,21 +237,21 @@ import Testing
         #expect(waits == [1, 2, 4, 8, 16, 32, 60, 60, 1].map { Duration.seconds($0) })
     }
 
-    @Test func `what was sent while the process was stopped is not too much, if it ends within 10 s`() {
+    @Test func `the backlog of a stopped process is not too much, if it ends within 10 s`() {
         var session = Self.connected()
         #expect(Self.losses(Self.flood(&session, times: 99, of: Self.position(#""eph":5"#))) == [])
-        // One record in 100 ms, and again as much as before.
+        // One record in 100 ms is below the limit. Then as many records as before follow.
         #expect(Self.fixes(session.received(Self.position(#""eph":5"#), at: at(11))).count == 1)
         let more = Self.flood(&session, from: at(12), times: 99, of: Self.position(#""eph":5"#))
         #expect(Self.losses(more) == [])
         #expect(session.counters.floods == 0)
     }
 
-    @Test func `one error a minute is reported, with 200 characters at most`() {
+    @Test func `one error per minute is reported, with 200 characters at most`() {
         var session = Self.connected()
         let error = Self.line(#"{"class":"ERROR","message":"\n\u000d\#(String(repeating: "e", count: 1000))"}"#)
         let actions = Self.flood(&session, times: 3, of: error)
-        // Control characters are blanks, so that the remark is one line.
+        // Control characters become spaces, so that the remark is one line.
         #expect(actions == [.change(.remark("gpsd reports:   \(String(repeating: "e", count: 198))"))])
         #expect(session.counters.errorsNotReported == 191)
         #expect(session.received(error, at: at(60.999)) == [])
@@ -260,7 +260,7 @@ import Testing
 }
 
 extension GPSDSession {
-    /// Takes what fits into 100 ms.
+    /// Passes the bytes that fit into 100 ms.
     fileprivate mutating func received(_ octets: some Sequence<UInt8>, at now: Instant) -> [Action] {
         var octets = Array(octets)[...]
         return received(&octets, at: now)

@@ -7,12 +7,12 @@ import Location
 import TestSupport
 import Testing
 
-/// A real gpsd, fed by gpsfake with the log of a receiver.
+/// A real gpsd that gets the log of a receiver from gpsfake.
 @Suite(.serialized) struct GPSDSourceTests {
     private static let gpsfake = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .appendingPathComponent("Fixtures/gpsd/gpsfake.py").path
 
-    /// What a receiver writes that goes north by 10 m a second (NMEA 0183).
+    /// Returns the output of a receiver that moves north by 10 m per second (NMEA 0183).
     private static func log(seconds: Int) -> String {
         func sentence(_ text: String) -> String {
             let sum = text.utf8.reduce(0 as UInt8) { $0 ^ $1 }
@@ -28,7 +28,7 @@ import Testing
         }.joined()
     }
 
-    /// A gpsd of the test's own, until it is ended.
+    /// A gpsd of the test that runs until `end()`.
     private final class Daemon {
         private let process: SpawnedProcess
         private let folder: URL
@@ -45,7 +45,7 @@ import Testing
         }
 
         func end() {
-            // gpsfake ends its gpsd when it is asked to end.
+            // gpsfake ends its gpsd if it gets SIGINT.
             process.endWithDescendants(SIGINT)
         }
 
@@ -55,18 +55,18 @@ import Testing
         }
     }
 
-    @Test func `fixes of a real gpsd; it goes away, comes back, and fixes go on`() throws {
+    @Test func `fixes of a real gpsd arrive, and arrive again after gpsd has ended and restarted`() throws {
         let held = try HeldPort()
         let loop = try EventLoop()
         let notes = Notes()
         let source = GPSDSource(host: "localhost", port: held.number, on: loop)
         source.start(notes)
         defer { source.stop() }
-        // Nobody is there yet.
-        try loop.turn(until: "gpsd is missed") { !notes.reasons.isEmpty }
+        // gpsd does not run yet.
+        try loop.turn(until: "the missing gpsd is reported") { !notes.reasons.isEmpty }
         #expect(notes.fixes.isEmpty)
         var daemon: Daemon? = try Daemon(port: held.number)
-        try loop.turn(until: "20 fixes came") { notes.fixes.count >= 20 }
+        try loop.turn(until: "20 fixes are received") { notes.fixes.count >= 20 }
         for fix in notes.fixes {
             #expect(abs(fix.coordinate.longitude - 16.3738) < 0.0001)
             #expect((48.2081...48.213).contains(fix.coordinate.latitude))
@@ -81,13 +81,13 @@ import Testing
         #expect(notes.reasons.last?.hasPrefix("gpsd can't be used") == true)
         daemon = try Daemon(port: held.number)
         let before = notes.fixes.count
-        try loop.turn(until: "more fixes came") { notes.fixes.count > before + 5 }
+        try loop.turn(until: "more fixes are received") { notes.fixes.count > before + 5 }
         #expect(source.counters.connections >= 2)
         #expect(source.counters.malformed == 0)
         withExtendedLifetime((daemon, held)) {}
     }
 
-    /// A source, and the end of its connection where a test is gpsd.
+    /// Returns a source, and the other end of its connection, at which the test acts as gpsd.
     private static func connected(on loop: EventLoop, _ notes: Notes) throws -> (source: GPSDSource, peer: Int32) {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(listener) }
@@ -111,31 +111,31 @@ import Testing
 
     private static let position = Array(#"{"class":"TPV","mode":3,"lat":48.2,"lon":16.4,"eph":5}"#.utf8) + [0x0A]
 
-    /// Sends positions until the connection takes no more.
+    /// Sends positions until the connection accepts no more.
     private static func fill(_ peer: Int32, _ position: [UInt8] = position) {
         let many = [[UInt8]](repeating: position, count: 200).flatMap { $0 }
         while send(peer, many, many.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)) == many.count {}
     }
 
-    @Test func `a gpsd that sends without a pause has 64 records handled in 100 ms, and holds nothing up`() throws {
+    @Test func `if gpsd sends without a pause, 64 records are handled in 100 ms, and other timers still run`() throws {
         var now = at(0)
         let loop = try EventLoop { now }
         let notes = Notes()
         let (source, peer) = try Self.connected(on: loop, notes)
         defer { source.stop() }
         defer { close(peer) }
-        // The connection is there; nothing was sent yet.
+        // The connection is open, and no data were sent yet.
         try loop.turn(waits: false)
         for round in 1...20 {
             Self.fill(peer)
-            // Another timer is handled in each turn.
+            // Another timer must be handled in each turn.
             var isHandled = false
             let other = loop.makeTimer { _ in isHandled = true }
             defer { loop.end(other) }
             loop.set(other, at: now)
             try loop.turn(waits: false)
             #expect(isHandled)
-            // Whatever else wants to know what was received, and in the turns that follow.
+            // A drain and the turns that follow must not handle more records.
             source.drain()
             for _ in 0..<5 { try loop.turn(waits: false) }
             #expect(notes.fixes.count == 64 * round)
@@ -145,7 +145,7 @@ import Testing
         #expect(notes.changes == [.flags(.authorizationRequestInProgress), .flags([])])
     }
 
-    @Test func `a stop of 70 s in a pause is no loss, and what waits then is used first`() throws {
+    @Test func `a stop of 70 s in a pause is not a loss, and the waiting reports are handled first`() throws {
         var now = at(0)
         let loop = try EventLoop { now }
         let notes = Notes()
@@ -160,7 +160,7 @@ import Testing
         #expect(notes.fixes.count == 128 && notes.reasons == [])
     }
 
-    @Test func `a pause comes however long the use of a record takes`() throws {
+    @Test func `there is a pause even if the use of a record takes long`() throws {
         var now = at(0)
         let loop = try EventLoop { now }
         let notes = Notes()
@@ -168,14 +168,14 @@ import Testing
         defer { source.stop() }
         defer { close(peer) }
         try loop.turn(waits: false)
-        // A read brings some ten of them.
+        // One read returns about ten of them.
         Self.fill(peer, [UInt8](repeating: 0x20, count: 800) + Self.position)
         notes.noted = { now = now + .milliseconds(50) }
         try loop.turn(waits: false)
         #expect((64...128).contains(notes.fixes.count))
     }
 
-    @Test func `a connection that is reset in a pause has ended, and is not asked again and again`() throws {
+    @Test func `a connection that is reset in a pause has ended, and is not read again`() throws {
         let now = at(0)
         let loop = try EventLoop { now }
         let notes = Notes()
@@ -194,7 +194,7 @@ import Testing
         #expect(notes.fixes.count == 64)
     }
 
-    @Test func `who answers with rubbish, or with nothing, does no harm`() throws {
+    @Test func `a server that sends random bytes and closes the connection causes no fix and no trap`() throws {
         let loop = try EventLoop()
         let notes = Notes()
         let (source, peer) = try Self.connected(on: loop, notes)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Location
 
-/// How a GPX file is played.
+/// Playing of a GPX file.
 @Suite struct GPXPlayerTests {
     private static func file(_ tracks: [[(Double?, Double)]]) throws -> GPXFile {
         var file = GPXFile()
@@ -28,7 +28,7 @@ import Testing
         return try vienna().distance(to: fix.coordinate).rounded()
     }
 
-    @Test func `at each point, and each second between two, along the way`() throws {
+    @Test func `there is a fix at each point, and each second between two points, along the way`() throws {
         let plan = try GPXPlan(try Self.file([[(0, 0), (0.5, 10), (4, 80)]]))
         let items = Self.items(GPXPlayer(plan))
         #expect(items.map(\.time) == [at(0), at(0.5), at(1.5), at(2.5), at(3.5), at(4)])
@@ -38,31 +38,32 @@ import Testing
         #expect(fix.course.map { min($0, 360 - $0) < 0.001 } == true)
     }
 
-    @Test func `several tracks: in order of time, with a pause between them`() throws {
+    @Test func `several tracks are played in order of time, with a pause between them`() throws {
         let plan = try GPXPlan(try Self.file([[(100, 5), (101, 6)], [(0, 0), (1, 1)]]))
         let items = Self.items(GPXPlayer(plan))
         #expect(items.map(\.time) == [at(0), at(1), at(1), at(100), at(101)])
         #expect(items[2] == .pause(at: at(1)))
     }
 
-    @Test func `what is of the time of another track, has no time or goes back is left out, and said`() throws {
+    @Test func `a point that overlaps another track, has no time or goes back is skipped and reported`() throws {
         let plan = try GPXPlan(
             try Self.file([[(0, 0), (10, 1), (5, 2), (nil, 3), (11, 4)], [(3, 0), (12, 1), (13, 2)]]))
         #expect(plan.stretches.map { $0.map(\.time) } == [[at(0), at(10), at(11)], [at(12), at(13)]])
         #expect(plan.damages.count == 3)
     }
 
-    @Test func `over more than a day between two points nothing is known`() throws {
+    @Test func `more than a day between two points is a break`() throws {
         let plan = try GPXPlan(try Self.file([[(0, 0), (86_400, 1), (172_801, 2)]]))
         #expect(plan.stretches.map(\.count) == [2, 1])
     }
 
-    @Test func `without times it is played at a pace, and without a pace not at all`() throws {
+    @Test func `a file without times is played at a pace, and without a pace it is an error`() throws {
         let file = try Self.file([[(nil, 0), (nil, 30), (nil, 30), (nil, 100)]])
         #expect(throws: GPXPlan.Problem.paceMissing) { try GPXPlan(file) }
         #expect(throws: GPXPlan.Problem.paceInvalid(0)) { try GPXPlan(file, pace: 0) }
         #expect(throws: GPXPlan.Problem.empty) { try GPXPlan(GPXFile(), pace: 1) }
-        // A file whose times cannot be used is not one without times, unless they are of points that are not played.
+        // A file with invalid times is different from a file without times, unless the invalid times belong to points
+        // that are not played.
         var invalid = file
         invalid.segments[0][2].isTimeInvalid = true
         #expect(throws: GPXPlan.Problem.timesInvalid(1)) { try GPXPlan(invalid) }
@@ -78,7 +79,7 @@ import Testing
         #expect(try items.map { try Self.north($0) } == [0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100])
     }
 
-    @Test func `routes where there are no tracks, else waypoints, as Xcode's simulator has them`() throws {
+    @Test func `without tracks, routes are played, and without routes, waypoints, as in Xcode's simulator`() throws {
         var file = GPXFile()
         file.waypoints = [GPXPoint(try vienna(), time: at(0)), GPXPoint(try vienna(north: 20), time: at(2))]
         #expect(try Self.items(GPXPlayer(GPXPlan(file))).count == 3)
@@ -86,7 +87,7 @@ import Testing
         #expect(try GPXPlan(file).start == at(50))
     }
 
-    @Test func `one that loops begins again a second after its end, for ever`() throws {
+    @Test func `a plan that loops starts again one second after its end, without an end`() throws {
         let plan = try GPXPlan(try Self.file([[(0, 0), (2, 20)]]))
         let items = Self.items(GPXPlayer(plan, loops: true), most: 10)
         #expect(items.map(\.time) == [0, 1, 2, 2, 3, 4, 5, 5, 6, 7].map { at($0) })
@@ -95,10 +96,10 @@ import Testing
 
     private struct NoFix: Error {}
 
-    /// A loop with a clock that the test turns.
+    /// The state of a clock that the test sets.
     private final class Hands { var now = at(5000) }
 
-    @Test func `played live: begun when it is started, as fast as is asked for, and then it has ended`() throws {
+    @Test func `a live source plays from its start on, at the set speed, and reports its end`() throws {
         let hands = Hands()
         let loop = try EventLoop(clock: { hands.now })
         var options = GPXOptions()
@@ -123,7 +124,7 @@ import Testing
         source.stop()
     }
 
-    @Test func `64 fixes that are due are played in a turn, and T5: a drain plays all`() throws {
+    @Test func `one turn plays 64 due fixes, and T5: a drain plays all`() throws {
         let hands = Hands()
         let loop = try EventLoop(clock: { hands.now })
         let source = GPXSource(try GPXPlan(try Self.file([[(0, 0), (500, 40)]])), on: loop)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Location
 
-/// GPX files: those that are whole and those that are not.
+/// Valid and damaged GPX files.
 @Suite struct GPXReaderTests {
     static let ride = """
         <?xml version="1.0" encoding="UTF-8"?>
@@ -25,7 +25,7 @@ import Testing
         </gpx>
         """
 
-    @Test func `tracks, segments, routes and waypoints with what they say`() throws {
+    @Test func `tracks, segments, routes and waypoints are read with their values`() throws {
         let file = GPXReader.read(Array(Self.ride.utf8))
         #expect(file.damages == [])
         #expect(file.segments.map(\.count) == [2, 1, 1])
@@ -42,7 +42,7 @@ import Testing
         #expect(file.lines.map(\.count) == [2, 1, 1])
     }
 
-    @Test func `in pieces of any size the same`() {
+    @Test func `pieces of any size give the same result`() {
         let whole = GPXReader.read(Array(Self.ride.utf8))
         for size in [1, 7, 100] {
             let reader = GPXReader()
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `GPX 1.0, Latin letters in ISO 8859-1, a prefix`() {
+    @Test func `GPX 1.0, ISO 8859-1 and an element prefix can be read`() {
         let old = "<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><gpx version=\"1.0\"><trk><name>Gr"
         let rest = "n</name><trkseg><trkpt lat='1' lon='2'><speed>3</speed></trkpt></trkseg></trk></gpx>"
         let file = GPXReader.read(Array(old.utf8) + [0xFC] + Array(rest.utf8))
@@ -65,7 +65,7 @@ import Testing
         #expect(GPXReader.read(Array(prefixed.utf8)).waypoints.first?.time != nil)
     }
 
-    @Test func `a file that is cut off: what is whole is used, the rest reported with line and column`() throws {
+    @Test func `of a truncated file, the complete part is used, and the end is reported with line and column`() throws {
         let text = Array(Self.ride.utf8)
         let cut = try #require(Self.ride.range(of: "<trkseg><trkpt lat=\"48.22\""))
         let file = GPXReader.read(Array(Self.ride[..<cut.lowerBound].utf8))
@@ -88,7 +88,7 @@ import Testing
         ("<kml><wpt lat='1' lon='2'/></kml>", 0), ("", 0), ("not XML", 0), ("<gpx>&nbsp;</gpx>", 0),
         ("<gpx>\u{0}</gpx>", 0),
     ])
-    func `what is wrong is reported, and the rest is used`(text: String, points: Int) {
+    func `an invalid part is reported, and the rest is used`(text: String, points: Int) {
         let file = GPXReader.read(Array(text.utf8))
         #expect(!file.damages.isEmpty)
         #expect(file.waypoints.count == points)
@@ -117,7 +117,7 @@ import Testing
         #expect(file.damagesTotal == 500)
     }
 
-    @Test func `nothing in a file traps`() {
+    @Test func `no file causes a trap, and time never goes back`() {
         var random = SeededGenerator(state: SeededGenerator.seed)
         for _ in 0..<3000 {
             let file = GPXReader.read(mutated(Array(Self.ride.utf8), &random))
@@ -147,7 +147,7 @@ import Testing
             ("2026-09-31T00:00:00Z", nil),
             ("9999-01-01T00:00:00Z", nil), ("2026-11-21T07:46:27+", nil), ("", nil),
         ] as [(String, Int64?)])
-    func `times as ISO 8601 has them`(text: String, nanoseconds: Int64?) {
+    func `times are read as in ISO 8601`(text: String, nanoseconds: Int64?) {
         #expect(GPXTime.parse(Array(text.utf8))?.nanoseconds == nanoseconds)
     }
 }

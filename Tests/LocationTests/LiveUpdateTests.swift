@@ -3,9 +3,9 @@ import Testing
 
 @testable import Location
 
-/// Updates, significant changes and visits.
+/// Live updates, significant changes and visits.
 @Suite struct LiveUpdateTests {
-    @Test func `each fix is an update, where nothing else is asked for`() throws {
+    @Test func `each fix is an update, if no filter is set`() throws {
         var filter = LiveUpdateFilter(at: at(0))
         for second in 1...5 {
             let fix = try fix(Double(second), north: Double(second) * 10)
@@ -13,7 +13,7 @@ import Testing
         }
     }
 
-    @Test func `distanceFilter: to the metre`() throws {
+    @Test func `distanceFilter: an update needs a distance of at least 50 m from the previous update`() throws {
         var options = LocationFilter()
         options.distanceFilter = 50
         var filter = LiveUpdateFilter(filter: options, at: at(0))
@@ -23,7 +23,7 @@ import Testing
         #expect(filter.located(try fix(4, north: 99.9)).isEmpty)
     }
 
-    @Test func `desiredAccuracy: what is worse waits for something better, ten seconds at most`() throws {
+    @Test func `desiredAccuracy: worse fixes are skipped until ten seconds after the last accurate one`() throws {
         var options = LocationFilter()
         options.desiredAccuracy = .nearestTenMeters
         var filter = LiveUpdateFilter(filter: options, at: at(0))
@@ -50,12 +50,12 @@ import Testing
             (DesiredAccuracy.bestForNavigation, nil), (.best, nil), (.nearestTenMeters, 10), (.hundredMeters, 100),
             (.kilometer, 1000), (.threeKilometers, 3000), (.reduced, nil),
         ] as [(DesiredAccuracy, Double?)])
-    func `the seven constants`(accuracy: DesiredAccuracy, metres: Double?) {
+    func `each of the seven constants has its limit in meters, or none`(accuracy: DesiredAccuracy, metres: Double?) {
         #expect(accuracy.metres == metres)
         #expect(accuracy.isReduced == (accuracy == .reduced))
     }
 
-    @Test func `reduced: the middle of a cell, told when the cell is another`() throws {
+    @Test func `reduced: an update has the center of a cell, and the next follows when the cell changes`() throws {
         var options = LocationFilter()
         options.desiredAccuracy = .reduced
         var filter = LiveUpdateFilter(.airborne, filter: options, at: at(0))
@@ -67,7 +67,7 @@ import Testing
         #expect(filter.located(try fix(3, north: 6000)).count == 1)
     }
 
-    @Test func `stationary: the last update before they pause, and the first that comes again says that it is not`()
+    @Test func `stationary: the last update before the pause is stationary, and the first after it is not`()
         throws
     {
         var filter = LiveUpdateFilter(.fitness, at: at(0))
@@ -76,7 +76,7 @@ import Testing
         #expect(updates.allSatisfy { !$0.stationary })
         #expect(filter.located(try fix(30)).map(\.stationary) == [true])
         for second in 31...200 { #expect(filter.located(try fix(Double(second), north: Double(second % 5))).isEmpty) }
-        // 10 m for the radius and 5 for what the fix can err.
+        // 10 m for the radius, and 5 m for the error of the fix.
         #expect(filter.located(try fix(201, north: 14.9)).isEmpty)
         let resumed = filter.located(try fix(202, north: 15.1))
         #expect(resumed.map(\.stationary) == [false])
@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test(arguments: LocationUpdate.LiveConfiguration.allCases)
-    func `each configuration has its own time to stand still`(configuration: LocationUpdate.LiveConfiguration) throws {
+    func `each configuration has its own stationaryAfter`(configuration: LocationUpdate.LiveConfiguration) throws {
         var filter = LiveUpdateFilter(configuration, at: at(0))
         let seconds = Double(configuration.stationaryAfter.components.seconds)
         for second in stride(from: 0, to: seconds, by: 5) {
@@ -93,7 +93,7 @@ import Testing
         #expect(filter.located(try fix(seconds)).map(\.stationary) == [true])
     }
 
-    @Test func `locationUnavailable does not flicker: after ten seconds, once, and gone at the next fix`() throws {
+    @Test func `locationUnavailable is set once after ten seconds without a fix, and cleared by the next fix`() throws {
         var filter = LiveUpdateFilter(at: at(0))
         _ = filter.located(try fix(1))
         #expect(filter.nextDeadline == at(11))
@@ -106,11 +106,11 @@ import Testing
         #expect(filter.advance(to: at(500)).isEmpty)
         #expect(filter.nextDeadline == nil)
         #expect(filter.located(try fix(501)).map(\.locationUnavailable) == [false])
-        // A fix that comes after the silence finds it told first.
+        // If a fix arrives after the silence, the loss is reported before it.
         #expect(filter.located(try fix(600)).map(\.locationUnavailable) == [true, false])
     }
 
-    @Test func `flags of the world outside are updates of their own`() throws {
+    @Test func `a change of the diagnostics is an update`() throws {
         var filter = LiveUpdateFilter(at: at(0))
         #expect(filter.set([.authorizationDenied, .serviceSessionRequired]).map(\.authorizationDenied) == [true])
         #expect(filter.set([.authorizationDenied, .serviceSessionRequired]).isEmpty)
@@ -118,7 +118,7 @@ import Testing
         #expect(filter.set([]).map(\.authorizationDenied) == [false])
     }
 
-    @Test func `significant changes: 500 m and five minutes`() throws {
+    @Test func `a significant change needs 500 m and five minutes`() throws {
         var filter = SignificantChangeFilter()
         #expect(filter.located(try fix(0)) != nil)
         #expect(filter.located(try fix(299.9, north: 5000)) == nil)
@@ -128,7 +128,7 @@ import Testing
         #expect(filter.located(try fix(303)) == nil)
     }
 
-    @Test func `visits: at the arrival with the departure open, and again when it is known`() throws {
+    @Test func `a visit is delivered after five minutes with an open departure, and again with the departure`() throws {
         var detector = VisitDetector()
         for second in 0..<300 { #expect(detector.located(try fix(Double(second), north: Double(second % 7))).isEmpty) }
         let arrived = detector.located(try fix(300))
@@ -139,13 +139,13 @@ import Testing
         let left = detector.located(try fix(500, north: 110))
         #expect(left.map(\.arrival) == [at(0)])
         #expect(left.map(\.departure) == [at(401)])
-        // Passing by is no visit.
+        // Passing a place is not a visit.
         for second in 501..<900 {
             #expect(detector.located(try fix(Double(second), north: Double(second) * 10)).isEmpty)
         }
     }
 
-    @Test func `a feed's subscribers come and go, and get what comes from then on`() async throws {
+    @Test func `subscribers of a feed get the updates since their own start`() async throws {
         let feed = LocationFeed()
         let first = LocationUpdate.liveUpdates(.airborne, from: feed).makeAsyncIterator()
         feed.located(try fix(1))
@@ -166,7 +166,7 @@ import Testing
         #expect(await four.next()?.departure == nil)
     }
 
-    @Test func `a subscriber that does not take its updates loses the oldest, counted; one that ends is forgotten`()
+    @Test func `a subscriber that does not take updates loses the oldest, counted; one that ends is removed`()
         async throws
     {
         let feed = LocationFeed()

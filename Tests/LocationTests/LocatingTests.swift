@@ -5,7 +5,7 @@ import Testing
 
 @testable import Location
 
-/// A monitor that knows where it is, from its making on: `locating:`.
+/// A monitor that gets a location source when it is created: `locating:`.
 @Suite struct LocatingTests {
     private func circle(radius: Double = 200) throws -> Condition {
         try .circle(center: vienna(), radius: radius)
@@ -17,7 +17,7 @@ import Testing
         return path
     }
 
-    @Test func `a monitor with a location source can evaluate circles, and one without can't`() async throws {
+    @Test func `only a monitor with a location source can evaluate circles`() async throws {
         let clock = TurnedClock()
         let script = ScriptedFixes()
         let monitor = try BeaconMonitor(
@@ -31,7 +31,7 @@ import Testing
         await other.end()
     }
 
-    @Test func `G2: what a script gives makes events while the monitor runs, and live updates beside them`()
+    @Test func `G2: fixes of a script make events while the monitor runs, and live updates as well`()
         async throws
     {
         let clock = TurnedClock()
@@ -54,7 +54,7 @@ import Testing
         try await running
     }
 
-    @Test func `G3: a source that lost its fix makes circles unknown after the outage timeout`() async throws {
+    @Test func `G3: if a source has no fix, circles become unknown after the outage timeout`() async throws {
         let clock = TurnedClock()
         let script = ScriptedFixes()
         let monitor = try BeaconMonitor(
@@ -98,9 +98,9 @@ import Testing
         }
         let exit = try await events.next()
         #expect(exit?.state == .unsatisfied)
-        // 100 m a second: at 300 m the fix of 5 m is surely outside of 200.
+        // At 100 m per second: at 300 m, a fix of 5 m accuracy is outside the radius of 200 m.
         #expect(exit?.time == at(3))
-        // It goes on: what else becomes due still does.
+        // The monitor continues: other deadlines are still handled.
         clock.turn(to: 60)
         await clock.sleeperStands(at: 70)
         clock.turn(to: 70)
@@ -111,7 +111,7 @@ import Testing
         try await running
     }
 
-    @Test func `a GPX file that is not there ends the run with what to do`() async throws {
+    @Test func `a GPX file that does not exist ends the run with an error that names the file`() async throws {
         let monitor = try BeaconMonitor(
             "gpx none", clock: TurnedClock(),
             locating: .gpx("/nowhere/ride.gpx", feed: LocationFeed(service: ServiceRegistry())))
@@ -132,10 +132,10 @@ import Testing
         await #expect(throws: CancellationError.self) { try await running.value }
     }
 
-    @Test func `gpsd is listened to on a thread of its own, which ends with the run`() async throws {
+    @Test func `gpsd is read on a thread of its own, which ends with the run`() async throws {
         let feed = LocationFeed(service: ServiceRegistry())
         var updates = LocationUpdate.liveUpdates(from: feed).makeAsyncIterator()
-        // Nobody listens on port 1; whether this user may is not known until that is known.
+        // No process listens on port 1. Until this is known, it is also unknown whether this user has the permission.
         let monitor = try BeaconMonitor(
             "gpsd", clock: TurnedClock(), locating: .gpsd(host: "127.0.0.1", port: 1, feed: feed))
         let running = Task { try await monitor.run() }
@@ -146,9 +146,9 @@ import Testing
         await monitor.end()
     }
 
-    // MARK: Who refuses
+    // MARK: Permissions
 
-    @Test func `who refuses is raised, and so is that nobody does any more`() async throws {
+    @Test func `diagnostics of a script are delivered when they are raised and when they end`() async throws {
         let script = ScriptedFixes()
         let feed = LocationFeed(service: ServiceRegistry())
         var updates = LocationUpdate.liveUpdates(from: feed).makeAsyncIterator()
@@ -165,11 +165,11 @@ import Testing
         (Errno.permissionDenied, Diagnostics.authorizationDenied), (.notPermitted, .authorizationDenied),
         (.connectionRefused, Diagnostics()),
     ])
-    func `a connection that the kernel refuses to this user says so`(_ error: Errno, _ flags: Diagnostics) {
+    func `a connection that the kernel denies is authorizationDenied`(_ error: Errno, _ flags: Diagnostics) {
         #expect(GPSDSource.flags(for: error) == flags)
     }
 
-    @Test func `where explicit sessions are demanded and none is held, live updates say so at once`() async throws {
+    @Test func `if explicit sessions are required and none is held, live updates report it at once`() async throws {
         let registry = ServiceRegistry(requiresExplicitSessions: true)
         let feed = LocationFeed(service: registry)
         var updates = LocationUpdate.liveUpdates(from: feed).makeAsyncIterator()
@@ -182,7 +182,7 @@ import Testing
         #expect(await updates.next()?.serviceSessionRequired == true)
     }
 
-    @Test func `who reads locations holds a session, and asks nothing of the scanners`() async throws {
+    @Test func `a subscriber of locations holds a session without a demand for the scanners`() async throws {
         let registry = ServiceRegistry()
         let feed = LocationFeed(service: registry)
         var updates: AsyncStream<LocationUpdate>.Iterator? = LocationUpdate.liveUpdates(from: feed).makeAsyncIterator()
@@ -193,7 +193,7 @@ import Testing
         withExtendedLifetime(updates) {}
     }
 
-    @Test func `of more than 1,024 that nobody takes the oldest go, counted`() throws {
+    @Test func `of more than 1,024 elements that nothing takes, the oldest are dropped and counted`() throws {
         let script = ScriptedFixes()
         for second in 0..<1030 { script.give(try fix(Double(second))) }
         #expect(script.dropped == 6)

@@ -7,9 +7,9 @@ import Testing
 
 @testable import Location
 
-/// Providers whose run ends, or is asked for what it received, when that is least convenient.
+/// Providers whose run ends, or that must deliver received data, at inconvenient times.
 @Suite(.timeLimit(.minutes(6))) struct PlaybackTests {
-    /// A resolver of which no server answers, until a test lets it.
+    /// A resolver whose servers do not answer until a test lets them.
     private final class Resolver: Sendable {
         private let answer = DispatchSemaphore(value: 0)
         private let asked = AsyncStream.makeStream(of: Never.self)
@@ -26,7 +26,7 @@ import Testing
 
     private func feed() -> LocationFeed { LocationFeed(service: ServiceRegistry()) }
 
-    @Test func `a run that is cancelled does not wait for a name that is looked up`() async throws {
+    @Test func `a canceled run does not wait for the lookup of a name`() async throws {
         let resolver = Resolver()
         let provider = LocationProvider(name: "gpsd") {
             GPSDPlayback(host: "gps.example", port: 2947, connect: resolver.connect)
@@ -36,15 +36,15 @@ import Testing
         let running = Task { try await monitor.run() }
         await resolver.wasAsked()
         running.cancel()
-        // Nobody lets the resolver answer before.
+        // The resolver cannot answer before.
         await #expect(throws: CancellationError.self) { try await running.value }
         resolver.release()
         await monitor.end()
     }
 
-    @Test func `T5: what is due does not wait for a name that is looked up`() async throws {
+    @Test func `T5: a drain does not wait for the lookup of a name`() async throws {
         let resolver = Resolver()
-        // It is told at once the first time that there is no connection; the next attempt is made within the loop.
+        // The first attempt fails at once. The next one is made within the loop.
         let attempts = Mutex(0)
         let playback = GPSDPlayback(host: "gps.example", port: 2947) { host, port in
             let isFirst = attempts.withLock { attempts in
@@ -64,7 +64,7 @@ import Testing
         await monitor.end()
     }
 
-    @Test func `a script that two play ends for each when that one is cancelled`() async throws {
+    @Test func `if two feeds run a script, each run ends when its own task is canceled`() async throws {
         let script = ScriptedFixes()
         let (first, second) = (feed(), feed())
         let clock = TurnedClock()
@@ -74,7 +74,7 @@ import Testing
         try await script.mailbox.waits(for: 2)
         one.cancel()
         await #expect(throws: CancellationError.self) { try await one.value }
-        // The other plays on.
+        // The other run continues.
         var updates = LocationUpdate.liveUpdates(from: second).makeAsyncIterator()
         script.give(try fix(0))
         #expect(await updates.next()?.location != nil)
@@ -82,14 +82,14 @@ import Testing
         await #expect(throws: CancellationError.self) { try await other.value }
     }
 
-    @Test func `a file that may be read now is no longer refused`() async throws {
+    @Test func `a file that can be read again clears authorizationDenied`() async throws {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).gpx").path
         defer { try? FileManager.default.removeItem(atPath: path) }
         let here = try vienna()
         try "<gpx version=\"1.1\"><wpt lat=\"\(here.latitude)\" lon=\"\(here.longitude)\"/></gpx>"
             .write(toFile: path, atomically: true, encoding: .utf8)
         let feed = feed()
-        // Refused before.
+        // The permission was denied before.
         feed.set(.authorizationDenied)
         var updates = LocationUpdate.liveUpdates(from: feed).makeAsyncIterator()
         #expect(await updates.next()?.authorizationDenied == true)
@@ -100,7 +100,7 @@ import Testing
 }
 
 extension LocationMailbox {
-    /// Returns when so many wait for what comes.
+    /// Returns when `count` tasks wait for the next element.
     fileprivate func waits(for count: Int) async throws {
         try await until("\(count) wait", saw: "\(waiterCount)") { waiterCount >= count }
     }

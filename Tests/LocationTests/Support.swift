@@ -5,10 +5,10 @@ import Foundation
 import Location
 import TestSupport
 
-/// Seconds on the timeline.
+/// Returns a time on the timeline, in seconds.
 func at(_ seconds: Double) -> Instant { Instant(nanoseconds: 1_000_000_000_000 + Int64(seconds * 1e9)) }
 
-/// A place so many metres north of Vienna's cathedral.
+/// Returns a place that is this many metres north and east of Vienna's cathedral.
 func vienna(north: Double = 0, east: Double = 0) throws -> Coordinate {
     let start = try Coordinate(latitude: 48.2082, longitude: 16.3738)
     return start.destination(azimuth: 0, distance: north).destination(azimuth: 90, distance: east)
@@ -18,7 +18,7 @@ func fix(_ seconds: Double, north: Double = 0, accuracy: Double = 5) throws -> L
     try LocationFix(time: at(seconds), coordinate: vienna(north: north), horizontalAccuracy: accuracy)
 }
 
-/// Writes down what a source tells.
+/// Records the output of a source.
 final class Notes: LocationHandler {
     var fixes: [LocationFix] = []
     var changes: [LocationSourceChange] = []
@@ -39,7 +39,7 @@ final class Notes: LocationHandler {
     }
 }
 
-/// Some octets of a text changed, left out or doubled.
+/// Returns a text in which some bytes are changed, removed or doubled.
 func mutated(_ text: [UInt8], _ random: inout SeededGenerator) -> [UInt8] {
     var text = text
     for _ in 0..<Int.random(in: 1...6, using: &random) where !text.isEmpty {

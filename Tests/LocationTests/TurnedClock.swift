@@ -2,7 +2,7 @@ import BaseTypes
 import BeaconMonitoring
 import Synchronization
 
-/// A clock whose hands a test turns.
+/// A clock that a test sets.
 final class TurnedClock: MonitorClock {
     private struct Hands {
         var now = at(0)
@@ -24,7 +24,8 @@ final class TurnedClock: MonitorClock {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let result = hands.withLock { hands -> Result<Void, any Error>? in
-                    // A sleep that ends without an error in a cancelled task has its caller sleep again at once, for ever.
+                    // If a sleep ended without an error in a canceled task, its caller would sleep again at once,
+                    // without end.
                     if Task.isCancelled { return .failure(CancellationError()) }
                     if hands.now >= instant { return .success(()) }
                     hands.sleepers[id] = (instant, continuation)
@@ -39,7 +40,7 @@ final class TurnedClock: MonitorClock {
         }
     }
 
-    /// Turns the hands, and wakes who slept until then.
+    /// Sets the time, and wakes all tasks that sleep until then.
     func turn(to seconds: Double) {
         let due = hands.withLock { hands in
             hands.now = max(hands.now, at(seconds))
@@ -50,7 +51,7 @@ final class TurnedClock: MonitorClock {
         for continuation in due { continuation.resume() }
     }
 
-    /// Returns as soon as somebody sleeps until exactly that time.
+    /// Returns as soon as a task sleeps until exactly that time.
     func sleeperStands(at seconds: Double) async {
         await withCheckedContinuation { continuation in
             let isThere = hands.withLock { hands in

@@ -5,11 +5,11 @@ import Testing
 @testable import OperatorLogging
 @testable import settings_manual
 
-/// What kinds of messages there are, and that each has its rank on purpose.
+/// The kinds of messages, each with a level that was chosen on purpose.
 @Suite struct MessageKindTests {
     private static let root = Fixtures.tests.deletingLastPathComponent()
 
-    @Test func `no two kinds have one identifier, and each has 128 bits`() {
+    @Test func `each kind has its own identifier of 128 bits`() {
         let all = MessageKind.allCases.map(\.identifier)
         #expect(Set(all).count == all.count)
         for identifier in all {
@@ -18,8 +18,7 @@ import Testing
         }
     }
 
-    @Test func `at warning and above stands what an operator must see: that it is not heard, kept, shipped or applied`()
-    {
+    @Test func `warnings and errors are for failures to scan, store, publish or apply, which operators must see`() {
         let errors: Set<MessageKind> = [
             .cannotRun, .adapterStaysSilent, .configurationRejected, .locationUnavailable, .linesNotStored,
             .beaconNotForgotten,
@@ -37,7 +36,7 @@ import Testing
         #expect(Set(MessageKind.allCases.filter { $0.level == .warning }) == warnings)
     }
 
-    @Test func `each kind is said somewhere`() throws {
+    @Test func `each kind is used in the sources`() throws {
         let files = try #require(FileManager.default.enumerator(at: Fixtures.sources, includingPropertiesForKeys: nil))
         var said: Set<String> = []
         for case let file as URL in files
@@ -49,12 +48,12 @@ import Testing
         #expect(MessageKind.allCases.map(\.rawValue).filter { !said.contains($0) } == [])
     }
 
-    @Test func `docs/messages.md is what the kinds make`() throws {
+    @Test func `docs/messages.md is generated from the kinds`() throws {
         let text = try String(contentsOf: Self.root.appending(path: "docs/messages.md"), encoding: .utf8)
         #expect(text == MessagesManual.markdown, "run `make manual`")
     }
 
-    @Test func `the journal's catalog is what the kinds make`() throws {
+    @Test func `the journal's catalog is generated from the kinds`() throws {
         let text = try String(contentsOf: Self.root.appending(path: "Config/beacon-gateway.catalog"), encoding: .utf8)
         #expect(text == MessagesManual.catalog, "run `make manual`")
     }

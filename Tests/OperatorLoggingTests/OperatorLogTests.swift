@@ -6,16 +6,16 @@ import Testing
 
 @testable import OperatorLogging
 
-/// What reaches the journal, and what standard error where there is none.
+/// The messages in the journal, and on standard error if there is no journal.
 @Suite struct OperatorLogTests {
-    /// A file in place of standard error, and a socket in place of the journal's.
+    /// A file instead of standard error, and a socket instead of that of the journal.
     private final class World {
         let scratch: Scratch
         let output: FileDescriptor
         let journal: FileDescriptor
         var path: String { scratch.url.appending(path: "journal").path }
         private var file: String { scratch.url.appending(path: "error").path }
-        /// What systemd sets where standard error goes to its journal.
+        /// The value that systemd sets if standard error is connected to its journal.
         let stream: String
 
         init() throws {
@@ -49,7 +49,7 @@ import Testing
             OperatorLog(atLeast: level, stream: stream, output: output, journal: path, program: "beacon-gateway")
         }
 
-        /// The next entry of the journal; `nil` where it has none.
+        /// Returns the next entry of the journal; `nil` if there is none.
         func entry() -> [UInt8]? {
             var octets = [UInt8](repeating: 0, count: 1 << 16)
             let count = recv(journal.rawValue, &octets, octets.count, Int32(MSG_DONTWAIT))
@@ -74,7 +74,7 @@ import Testing
         #expect(try world.lines.isEmpty)
     }
 
-    @Test func `a text of several lines is one entry, and can't add a field`() throws {
+    @Test func `a text of several lines is one entry, and cannot add a field`() throws {
         let world = try World()
         world.log(stream: world.stream).write(.configurationRejected, "two mistakes\nPRIORITY=7")
         let entry = try #require(world.entry())
@@ -90,14 +90,14 @@ import Testing
         #expect(world.entry() == nil)
     }
 
-    @Test func `what a radio or a broker sent does a terminal no harm out of the journal either`() throws {
+    @Test func `text from a radio or a broker cannot control a terminal that shows the journal`() throws {
         let world = try World()
         world.log(stream: world.stream).write(.brokerError, "mqtt: \u{1B}[31mred")
         #expect(String(decoding: try #require(world.entry()), as: UTF8.self).hasSuffix("MESSAGE=mqtt: _[31mred\n"))
     }
 
     @Test(arguments: [nil, "", "7", "1:1", "x:y", "1:2:3"] as [String?])
-    func `where standard error is not the journal's own stream it gets lines`(stream: String?) throws {
+    func `if standard error is not the journal's stream, it gets lines`(stream: String?) throws {
         let world = try World()
         let log = world.log(stream: stream)
         log.write(.adapterNotScanning, "hci0 is stalled")
@@ -107,7 +107,7 @@ import Testing
         #expect(try world.lines == "warning: hci0 is stalled\nhci0 is listening\nit can't run\n")
     }
 
-    @Test func `a journal that takes nothing gets lines with their rank`() throws {
+    @Test func `if the journal does not accept messages, standard error gets lines with their severity`() throws {
         let world = try World()
         try FileManager.default.removeItem(atPath: world.path)
         let log = world.log(stream: world.stream)
@@ -116,14 +116,14 @@ import Testing
         #expect(try world.lines == "<3>two\n<3>lines\n<3>it can't run\n")
     }
 
-    @Test func `an entry longer than a datagram may be becomes lines, and none is lost`() throws {
+    @Test func `an entry that is longer than a datagram becomes lines, and no line is lost`() throws {
         let world = try World()
         world.log(stream: world.stream).write(.gatewayRuns, String(repeating: "long ", count: 20_000))
         #expect(world.entry() == nil)
         #expect(try world.lines.hasPrefix("<5>long long"))
     }
 
-    @Test func `what matters less than is asked for is not said`() throws {
+    @Test func `messages below the requested level are not logged`() throws {
         let world = try World()
         let log = world.log(stream: world.stream)
         for kind in MessageKind.allCases where kind.level > .notice { log.write(kind, "nothing") }

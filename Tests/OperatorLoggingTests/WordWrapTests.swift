@@ -2,15 +2,15 @@ import OperatorLogging
 import Testing
 
 @Suite struct WordWrapTests {
-    @Test func `a line is broken at the last space before the edge, and goes on further in`() {
+    @Test func `a line is broken at the last space before the edge, and the rest is indented`() {
         #expect(WordWrap.wrapped("one two three four", to: 9) == "one two\n  three\n  four")
-        // The edge itself is a place for a letter, and for the space behind it.
+        // The last column can have a letter, and the space after that letter can be outside.
         #expect(WordWrap.wrapped("abcd efgh", to: 4) == "abcd\n  efgh")
         #expect(WordWrap.wrapped("abcd efgh", to: 9) == "abcd efgh")
         #expect(WordWrap.wrapped("abcd efgh", to: 8) == "abcd\n  efgh")
     }
 
-    @Test func `each line keeps its own indentation, and empty ones stay`() {
+    @Test func `each line keeps its own indentation, and empty lines stay`() {
         #expect(WordWrap.wrapped("a b\n\n    cc dd ee ff\n", to: 12) == "a b\n\n    cc dd ee\n      ff\n")
         #expect(WordWrap.wrapped("", to: 10) == "")
     }
@@ -22,7 +22,7 @@ import Testing
         #expect(WordWrap.wrapped("                    \(path)", to: 8) == "                    \(path)")
     }
 
-    @Test func `a pipe has no columns, and gets what was written`() {
+    @Test func `a text for an output without columns, such as a pipe, does not change`() {
         let text = "a  line with   spaces, and no end of it"
         #expect(WordWrap.wrapped(text, to: nil) == text)
         #expect(WordWrap.wrapped(text, to: 0) == text)

@@ -9,7 +9,7 @@ import Testing
 @testable import GatewayCommands
 
 @Suite struct DoctorTests {
-    @Test func `a machine on which nothing is wrong`() throws {
+    @Test func `on a machine without problems, all findings are ok and no flag is set`() throws {
         let doctor = try examine()
         #expect(!doctor.isSomethingWrong)
         #expect(doctor.findings.allSatisfy { $0.state == .ok }, "\(doctor.text)")
@@ -17,7 +17,7 @@ import Testing
         #expect(doctor.text.hasSuffix("nothing is wrong; warnings: 0\n"))
     }
 
-    @Test func `everything that is not all right has what mends it`() throws {
+    @Test func `with many problems, seven checks are wrong, and each finding that is not ok has a remedy`() throws {
         let doctor = try examine("mqtt: {host: broker, password_file: /p, username: u}") { probes in
             probes.bluetoothFacts.socketFailure = .addressFamilyNotSupported
             probes.bluetoothFacts.switches = [.init(name: "hci0", isSoftBlocked: true, isHardBlocked: true)]
@@ -44,7 +44,7 @@ import Testing
         (.permissionDenied, .authorizationDenied, "under systemd: RestrictAddressFamilies"),
         (.noMemory, .serviceUnavailable, "sudo dmesg"),
     ])
-    func `a kernel that gives no Bluetooth socket`(failure: Errno, flag: Diagnostics, remedy: String) throws {
+    func `a failed Bluetooth socket has a flag and a remedy`(failure: Errno, flag: Diagnostics, remedy: String) throws {
         let doctor = try examine { $0.bluetoothFacts.socketFailure = failure }
         let finding = try #require(doctor.finding("kernel", .wrong))
         #expect(finding.flags == flag)
@@ -52,7 +52,7 @@ import Testing
         #expect(doctor.findings.allSatisfy { $0.check != "adapter" })
     }
 
-    @Test func `rfkill by software, and by a switch`() throws {
+    @Test func `rfkill: a soft block has its command as remedy; a hard block is also authorizationRestricted`() throws {
         var doctor = try examine { $0.bluetoothFacts.switches[0].isSoftBlocked = true }
         #expect(doctor.finding("rfkill", .wrong)?.flags == .authorizationDeniedGlobally)
         #expect(doctor.finding("rfkill", .wrong)?.remedy == "sudo rfkill unblock bluetooth")
@@ -60,7 +60,7 @@ import Testing
         #expect(doctor.finding("rfkill", .wrong)?.flags == [.authorizationDeniedGlobally, .authorizationRestricted])
     }
 
-    @Test func `no adapter, and one that the configuration names and is not there`() throws {
+    @Test func `no adapter is serviceUnavailable; a missing configured adapter is scannerUnavailable`() throws {
         var doctor = try examine { $0.bluetoothFacts.adapters = [] }
         #expect(doctor.finding("adapter", .wrong)?.flags == .serviceUnavailable)
         doctor = try examine("scanner: {adapters: [hci1]}")
@@ -69,19 +69,19 @@ import Testing
         #expect(doctor.finding("adapter", .ok) == nil)
     }
 
-    @Test func `an adapter that is off is wrong where the gateway may not switch it on`() throws {
+    @Test func `an adapter that is off is wrong if the backend cannot switch it on, otherwise a warning`() throws {
         var doctor = try examine { $0.bluetoothFacts.adapters[0].isPowered = false }
         #expect(doctor.finding("adapter", .warning)?.flags == [])
         doctor = try examine("scanner: {backend: dbus}") { $0.bluetoothFacts.adapters[0].isPowered = false }
         #expect(doctor.finding("adapter", .wrong)?.flags == .authorizationRequestInProgress)
     }
 
-    @Test func `an adapter that USB may suspend`() throws {
+    @Test func `an adapter that USB can suspend is a warning whose remedy names the file to change`() throws {
         let doctor = try examine { $0.bluetoothFacts.adapters[0].autosuspend = "/sys/x/power/control" }
         #expect(doctor.finding("adapter", .warning)?.remedy?.hasSuffix("sudo tee /sys/x/power/control") ?? false)
     }
 
-    @Test func `bluetoothd is missed only where it is needed`() throws {
+    @Test func `a missing bluetoothd is wrong only if the backend needs it`() throws {
         let away: (inout ScriptedProbes) -> Void = { $0.busFacts.isDaemonRunning = false }
         var doctor = try examine("", away)
         #expect(!doctor.isSomethingWrong)
@@ -98,26 +98,26 @@ import Testing
         #expect(doctor.finding("rights", .wrong)?.flags == .authorizationDenied)
     }
 
-    @Test func `a bus that refuses this user`() throws {
+    @Test func `if the bus refuses this user, the finding is authorizationDenied and ends with the bus error`() throws {
         let doctor = try examine("scanner: {backend: dbus}") { $0.busFacts.refusal = "AccessDenied" }
         #expect(doctor.finding("dbus", .wrong)?.flags == .authorizationDenied)
         #expect(doctor.finding("dbus", .wrong)?.summary.hasSuffix("AccessDenied") ?? false)
     }
 
     @Test(arguments: [("management", false), ("hci", false), ("dbus", true)])
-    func `the backend that is named asks for its right`(backend: String, isOpen: Bool) throws {
+    func `management and hci need a capability, dbus does not`(backend: String, isOpen: Bool) throws {
         let doctor = try examine("scanner: {backend: \(backend)}") { $0.rightsFacts.hasNetworkAdministration = false }
         #expect((doctor.finding("rights", .wrong) == nil) == isOpen)
         #expect(doctor.flags == (isOpen ? [] : .authorizationDenied))
     }
 
-    @Test func `with dbus alone reports may be thinned out`() throws {
+    @Test func `if only dbus can be used, a warning reports accuracyLimited`() throws {
         let doctor = try examine { $0.rightsFacts.hasNetworkAdministration = false }
         #expect(doctor.finding("rights", .warning)?.flags == .accuracyLimited)
         #expect(!doctor.isSomethingWrong)
     }
 
-    @Test func `conditions past the limit, and circles without a source`() throws {
+    @Test func `conditions beyond the limit, and circles without a source, are warnings`() throws {
         let text = """
             monitor: {condition_limit: 1}
             conditions:
@@ -132,7 +132,7 @@ import Testing
         #expect(doctor.finding("location", .warning)?.flags == .conditionUnsupported)
     }
 
-    @Test func `gpsd that is away matters where circles are monitored`() throws {
+    @Test func `an unreachable gpsd is wrong only if circles are monitored`() throws {
         let circle = "conditions: [{identifier: c, center: [48, 16], radius: 10}]\nlocation: {source: gpsd}"
         var probes = ScriptedProbes()
         probes.unreachable[2947] = "Connection refused"
@@ -148,7 +148,7 @@ import Testing
         (16_777_215, .wrong), (0, .wrong),
     ]
 
-    @Test func `f2fs that keeps small files in their inodes is warned of`() throws {
+    @Test func `f2fs that stores small files in their inodes is a warning with a remedy`() throws {
         let found = try examine {
             $0.directories["/var/lib/beacon-gateway/events"] = DoctorFacts.Directory(
                 exists: true, free: 1 << 40, isInlineF2FS: true)
@@ -162,7 +162,7 @@ import Testing
         ("rw,lazytime,background_gc=on,inline_xattr,inline_data,inline_dentry", true),
         ("rw,lazytime,noinline_data,inline_dentry", false),
     ])
-    func `a mount of f2fs tells whether it keeps small files in inodes`(options: String, isInline: Bool) {
+    func `f2fs stores small files in inodes unless noinline_data is set`(options: String, isInline: Bool) {
         let table = """
             22 27 0:20 / /sys rw,nosuid - sysfs sysfs rw
             27 1 179:2 / / rw,relatime shared:1 - ext4 /dev/root rw
@@ -176,7 +176,7 @@ import Testing
     }
 
     @Test(arguments: rooms)
-    func `room on the disk`(free: Int64, state: DoctorFinding.State) throws {
+    func `free disk space: a warning below 2 GiB, wrong below 16 MiB`(free: Int64, state: DoctorFinding.State) throws {
         let doctor = try examine {
             $0.directories["/var/lib/beacon-gateway/events"] = .init(exists: true, free: free)
         }
@@ -185,13 +185,13 @@ import Testing
         #expect(finding.flags == (state == .wrong ? .persistenceUnavailable : []))
     }
 
-    @Test func `a clock that nobody set is a warning, since the order of events is right`() throws {
+    @Test func `a wall clock that was not set is only a warning, because the order of events is right`() throws {
         let doctor = try examine { $0.clock = false }
         #expect(doctor.finding("clock", .warning)?.flags == .clockUnsynchronized)
         #expect(!doctor.isSomethingWrong)
     }
 
-    @Test func `each flag that the daemon holds is said, with what to do`() throws {
+    @Test func `each flag of the running gateway is a finding with a remedy`() throws {
         let all = Diagnostics(rawValue: (1 << UInt32(Diagnostics.names.count)) - 1)
         let doctor = try examine { $0.daemonFacts.diagnostics = all }
         let said = doctor.findings.filter { $0.check == "daemon" }
@@ -200,7 +200,7 @@ import Testing
         #expect(said.allSatisfy { $0.remedy != nil })
     }
 
-    @Test func `a condition with a reversed UUID is a warning with the UUID to write`() throws {
+    @Test func `a condition with a reversed UUID is a warning with the right UUID as remedy`() throws {
         let received = try #require(ProximityUUID("F7826DA6-4FA2-4E98-8024-BC5B71E0893E"))
         let doctor = try examine {
             $0.daemonFacts.reversedUUIDs = [ReversedUUID(identifier: "badge", received: received)]
@@ -213,7 +213,7 @@ import Testing
         #expect(!doctor.isSomethingWrong)
     }
 
-    @Test func `the reversed UUIDs of a status are read, whatever its other texts are`() throws {
+    @Test func `the valid reversed UUIDs of a status are read, whatever its other texts are`() throws {
         let status =
             #"{"gateway":"\"reversedUUIDs\":[","reversedUUIDs":[{"identifier":"a]\"}","received":"F7826DA6-4FA2-4E98-8024-BC5B71E0893E"},"#
             + #"{"identifier":"b"},{"identifier":"c","received":"x"},7]}"#
@@ -224,7 +224,7 @@ import Testing
         }
     }
 
-    @Test func `one JSON object on one line`() throws {
+    @Test func `the JSON output is one object on one line`() throws {
         let doctor = try examine {
             $0.bluetoothFacts.switches[0] = .init(name: #"a"b"#, isSoftBlocked: true, isHardBlocked: false)
         }
@@ -239,7 +239,7 @@ import Testing
         #expect(findings.count == doctor.findings.count)
     }
 
-    @Test func `a configuration with mistakes is a finding, and the machine is examined all the same`() throws {
+    @Test func `an invalid configuration is a finding, and the machine is examined nevertheless`() throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent(
             "doctor-\(UInt32.random(in: 0 ... .max)).yaml")
         try Data("conditions: 7\n".utf8).write(to: file)
@@ -249,7 +249,7 @@ import Testing
         #expect(doctor.finding("kernel", .ok) != nil)
     }
 
-    @Test func `what to do about a missing file names only files that exist`() throws {
+    @Test func `the remedy for a missing file names only files that exist`() throws {
         var probes = ScriptedProbes()
         probes.sample = "/usr/share/doc/beacon-gateway/gateway.yaml"
         func remedy(_ path: String, isDefault: Bool) -> String? {
@@ -278,7 +278,7 @@ import Testing
                 == "no unit is installed; in a terminal: beacon-gateway run --config /etc/beacon-gateway/gateway.yaml")
     }
 
-    @Test func `doctor reads the names of beacons, and warns of those without effect`() throws {
+    @Test func `doctor reads the names of beacons, and warns of names without effect`() throws {
         let scratch = try Scratch()
         let file = try scratch.write(
             "g.yaml",
@@ -287,7 +287,7 @@ import Testing
             Doctor(configuration: file, isDefault: true, probes: ScriptedProbes()).findings.first
         }
         let unread = try #require(finding())
-        // The rest is examined by the configuration all the same.
+        // The rest is examined with the configuration nevertheless.
         let doctor = Doctor(configuration: file, isDefault: true, probes: ScriptedProbes())
         #expect(doctor.configuration?.monitors.count == 1)
         #expect(

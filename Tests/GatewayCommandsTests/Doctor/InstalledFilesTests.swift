@@ -13,7 +13,7 @@ import Testing
             ("/tmp/beacon-gateway", nil), ("/beacon-gateway", nil),
             ("/bin/beacon-gateway", "/share/doc/beacon-gateway/gateway.yaml"),
         ] as [(String, String?)])
-    func `the sample is below the PREFIX of the program, or in its sources`(program: String, sample: String?) {
+    func `the sample is below the PREFIX, or in the sources`(program: String, sample: String?) {
         #expect(InstalledFiles.sample(of: .init(program)) == sample)
     }
 }

@@ -4,7 +4,7 @@ import SystemPackage
 
 @testable import GatewayCommands
 
-/// Probes that find a machine on which nothing is wrong, but for what a test changes.
+/// Probes of a machine without problems, except for the changes of a test.
 struct ScriptedProbes: DoctorProbes {
     var bluetoothFacts: DoctorFacts.Bluetooth = {
         var facts = DoctorFacts.Bluetooth()

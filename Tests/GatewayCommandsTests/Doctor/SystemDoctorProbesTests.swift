@@ -27,7 +27,7 @@ import Testing
         SystemDoctorProbes(system: folder.path + "/sys", processes: folder.path + "/proc")
     }
 
-    @Test func `adapters by number, connections left out, and those that USB may suspend`() throws {
+    @Test func `adapters are sorted by number, without connections, with the control file of USB autosuspend`() throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         try write("auto\n", "sys/devices/usb1/1-1/power/control")
         try write("", "sys/devices/usb1/1-1/1-1:1.0/bluetooth/hci10/address")
@@ -46,7 +46,7 @@ import Testing
         #expect(probes.adapters()[1].autosuspend == nil)
     }
 
-    @Test func `rfkill's switches of the type Bluetooth`() throws {
+    @Test func `only rfkill switches of the type bluetooth are read`() throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         for (entry, type, soft, hard) in [
             ("rfkill0", "wlan", "1", "1"), ("rfkill1", "bluetooth", "1", "0"), ("rfkill2", "bluetooth", "0", "1"),
@@ -62,7 +62,7 @@ import Testing
             ])
     }
 
-    @Test func `processes by their name, rights by their bits`() throws {
+    @Test func `processes are found by their name, and rights by their bits`() throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         try write("bluetoothd\n", "proc/12/comm")
         try write("x\n", "proc/self/comm")
@@ -78,11 +78,11 @@ import Testing
         ("unix:path=/a/b,guid=12;unix:path=/c", "/a/b"), ("unix:abstract=x,guid=1", "@x"),
         ("tcp:host=a", "/run/dbus/system_bus_socket"), ("", "/run/dbus/system_bus_socket"),
     ])
-    func `where the bus is`(address: String?, path: String) {
+    func `the bus path is in the first address, or the default`(address: String?, path: String) {
         #expect(SystemDoctorProbes.busPath(address) == path)
     }
 
-    @Test func `folders that are there, that would be made, and that can't be`() throws {
+    @Test func `a folder that exists or can be created has free space; a file in its path is an error`() throws {
         let there = probes.directory("/tmp")
         #expect(there.exists && there.failure == nil && (there.free ?? 0) > 0)
         let made = probes.directory("/tmp/nobody/made/this")
@@ -91,7 +91,7 @@ import Testing
         #expect(probes.directory("/etc/passwd/x").failure == .notDirectory)
     }
 
-    @Test func `a port where nobody listens, one where somebody does, a name that nobody has`() throws {
+    @Test func `a refused connection and an unknown host are failures, an open port is not`() throws {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(listener) }
         var name = sockaddr_in()
@@ -111,7 +111,7 @@ import Testing
         #expect(probes.connectFailure(host: "a..b", port: port)?.hasPrefix("a..b has no address: ") ?? false)
     }
 
-    @Test func `a file in the status socket's place, and a socket that this user may not ask, are told`() throws {
+    @Test func `doctor reports a file at the status socket's path, and a socket without permission`() throws {
         let file = FileManager.default.temporaryDirectory.path + "/status-\(UInt32.random(in: 0 ... .max)).sock"
         defer { unlink(file) }
         try Data("precious".utf8).write(to: URL(fileURLWithPath: file))
@@ -131,7 +131,7 @@ import Testing
         #expect(try finding().summary.hasPrefix("this user has no permission to ask the gateway at "))
     }
 
-    @Test func `a status socket where somebody listens, and one where nobody does`() throws {
+    @Test func `the gateway runs only if a process listens at the status socket`() throws {
         let path = FileManager.default.temporaryDirectory.path + "/status-\(UInt32.random(in: 0 ... .max)).sock"
         #expect(!probes.daemon(statusSocket: path).isRunning)
         let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
@@ -159,7 +159,7 @@ import Testing
         #expect(!probes.daemon(statusSocket: "/" + String(repeating: "a", count: 200)).isRunning)
     }
 
-    @Test func `this machine can be examined, whatever it has`() throws {
+    @Test func `this machine can be examined: each of eight checks has a finding, whatever it has`() throws {
         let doctor = Doctor(try configuration(""), probes: SystemDoctorProbes())
         #expect(
             Set(doctor.findings.map(\.check)).isSuperset(of: [

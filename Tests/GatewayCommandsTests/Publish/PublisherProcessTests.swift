@@ -5,12 +5,12 @@ import ProgramSupport
 import TestSupport
 import Testing
 
-/// `run` and the process that ships for it. `BEACON_GATEWAY_CHILD_KILLS` sets how often that one is killed.
+/// `run` and its publisher process. `BEACON_GATEWAY_CHILD_KILLS` sets how often the publisher is killed.
 @Suite struct PublishingProcessTests {
-    /// So many kills are one gateway's; more are those of others beside it, all at once.
+    /// The maximum number of kills of one gateway. If there are more, other gateways run at the same time.
     private static let killsEach = 12
 
-    @Test func `its publisher killed while beacons are heard, it misses no report and no event, and says it once`()
+    @Test func `if the publisher is killed repeatedly, no report or event is lost, and each episode is logged once`()
         async throws
     {
         let kills = environment("BEACON_GATEWAY_CHILD_KILLS", default: 6)
@@ -24,7 +24,7 @@ import Testing
         #expect(killed.reduce(0, +) == kills)
     }
 
-    @Test func `the first status at a broker is that it listens, and each change of that is told at once`() throws {
+    @Test func `the first status at a broker is listening, and a change of the state is published at once`() throws {
         let world = try LiveWorld()
         let broker = try LocalBroker()
         try broker.start()
@@ -48,12 +48,12 @@ import Testing
         }
         subscriber.end(SIGKILL)
         #expect(last["state"] as? String == "waiting")
-        // Without a change the gateway publishes the next status after 60 s of its own time.
+        // If the state does not change, the gateway publishes the next status after 60 s of its own time.
         #expect(try #require(last["uptime"] as? Double) - uptime < 60)
         #expect(gateway.end() == 0)
     }
 
-    @Test func `a status of many conditions with long names fits into what brokers take, and says what it left out`()
+    @Test func `at a broker, a status with many conditions has at most 128,000 bytes and lists the omitted parts`()
         throws
     {
         let world = try LiveWorld()
@@ -75,7 +75,7 @@ import Testing
         #expect(text.utf8.count <= 128_000)
         let status = try object(String(text))
         #expect(status["shortened"] as? [String] == ["conditions"])
-        // Whoever asks here gets all of it.
+        // A local client gets the complete status.
         let whole = try gateway.status()
         #expect(whole["shortened"] == nil)
         let monitors = whole["monitors"] as? [[String: Any]] ?? []

@@ -7,7 +7,7 @@ import Testing
 @Suite struct PublishingTests {
     private func mqtt(_ status: [String: Any]) -> [String: Any] { status["mqtt"] as? [String: Any] ?? [:] }
 
-    @Test func `with a broker that is down from the start it hears, writes, says so, and ships later`() throws {
+    @Test func `if the broker is down at the start, the gateway scans, writes and reports it, then publishes`() throws {
         let world = try LiveWorld()
         let broker = try LocalBroker()
         let file = try world.write(
@@ -15,10 +15,10 @@ import Testing
         let gateway = try RunningGateway(world, configuration: file)
         try gateway.log.line(with: "hci0 is listening")
         world.advertise()
-        try gateway.until("staff is there") { status in
+        try gateway.until("staff is satisfied") { status in
             ((status["output"] as? [String: Any])?["durableSequence"] as? Int ?? 0) >= 4
         }
-        try gateway.until("it says why the broker has nothing") {
+        try gateway.until("the status has the reason why the broker has nothing") {
             (mqtt($0)["trouble"] as? String)?.contains("can't be reached") == true
         }
         let waiting = mqtt(try gateway.status())
@@ -27,7 +27,7 @@ import Testing
         try Schema.expectValid(Gateway.run("status", "--json", "--config", file).output, "--kind", "status")
         #expect(try Gateway.run("status", "--config", file).text.contains("can't be reached"))
         try broker.start()
-        try gateway.until("all is shipped") {
+        try gateway.until("all lines are shipped") {
             mqtt($0)["state"] as? String == "connected" && mqtt($0)["backlog"] as? Int == 0
         }
         let retained = try broker.messages(1, of: "beacons/lobby/availability")
@@ -37,12 +37,12 @@ import Testing
         let status = try broker.messages(1, of: "beacons/lobby/status")
         let report = try object(String(try #require(status.first).dropFirst("beacons/lobby/status ".count)))
         #expect(report["type"] as? String == "status")
-        // An orderly end says so.
+        // At an orderly end, the gateway publishes that it is offline.
         #expect(gateway.end() == 0)
         #expect(try broker.messages(1, of: "beacons/lobby/availability") == ["beacons/lobby/availability offline"])
     }
 
-    @Test func `killed, it is offline by its last will; back, it ships from where it stood, and is online`() throws {
+    @Test func `a killed gateway is offline by its will; restarted, it continues to publish and is online`() throws {
         let world = try LiveWorld()
         let broker = try LocalBroker()
         try broker.start()
@@ -53,19 +53,19 @@ import Testing
             let gateway = try RunningGateway(world, configuration: file)
             try gateway.log.line(with: "hci0 is listening")
             world.advertise()
-            try gateway.until("all is shipped") {
+            try gateway.until("all lines are shipped") {
                 mqtt($0)["state"] as? String == "connected" && mqtt($0)["backlog"] as? Int == 0
             }
             #expect(try broker.messages(1, of: "beacons/lobby/availability") == ["beacons/lobby/availability online"])
             let discovery = try broker.messages(1, of: "homeassistant/binary_sensor/#")
             #expect(discovery.first?.contains("\"availability\"") == true)
             #expect(gateway.end(by: SIGKILL) == -SIGKILL)
-            // The broker publishes the will when it notices the lost connection.
+            // The broker publishes the will when it detects the lost connection.
             try broker.waitForMessage(with: "beacons/lobby/availability offline", of: "beacons/lobby/availability")
         }
     }
 
-    @Test func `the broker is told names where mqtt.names says so, anew at a reload, and lines never`() throws {
+    @Test func `the broker gets names only with mqtt.names, new ones after a reload; lines have no names`() throws {
         let world = try LiveWorld()
         let broker = try LocalBroker()
         try broker.start()
@@ -79,7 +79,7 @@ import Testing
         let badge = "\(LiveWorld.uuid)/100/7"
         let topic = "beacons/lobby/state/staff/\(badge)"
         func told(_ gateway: RunningGateway, _ name: String) throws {
-            try gateway.until("\(name) is told") { _ in
+            try gateway.until("\(name) is published") { _ in
                 try broker.messages(1, of: topic).first?.contains(#""name":"\#(name)","group":"crew""#) == true
             }
         }
@@ -98,19 +98,18 @@ import Testing
         for line in try world.lines() {
             #expect(!line.contains("Ada") && !line.contains("Ben") && !line.contains("crew"))
         }
-        // Taken back: nothing that the broker holds has a name any more.
+        // The setting is off again, so no message at the broker has a name any more.
         _ = try world.write("g.yaml", configuration("Ben", false))
         let next = try RunningGateway(world, configuration: file)
         try next.log.line(with: "hci0 is listening")
-        try next.until("it is told without a name") { _ in
+        try next.until("the state is published without a name") { _ in
             try broker.messages(1, of: topic).first?.contains(#""name""#) == false
         }
         #expect(try broker.messages(1, of: "homeassistant/device_tracker/#").first?.contains("Ben") == false)
         #expect(next.end() == 0)
     }
 
-    @Test func `a secret that others may read is said by check, and a key that has no effect any more is none`() throws
-    {
+    @Test func `check warns of a password file that all users can read, and of nothing else`() throws {
         let scratch = try Scratch()
         let password = try scratch.write("password", "x\n")
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: password)
@@ -127,7 +126,7 @@ import Testing
     }
 }
 
-/// `publish` from the command line, and the files with mosquitto's client alone.
+/// `publish` from the command line, and event files that only mosquitto's client publishes.
 @Suite struct PublishCommandTests {
     private static func line(_ number: Int) -> String {
         #"{"topic":"beacons/lobby/event/staff","qos":1,"retain":false,"payload":{"version":2,"type":"event","#
@@ -157,7 +156,7 @@ import Testing
                 """)
         }
 
-        /// What a subscriber gets of what `body` ships.
+        /// Returns the messages that a subscriber receives while `body` publishes.
         func received(_ count: Int, _ topic: String, _ body: () throws -> Void) throws -> [String] {
             let session = ["-h", "127.0.0.1", "-p", "\(broker.port)", "-i", "s", "-c", "-q", "1", "-t", topic]
             #expect(try run(LocalBroker.subscriber, session + ["-E"]).status == 0)
@@ -182,7 +181,7 @@ import Testing
         #expect(lines == expected, sourceLocation: location)
     }
 
-    @Test func `publish ships a folder once, and --from again`() throws {
+    @Test func `publish sends a folder once, and with --from again`() throws {
         let world = try World()
         let events = world.scratch.path("events")
         let first = try world.received(20, "beacons/#") {
@@ -202,7 +201,7 @@ import Testing
         try Self.expect(some, 18...20)
     }
 
-    @Test func `what can't be published is refused with a reason and its code`() throws {
+    @Test func `publish fails with a reason and an exit code if it cannot publish`() throws {
         let world = try World()
         let absent = try Gateway.run("publish", world.scratch.path("absent"), "--config", world.configuration)
         #expect(absent.status == 66)
@@ -218,7 +217,7 @@ import Testing
         #expect(damaged.errors.contains("does not contain the last published line"), "\(damaged.errors)")
     }
 
-    @Test func `the files ship with nothing but jq and mosquitto_pub`() throws {
+    @Test func `jq and mosquitto_pub alone can publish the event files`() throws {
         let world = try World()
         let lines = try world.received(20, "beacons/lobby/events") {
             let ending = try run(

@@ -3,7 +3,8 @@ import Glibc
 import ProgramSupport
 import Testing
 
-/// What is deleted of the event files where a broker is configured, and no publisher has said yet what it has shipped.
+/// Deletion of event files if a broker is configured, and the publisher has not yet reported which lines it has
+/// published.
 @Suite struct RetentionBeforePublishingTests {
     private func deleted(_ status: [String: Any]) -> Int {
         (status["output"] as? [String: Any])?["deletedSegments"] as? Int ?? -1
@@ -15,9 +16,9 @@ import Testing
     }
 
     @Test(arguments: [nil, 6, 9])
-    func `files older than retain go up to the number in mqtt.json, and none behind it`(shipped: Int?) throws {
+    func `files older than retain are deleted only up to the line in mqtt.json`(shipped: Int?) throws {
         let world = try LiveWorld()
-        // Nobody listens at its port: the publisher can't ship, and says that it has kept nothing.
+        // The broker does not run, so the publisher cannot publish, and reports no new checkpoint.
         let broker = try LocalBroker()
         var writer = LineWriter()
         writer.offset = Date().timeIntervalSince1970 - 40 * 86_400
@@ -36,11 +37,11 @@ import Testing
         try gateway.log.line(with: "hci0 is listening")
         world.advertise()
         let expected = (shipped ?? 0) / 3
-        // Old files are looked for where one is closed; the first line behind that says that it was.
+        // Old files are deleted when a file is closed. The first line after that shows that it was closed.
         gateway.signal(SIGUSR1)
-        try gateway.until("as many are gone as were shipped") { deleted($0) >= expected }
+        try gateway.until("as many files were deleted as were shipped") { deleted($0) >= expected }
         world.advertise("C0:00:00:00:00:02", minor: 2)
-        try gateway.until("another file is begun") { _ in
+        try gateway.until("another file is started") { _ in
             let now = try segments(world)
             return now.contains { !before.contains($0) }
         }

@@ -7,11 +7,11 @@ import Testing
 
 @testable import GatewayCommands
 
-/// When a broker is told how the gateway stands, by a clock that the test sets.
+/// Publication of the gateway's status to a broker, with a clock that the test sets.
 @Suite struct BrokerLinkTests {
     private final class Clock { var now = Instant(nanoseconds: 1_000_000_000_000) }
 
-    /// A link whose process never comes about.
+    /// A link whose publisher process cannot be started.
     private final class Desk {
         let clock = Clock()
         let loop: EventLoop
@@ -46,10 +46,10 @@ import Testing
         func end() { link = nil }
     }
 
-    @Test func `the first adapter that listens is told of at once, later changes a second later, together`() throws {
+    @Test func `the first scanning adapter is reported at once, later changes together after 1 s`() throws {
         let desk = try Desk()
         try desk.turn()
-        #expect(desk.told == 0, "nothing is known yet")
+        #expect(desk.told == 0, "no adapter was reported yet")
         desk.link?.note(listening: [0])
         try desk.turn()
         #expect(desk.told == 1)
@@ -59,19 +59,19 @@ import Testing
         #expect(desk.told == 1)
         try desk.turn(after: .milliseconds(1))
         #expect(desk.told == 2)
-        // The same again is no news.
+        // An unchanged list of adapters is not reported.
         desk.link?.note(listening: [1])
         try desk.turn(after: .seconds(2))
         #expect(desk.told == 2)
     }
 
-    @Test func `a gateway that hears nothing is given ten seconds before that is told, then each minute`() throws {
+    @Test func `if no adapter scans, the status is sent after 10 s, then each minute`() throws {
         let desk = try Desk()
         desk.link?.note(listening: [])
         try desk.turn(after: .milliseconds(9_999))
         #expect(desk.told == 0)
         try desk.turn(after: .milliseconds(1))
-        // The chance sets the timer that tells.
+        // The timer of 10 s only sets the timer of the status, which fires in the next turn.
         try desk.turn()
         #expect(desk.told == 1)
         try desk.turn(after: .milliseconds(59_999))
@@ -80,7 +80,7 @@ import Testing
         #expect(desk.told == 2)
     }
 
-    @Test func `where no process comes about the status says so, and nothing counts as shipped`() throws {
+    @Test func `if the publisher cannot be started, the status reports it, and no line counts as published`() throws {
         let desk = try Desk()
         try desk.turn()
         let link = try #require(desk.link)
@@ -91,6 +91,6 @@ import Testing
         #expect(page.contains("/nowhere/publisher"), "\(page)")
         desk.end()
         try desk.turn(after: .seconds(120))
-        #expect(desk.told == 0, "what is gone tells nothing")
+        #expect(desk.told == 0, "a link that was removed must not send a status")
     }
 }

@@ -6,7 +6,7 @@ import Testing
 @testable import GatewayCommands
 
 @Suite struct CapabilityKeeperTests {
-    /// A process that has what it has until it gives it up.
+    /// A process that has its capabilities until it drops them.
     private final class Process {
         var present: Set<Capabilities.Capability> = [.networkAdministration, .rawNetwork]
         var drops: [Set<Capabilities.Capability>] = []
@@ -39,13 +39,13 @@ import Testing
         ScanStatus.Way(backend: backend, standing: "", isOpen: isOpen, isDenied: false)
     }
 
-    @Test func `nothing is given up before it is known what hears`() {
+    @Test func `no capability is dropped before a backend is in use`() {
         var keeper = keeper()
         keeper.update(status(nil, [way(.management, false)]))
         #expect(process.drops.isEmpty && keeper.needs.isEmpty)
     }
 
-    @Test func `what nobody needs is given up once, and what is kept is said with its reason`() {
+    @Test func `capabilities that no backend needs are dropped once, and the others are logged with the reason`() {
         var keeper = keeper()
         let fallen = status(.dbus, [way(.dbus, true), way(.hci, false)])
         keeper.update(fallen)
@@ -58,7 +58,7 @@ import Testing
         #expect(keeper.needs.isEmpty)
     }
 
-    @Test func `that they can't be given up is said, and the gateway goes on`() {
+    @Test func `if capabilities cannot be dropped, this is logged, and the gateway continues`() {
         process.error = .notPermitted
         var keeper = keeper()
         keeper.update(status(.management, [way(.management, true)]))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import GatewayCommands
 
-/// What a process keeps of its rights once it is known by what it hears.
+/// The capabilities that a process keeps when a backend is in use.
 @Suite struct CapabilityNeedsTests {
     private static let both: Set<Capabilities.Capability> = [.networkAdministration, .rawNetwork]
 
@@ -18,40 +18,40 @@ import Testing
         CapabilityNeeds(ways, used: used, present: present).capabilities
     }
 
-    @Test func `by management nothing is kept, whatever else might be used`() {
+    @Test func `with management no capability is kept, whatever other backends could be used`() {
         #expect(kept([way(.management, true)], used: .management).isEmpty)
         #expect(kept([way(.management, true), way(.dbus), way(.hci)], used: .management).isEmpty)
-        // Nor while it waits for an adapter and another stands in.
+        // This is also so while management waits for an adapter and another backend is used.
         #expect(kept([way(.management, true), way(.dbus, true), way(.hci)], used: .dbus).isEmpty)
     }
 
-    @Test func `over dbus alone nothing is kept`() {
+    @Test func `with dbus alone no capability is kept`() {
         #expect(kept([way(.dbus, true)], used: .dbus).isEmpty)
     }
 
-    @Test func `where auto fell back to dbus, hci keeps what it would need, if it can have it at all`() {
+    @Test func `if auto uses dbus instead of management, the needs of hci are kept, if hci can be used at all`() {
         let fallen = [way(.management, isDenied: true), way(.dbus, true), way(.hci)]
         #expect(kept(fallen, used: .dbus) == Self.both)
         #expect(kept(fallen, used: .dbus, of: [.rawNetwork]) == [.rawNetwork])
-        // The unit's own right: without the raw channel it is of no use.
+        // Without CAP_NET_RAW, the CAP_NET_ADMIN of the unit is of no use to hci.
         #expect(kept(fallen, used: .dbus, of: [.networkAdministration]).isEmpty)
         let refused = [way(.management, isDenied: true), way(.dbus, true), way(.hci, isDenied: true)]
         #expect(kept(refused, used: .dbus).isEmpty)
     }
 
-    @Test func `what management may yet need is kept while it is tried again`() {
+    @Test func `while management is tried again, the capability that it needs is kept`() {
         let ways = [way(.management), way(.dbus, true), way(.hci, isDenied: true)]
         #expect(kept(ways, used: .dbus) == [.networkAdministration])
     }
 
-    @Test func `by hci both are kept, and it is said what for`() {
+    @Test func `with hci both capabilities are kept, each with its reason`() {
         let needs = CapabilityNeeds([way(.hci, true)], used: .hci, present: Self.both)
         #expect(
             needs.needs == [
                 .init(capability: .networkAdministration, why: "hci switches adapters on and resets them"),
                 .init(capability: .rawNetwork, why: "hci opens the channel of each new adapter"),
             ])
-        // Nobody is said to keep what he never had.
+        // A capability that the process never had is not listed.
         #expect(CapabilityNeeds([way(.hci, true)], used: .hci, present: []).needs.isEmpty)
     }
 }

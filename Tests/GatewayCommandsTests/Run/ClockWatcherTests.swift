@@ -6,7 +6,7 @@ import Testing
 @testable import GatewayCommands
 
 @Suite struct ClockWatcherTests {
-    /// A machine whose clocks show what a test says.
+    /// A machine whose clocks have the values that a test sets.
     private final class Machine {
         var reading = ClockWatcher.Reading(offset: ClockOffset(nanoseconds: 1_000_000_000), isSynchronized: false)
     }
@@ -19,7 +19,7 @@ import Testing
 
     private func at(_ seconds: Int64) -> Instant { Instant(nanoseconds: seconds * 1_000_000_000) }
 
-    @Test func `a clock that goes as before says nothing, and one that is set says so once`() throws {
+    @Test func `an unchanged clock is not reported, and a clock that was set is reported once`() throws {
         var watcher = watcher()
         #expect(watcher.observe(at: at(1)) == nil)
         machine.reading.offset = ClockOffset(nanoseconds: 61_000_000_000)
@@ -31,7 +31,7 @@ import Testing
         #expect(watcher.observe(at: at(3)) == nil)
     }
 
-    @Test func `that it is synchronised is said once, and that it is no longer is only known`() throws {
+    @Test func `synchronization is reported once, and its end only changes isSynchronized`() throws {
         var watcher = watcher()
         machine.reading.isSynchronized = true
         let observed = watcher.observe(at: at(1))
@@ -43,7 +43,7 @@ import Testing
         #expect(!watcher.isSynchronized)
     }
 
-    @Test func `after a restart the first reading tells what became of the clock meanwhile`() throws {
+    @Test func `after a restart, the first reading returns the change of the clock since the previous run`() throws {
         let known = ClockWatcher.Reading(offset: ClockOffset(nanoseconds: -5_000_000_000), isSynchronized: true)
         var watcher = watcher(known: known)
         #expect(watcher.offset == known.offset)

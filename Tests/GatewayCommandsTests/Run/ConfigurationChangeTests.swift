@@ -4,7 +4,7 @@ import Testing
 
 @testable import GatewayCommands
 
-/// What a reload applies, and what it says (rule C2).
+/// The effect of a reload, and its messages (rule C2).
 @Suite struct ConfigurationChangeTests {
     private static let uuid = "F7826DA6-4FA2-4E98-8024-BC5B71E0893E"
 
@@ -24,14 +24,14 @@ import Testing
         ConfigurationChange(from: old, to: new, gateway: try Identifier("lobby"))
     }
 
-    @Test func `a file that says the same changes nothing`() throws {
+    @Test func `an unchanged configuration changes nothing`() throws {
         let change = try change(try configuration(), try configuration())
         #expect(change.refusals.isEmpty)
         #expect(!change.needsNewEngine && !change.restartsScanning && !change.restartsLocation)
         #expect(change.words(for: "c.yaml") == ["c.yaml was applied; no condition has changed"])
     }
 
-    @Test func `what a running gateway can't change is refused, each by its name, and stays`() throws {
+    @Test func `settings that a running gateway cannot change are refused by name, and keep their values`() throws {
         let old = try configuration("gateway: {name: lobby}")
         let new = try Configuration.parse(
             Array(
@@ -56,7 +56,7 @@ import Testing
         #expect(change.wanted.gatewayName == old.gatewayName)
     }
 
-    @Test func `conditions that came, went and changed are named; twenty of them at most`() throws {
+    @Test func `added, removed and changed conditions are named, at most twenty of each kind`() throws {
         let old = try configuration(conditions: ["staff", "gone"])
         let new = try configuration(conditions: ["staff"] + (10..<35).map { "new\($0)" }, changed: "staff")
         let words = try change(old, new).words(for: "c.yaml")
@@ -65,7 +65,7 @@ import Testing
             words == ["c.yaml was applied; conditions added: \(added) and 5 more; changed: staff; removed: gone"])
     }
 
-    @Test func `each part starts anew where its own settings changed, and no other`() throws {
+    @Test func `scanning and location restart only for their own settings; monitor bounds need a new engine`() throws {
         let old = try configuration()
         let scanner = try change(old, try configuration("scanner: {backend: dbus}"))
         #expect(scanner.restartsScanning && !scanner.restartsLocation && !scanner.needsNewEngine)
@@ -75,17 +75,17 @@ import Testing
         #expect(bounds.needsNewEngine)
     }
 
-    @Test func `where the scan can't be begun anew it stays, and what has to wait is said with its reason`() throws {
+    @Test func `if scanning cannot be restarted, its settings do not change, and the message has the reason`() throws {
         let old = try configuration()
         let change = ConfigurationChange(
             from: old, to: try configuration("scanner: {backend: dbus}"), gateway: try Identifier("lobby"),
-            scanningStaysBecause: "management can't be opened anew")
+            scanningStaysBecause: "management can't be opened again")
         #expect(change.refusals.isEmpty && !change.restartsScanning)
         #expect(change.wanted.scanner == old.scanner)
         #expect(
             change.postponed == [
                 """
-                scanner changed in the file; management can't be opened anew: it takes effect with \
+                scanner changed in the file; management can't be opened again: it takes effect with \
                 `systemctl restart beacon-gateway`
                 """
             ])

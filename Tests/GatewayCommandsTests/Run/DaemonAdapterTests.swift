@@ -6,7 +6,7 @@ import Testing
 
 @testable import GatewayCommands
 
-/// Rule L7 in the daemon: over a restart, in its settings, and on its page.
+/// Rule L7 in the daemon: over a restart, in its settings, and on its status page.
 @Suite(.serialized) struct DaemonAdapterTests {
     let folder: Scratch
     init() throws { folder = try Scratch() }
@@ -16,7 +16,7 @@ import Testing
     private static let monitor = "monitor: {name: site, exit_timeout: 4s, outage_timeout: 10h, deaf_after: off}"
 
     @Test(arguments: [false, true])
-    func `L7: holds go by the controller's address over a restart`(isKilled: Bool) throws {
+    func `L7: over a restart, holds belong to the controller's address`(isKilled: Bool) throws {
         try DaemonWorld.write(Self.monitor, in: folder)
         let before = try DaemonWorld(folder)
         before.appear(0, Self.first)
@@ -25,11 +25,11 @@ import Testing
         before.end(isKilled: isKilled)
 
         let after = try DaemonWorld(folder)
-        // Another controller is hci0 now: nobody leaves because it hears nothing of them.
+        // Another controller is hci0 now. A badge must not exit because this controller does not receive it.
         after.appear(0, Self.second)
         after.wait(.seconds(100))
         #expect(after.state == .satisfied)
-        // And the first is hci1: what it held runs out by its listening.
+        // The first controller is hci1 now. Its hold ends when it has scanned for `exit_timeout`.
         after.appear(1, Self.first)
         after.wait(.milliseconds(3_900))
         #expect(after.state == .satisfied)
@@ -45,7 +45,7 @@ import Testing
             ])
     }
 
-    @Test func `T5: reports that were lost while the process did not run make no beacon leave, and no report late`()
+    @Test func `T5: reports lost while the process did not run cause no exit, and no report is late`()
         throws
     {
         try DaemonWorld.write(Self.monitor, in: folder)
@@ -66,7 +66,7 @@ import Testing
         ]
         world.daemon.scanning.drain()
         #expect(world.state == .satisfied)
-        // Its absence counts from the last report on, while the adapter listens.
+        // The absence of the badge counts from the last report on, while the adapter scans.
         world.daemon.monitor.advance(to: start + .milliseconds(34_998))
         #expect(world.state == .satisfied)
         world.daemon.monitor.advance(to: start + .seconds(35))
@@ -77,7 +77,7 @@ import Testing
         #expect(stop["reason"] as? String == "99 messages were lost")
     }
 
-    @Test func `L7: scanner.adapters with an address means that controller, and the page says which it is`() throws {
+    @Test func `L7: an address in scanner.adapters means its controller, and the page shows the present name`() throws {
         let scanner = "scanner: {adapters: [00:aa:01:00:00:01, 00:AA:01:00:00:09]}\n"
         try DaemonWorld.write(scanner + Self.monitor, in: folder)
         let world = try DaemonWorld(folder)

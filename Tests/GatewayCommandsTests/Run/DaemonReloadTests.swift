@@ -5,7 +5,7 @@ import Testing
 
 @testable import GatewayCommands
 
-/// A reload of a gateway that has given up what it took to begin to hear.
+/// Reloads of a gateway that has dropped the capabilities for starting to scan.
 @Suite(.serialized) struct DaemonReloadTests {
     let folder: Scratch
     init() throws { folder = try Scratch() }
@@ -30,7 +30,7 @@ import Testing
         ("", "exit_timeout: 4s, deaf_after: 3s", ["deaf_after"]),
         ("mode: active", "exit_timeout: 4s, deaf_after: 3s", ["scanner", "deaf_after"]),
     ])
-    func `a changed scan that can't be begun anew waits for a restart, is said, and the gateway goes on hearing`(
+    func `if scanning cannot be restarted, its changed settings wait for a restart with a warning; scanning continues`(
         scanner: String, monitor: String, settings: [String]
     ) throws {
         try write()
@@ -50,7 +50,7 @@ import Testing
         #expect(world.scannersMade == 1 && world.scanner.stops == 0)
         #expect(world.daemon.scanning.status?.isListening == true)
         #expect(world.daemon.failure == nil)
-        // What was there is there, and what is heard counts.
+        // States are kept, and new sightings count.
         #expect(world.state == .satisfied)
         world.wait(.seconds(3))
         world.scanner.hear(badge(1))
@@ -61,7 +61,8 @@ import Testing
         world.end()
     }
 
-    @Test func `what of a file can be applied is applied, a new engine too, and its adapters listen`() throws {
+    @Test func `a reload applies all settings except those that must wait, also with a new engine, which scans`() throws
+    {
         try write(monitor: "exit_timeout: 4s, max_beacons: 100")
         let world = try running()
         try write("adapters: [hci1]", monitor: "exit_timeout: 9s, max_beacons: 200")
@@ -73,13 +74,13 @@ import Testing
         #expect(world.state == .satisfied)
         world.wait(.seconds(2))
         #expect(world.state == .unsatisfied)
-        // The same file again says the same again: it still waits.
+        // If the same file is loaded again, the same warning is logged, because the setting still waits.
         world.daemon.reload()
         #expect(world.log.count { $0.contains("scanner changed in the file") } == 2)
         world.end()
     }
 
-    @Test func `a gateway that gave up nothing that it needs takes another scan at once`() throws {
+    @Test func `a gateway that dropped no capability for scanning restarts scanning at once`() throws {
         try write("backend: dbus")
         let world = try running([])
         try write("backend: dbus, mode: passive")

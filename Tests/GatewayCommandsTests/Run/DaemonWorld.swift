@@ -10,10 +10,10 @@ import Testing
 
 @testable import GatewayCommands
 
-/// A daemon in this process that hears by scripted scanners, with files of its own: a test says what is heard, and how far
-/// the engine's time has come.
+/// A daemon in this process, with scripted scanners and its own files. A test decides which reports arrive, and how far
+/// the time of the engine has advanced.
 final class DaemonWorld {
-    /// What its closures know, which are made before the daemon is.
+    /// The state for the closures, which are created before the daemon.
     private final class Bench {
         var scanners: [ScriptedScanner] = []
         var closed: Set<ScannerBackend> = []
@@ -23,14 +23,14 @@ final class DaemonWorld {
     let daemon: Daemon
     let folder: Scratch
     private let bench: Bench
-    /// The capabilities that the process has, as it says.
+    /// The capabilities of the process, as it reports them.
     final class Rights { var present: Set<Capabilities.Capability> = [] }
     let rights = Rights()
 
     static let uuid = "F7826DA6-4FA2-4E98-8024-BC5B71E0893E"
 
-    /// Starts one by the configuration in the folder, as `run` does, but takes no turn. What it gives up of the capabilities
-    /// that the process has is gone.
+    /// Starts a daemon with the configuration in the folder, as `run` does, but without a turn of the loop.
+    /// Capabilities that it drops are removed from ``rights``.
     init(_ folder: Scratch, capabilities: Set<Capabilities.Capability> = []) throws {
         let bench = Bench()
         self.bench = bench
@@ -43,7 +43,7 @@ final class DaemonWorld {
         daemon = try Daemon(
             configuration: folder.path("g.yaml"),
             makeScanner: { backend, loop throws(ScannerError) in
-                // As the kernel does when the socket is bound.
+                // The kernel does the same when the socket is bound.
                 if backend == .management, !rights.present.contains(.networkAdministration) {
                     throw ScannerError(.denied, "this user lacks CAP_NET_ADMIN")
                 }
@@ -55,7 +55,7 @@ final class DaemonWorld {
         daemon.scanning.dropCapabilities()
     }
 
-    /// The scanner that was made last.
+    /// The scanner that was created last.
     var scanner: ScriptedScanner { bench.scanners[bench.scanners.count - 1] }
     var scannersMade: Int { bench.scanners.count }
     var log: [String] { bench.log }
@@ -82,7 +82,7 @@ final class DaemonWorld {
     var engine: MonitorEngine { daemon.monitor.live.engine }
     private let staff: Identifier
 
-    /// Has the engine's time go on, as if nothing had been received meanwhile.
+    /// Advances the time of the engine, as if no report had been received.
     func wait(_ duration: Duration) {
         daemon.monitor.advance(to: max(daemon.loop.now, engine.now) + duration)
         finishTurn()
@@ -90,7 +90,7 @@ final class DaemonWorld {
 
     func finishTurn() { daemon.finishTurn() }
 
-    /// Ends it; one that is killed leaves only what it has written by now.
+    /// Ends the daemon. If it is killed, only the data that it has already written remain.
     func end(isKilled: Bool = false) {
         finishTurn()
         daemon.scanning.stop()
@@ -98,12 +98,12 @@ final class DaemonWorld {
         for lock in daemon.locks { lock.release() }
     }
 
-    /// The payloads of one type, in all event files.
+    /// Returns the payloads of one type in all event files.
     func payloads(_ type: String) throws -> [[String: Any]] {
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path("events"))
         return try names.filter { $0.hasPrefix("events-") }.sorted().flatMap { name in
             String(decoding: try contents(of: folder.path("events/\(name)")), as: UTF8.self).split(separator: "\n")
-            // What is not published, such as evidence, has no envelope.
+            // Lines that are not published, such as evidence, have no envelope.
         }.compactMap { try object(String($0))["payload"] as? [String: Any] }
             .filter { $0["type"] as? String == type }
     }

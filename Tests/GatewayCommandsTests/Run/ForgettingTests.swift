@@ -9,7 +9,7 @@ import Testing
 
 @testable import GatewayCommands
 
-/// What a running gateway does when `erase` asks it.
+/// Effects of a request of `erase` on a running gateway.
 @Suite(.serialized) struct ForgettingTests {
     let folder: Scratch
     init() throws { folder = try Scratch() }
@@ -39,7 +39,7 @@ import Testing
         #expect(world.daemon.answerErasure())
         world.finishTurn()
         guard case .done(let number)? = try ErasureOrder.read(from: state) else {
-            Issue.record("it has not answered: \(world.log)")
+            Issue.record("the gateway has not answered the request: \(world.log)")
             return 0
         }
         try ErasureOrder.remove(from: state)
@@ -47,7 +47,7 @@ import Testing
         return number
     }
 
-    /// The files that name a badge.
+    /// Returns the files that contain a badge.
     private func places(naming minor: UInt16) throws -> [String] {
         let spelled = #"/1/\#(minor)(?![0-9])|"major":1,"minor":\#(minor)(?![0-9])"#
         return try FileManager.default.subpathsOfDirectory(atPath: folder.url.path).filter { name in
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `L1: an adapter whose stop was received before an erasure does not listen after it`() throws {
+    @Test func `L1: an adapter whose stop was received before an erasure does not scan after it`() throws {
         let world = try running()
         world.scanner.hear(badge(1))
         world.scanner.unread.append { $0.say(.stopped(adapter: 0, since: world.daemon.loop.now, reason: "scripted")) }
@@ -65,7 +65,7 @@ import Testing
         world.end()
     }
 
-    @Test func `a beacon that is there is forgotten, nobody else leaves, and heard again it is new`() throws {
+    @Test func `a present beacon is erased, no other beacon exits, and its next sighting is a new entry`() throws {
         let world = try running()
         for minor: UInt16 in [1, 2] { world.scanner.hear(badge(minor)) }
         world.finishTurn()
@@ -74,12 +74,12 @@ import Testing
         let number = try ask(world, 1)
         #expect(try places(naming: 1) == [])
         #expect(try !places(naming: 2).isEmpty)
-        // What was said of the other stands, and nothing more is said of it.
+        // The events of the other badge stay, and there are no new ones.
         #expect(world.state == .satisfied)
         #expect(try world.payloads("event").count == before - 1)
         let marks = try world.payloads("erased").compactMap { $0["sequence"] as? Int }
         #expect(marks.last == number + 1)
-        // Nobody who holds it leaves later than it would have.
+        // No subject exits later than without the erasure.
         world.scanner.hear(badge(1))
         world.finishTurn()
         let event = try #require(try world.payloads("event").last)
@@ -98,7 +98,7 @@ import Testing
         world.end()
     }
 
-    @Test func `it is forgotten over a crash too`() throws {
+    @Test func `a beacon stays erased after a crash`() throws {
         var world = try running()
         world.scanner.hear(badge(1))
         world.finishTurn()
@@ -112,7 +112,7 @@ import Testing
         #expect(try places(naming: 1) == [])
     }
 
-    @Test func `what an interrupted erasure left goes at the next start, unless one is under way`() throws {
+    @Test func `the next start deletes the remains of an interrupted erasure, unless an erasure is running`() throws {
         try running().end()
         _ = try folder.write("events/.erasing.new", "lines of others")
         let lock = try StateLock(erasing: FilePath(folder.path("events")))
@@ -123,13 +123,13 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: folder.path("events/.erasing.new")))
     }
 
-    @Test func `nothing is asked, and SIGUSR1 closes the file alone`() throws {
+    @Test func `without a request, answerErasure returns false, so that SIGUSR1 only starts a new file`() throws {
         let world = try running()
         #expect(!world.daemon.answerErasure())
         world.end()
     }
 
-    @Test func `an order that makes no sense is said, and nothing is forgotten`() throws {
+    @Test func `an invalid request is logged, and no beacon is erased`() throws {
         let world = try running()
         _ = try folder.write("state/erase.json", "{\"version\":1,\"uuid\":\"nobody\"}")
         _ = world.daemon.answerErasure()
@@ -138,9 +138,9 @@ import Testing
     }
 }
 
-/// The program itself, beside a gateway that runs.
+/// The program itself, with a gateway that runs.
 @Suite struct EraseRunTests {
-    @Test func `erase beside a running gateway, after it, and once more`() throws {
+    @Test func `erase works with a running gateway, after its end, and again`() throws {
         let world = try LiveWorld()
         let configuration = try world.write("g.yaml", world.configuration())
         let gateway = try RunningGateway(world, configuration: configuration)
@@ -150,7 +150,7 @@ import Testing
         func lines(naming minor: Int) throws -> Int {
             try world.lines().count { $0.contains("\"minor\":\(minor)}") }
         }
-        try gateway.until("both are there") { _ in try lines(naming: 7) > 0 && lines(naming: 8) > 0 }
+        try gateway.until("both beacons are present") { _ in try lines(naming: 7) > 0 && lines(naming: 8) > 0 }
         let beacon = try #require(
             try world.lines().compactMap { line in
                 line.split(separator: "\"").first { $0.hasPrefix("beacons/lobby/event/staff/") && $0.hasSuffix("/7") }
@@ -166,9 +166,9 @@ import Testing
         #expect(try lines(naming: 7) == 0)
         #expect(try lines(naming: 8) > 0)
         #expect(!FileManager.default.fileExists(atPath: world.path("state/erase.json")))
-        // Heard again, it is new.
+        // If the erased beacon is received again, it is a new beacon.
         world.advertise(minor: 7)
-        try gateway.until("it is there again") { _ in try lines(naming: 7) > 0 }
+        try gateway.until("the beacon is present again") { _ in try lines(naming: 7) > 0 }
         #expect(gateway.end() == 0)
         let after = try Gateway.run("erase", beacon.joined(separator: "/"), "--config", configuration)
         #expect(after.status == 0, "\(after.errors)")
@@ -180,20 +180,20 @@ import Testing
         #expect(again.errors.contains("contains this beacon"), "\(again.errors)")
     }
 
-    @Test func `a gateway that was asked and ended before it could answer does so at its next start`() throws {
+    @Test func `a gateway that was killed before it could answer a request answers at its next start`() throws {
         let world = try LiveWorld()
         let configuration = try world.write("g.yaml", world.configuration())
         var gateway = try RunningGateway(world, configuration: configuration)
         try gateway.log.line(with: "hci0 is listening")
         world.advertise(minor: 7)
-        try gateway.until("it is there") { _ in try world.lines().contains { $0.contains("\"minor\":7}") } }
+        try gateway.until("the beacon is present") { _ in try world.lines().contains { $0.contains("\"minor\":7}") } }
         #expect(gateway.end(by: SIGKILL) == -SIGKILL)
         let state = FilePath(world.path("state"))
         let beacon = BeaconIdentity(uuid: try #require(ProximityUUID(LiveWorld.uuid)), major: 100, minor: 7)
         try ErasureOrder.wanted(ErasureRequest(beacon)).write(in: state)
         gateway = try RunningGateway(world, configuration: configuration)
         try gateway.log.line(with: "a beacon was forgotten")
-        try gateway.until("it has answered") { _ in
+        try gateway.until("the gateway has answered") { _ in
             if case .done? = try ErasureOrder.read(from: state) { true } else { false }
         }
         let text = String(decoding: try contents(of: world.path("state/state.json")), as: UTF8.self)
@@ -202,9 +202,9 @@ import Testing
     }
 }
 
-/// The commands of the manual, as they stand there.
+/// The backup commands of the manual, as they are printed there.
 @Suite struct BackupRunTests {
-    /// The script of the `sudo sh -c '…'` line of the manual that does something, for another folder.
+    /// Returns the script of the `sudo sh -c '…'` line of the manual that contains `word`, for another folder.
     private func script(with word: String, for folder: String) throws -> String {
         let manual = try String(
             contentsOf: Fixtures.tests.appendingPathComponent("../docs/operation.md"), encoding: .utf8)
@@ -215,7 +215,7 @@ import Testing
             .replacingOccurrences(of: " && chown -R beacon-gateway: .", with: "")
     }
 
-    @Test func `a running gateway is copied, and the copy goes on with numbers that nobody had`() throws {
+    @Test func `a copy of a running gateway continues with sequence numbers that were not used before`() throws {
         let world = try LiveWorld()
         func configuration(_ folder: String) -> String {
             world.configuration().replacingOccurrences(of: world.path("state\n"), with: world.path(folder + "\n"))
@@ -232,12 +232,12 @@ import Testing
         var gateway = try RunningGateway(world, configuration: world.write("g.yaml", configuration("one")))
         try gateway.log.line(with: "hci0 is listening")
         world.advertise(minor: 7)
-        try gateway.until("it is there") { _ in try numbers("one").count > 3 }
+        try gateway.until("the beacon is present") { _ in try numbers("one").count > 3 }
         let copy = try run("/bin/sh", ["-c", try script(with: "tar -c ", for: world.path("one"))], input: [])
         #expect(copy.status <= 1, "\(copy.errors)")
         let copied = try numbers("one")
         world.advertise("C0:00:00:00:00:02", minor: 8)
-        try gateway.until("it goes on") { _ in try numbers("one").count > copied.count }
+        try gateway.until("the gateway continues") { _ in try numbers("one").count > copied.count }
         #expect(gateway.end() == 0)
         let last = try #require(try numbers("one").last)
         try FileManager.default.createDirectory(atPath: world.path("two"), withIntermediateDirectories: true)

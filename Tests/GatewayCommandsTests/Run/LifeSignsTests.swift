@@ -26,7 +26,7 @@ import Testing
         try #require(try AliveFile.read(in: FilePath(folder.path("."))))
     }
 
-    @Test func `it is written at a wake-up a minute or more after the last time, and at the end`() throws {
+    @Test func `the file is written at a wake-up a minute or more after the last write, and at the end`() throws {
         var signs = try signs()
         for (second, wanted) in [(100, 100), (130, 100), (159, 100), (161, 161), (200, 161)] as [(Int64, Int64)] {
             #expect(signs.tell(at: at(second), clockOffset: offset, after: 9_999_999) == nil)
@@ -37,18 +37,18 @@ import Testing
         let last = try proof()
         #expect(last.time == at(201) && last.offset == offset)
         #expect(last.sequence == 7 && last.gateway == "lobby" && last.boot == boot.text)
-        // A shorter one leaves nothing of a longer one behind.
+        // If a short content follows a longer one, no byte of the longer one remains.
         #expect(try contents(of: folder.path("alive")).last == 0x0A)
         #expect(try contents(of: folder.path("alive")).filter { $0 == 0x0A }.count == 1)
     }
 
-    @Test func `it wakes nobody where systemd's watchdog does`() {
+    @Test func `a timer wakes the gateway unless systemd's watchdog does so at least once per minute`() {
         #expect(LifeSigns.needsTimer(watchdogInterval: nil))
         #expect(LifeSigns.needsTimer(watchdogInterval: .seconds(90)))
         #expect(!LifeSigns.needsTimer(watchdogInterval: .seconds(15)))
     }
 
-    @Test func `where it can't be written that is said once, and that it can again`() throws {
+    @Test func `if the file cannot be written, this is logged once, and so is the next success`() throws {
         try FileManager.default.createDirectory(atPath: folder.path("alive"), withIntermediateDirectories: false)
         var signs = try signs()
         #expect(signs.remark?.contains("alive can't be read") == true)
@@ -61,7 +61,7 @@ import Testing
         #expect(signs.tell(at: at(400), clockOffset: offset, after: 1) == nil)
     }
 
-    @Test func `the next start says until when the run before was alive, on its own timeline or by its date`() throws {
+    @Test func `the next start knows until when the run before was alive, by its timeline or by its date`() throws {
         func until(_ signs: LifeSigns, _ machine: String, at time: Instant) -> Instant? {
             guard
                 case .started(Program.version, nil, let until) = signs.started(
@@ -74,17 +74,18 @@ import Testing
         #expect(until(first, "aaaaaaaa", at: at(100)) == nil)
         _ = first.tell(at: at(100), clockOffset: offset, after: 1)
         #expect(until(try signs(), "aaaaaaaa", at: at(500)) == at(100))
-        // The machine was started since: 100 s by the old timeline are 30 s before the new one began, by the clock.
+        // The machine was restarted since. By the wall clock, 100 s of the old timeline are 30 s before the start of
+        // the new one.
         let later = ClockOffset(nanoseconds: offset.nanoseconds + 130_000_000_000)
         let started = try signs().started("x", machine: "bbbbbbbb", at: at(5), clockOffset: later)
         guard case .started(_, "x", let remembered) = started.kind else {
-            Issue.record("no start")
+            Issue.record("the line must be a start")
             return
         }
         #expect(remembered?.nanoseconds == -30_000_000_000)
     }
 
-    @Test func `the reason that is told first is why it stopped`() throws {
+    @Test func `the first reason is the reason of the stop`() throws {
         var signs = try signs()
         signs.end(because: "stopped by SIGTERM")
         signs.end(because: "something that came of it")
@@ -102,17 +103,17 @@ import Testing
             String(repeating: "a", count: 64),
             "ffe054fe7ae0cb6dc65c3af9b61d5209f439851db43d0ba5997337df154668eb"
         ),
-    ]) func `a configuration's digest is what sha256sum prints`(text: String, digest: String) {
+    ]) func `a configuration's digest is equal to the output of sha256sum`(text: String, digest: String) {
         #expect(SHA256.hexadecimal(of: Array(text.utf8)) == digest)
     }
 
-    /// Of a date's day.
+    /// Returns the seconds since the start of a date's day.
     private static func seconds(_ date: Any?) -> Double {
         let parts = ((date as? String) ?? "").dropFirst(11).dropLast().split(separator: ":").compactMap { Double($0) }
         return parts.reduce(0) { $0 * 60 + $1 }
     }
 
-    @Test func `each run's lines begin with its start and end with its stop, and the next knows until when`() throws {
+    @Test func `each run writes a start and a stop line, and the next start has the time of the last stop`() throws {
         try DaemonWorld.write("", in: folder)
         for round in 1...2 {
             let world = try DaemonWorld(folder)
@@ -129,7 +130,7 @@ import Testing
             #expect((started["until"] == nil) == (round == 1))
             if round == 2 {
                 let (until, end) = (Self.seconds(started["until"]), Self.seconds(lines[1]["date"]))
-                // Both are cut to microseconds, of a clock that is slewed.
+                // Both dates are cut to microseconds, and belong to a clock that can be slewed.
                 #expect(abs(until - end) < 0.02, "\(until) and \(end)")
             }
             let after = try #require(try AliveFile.read(in: FilePath(folder.path("events"))))

@@ -3,18 +3,18 @@ import Glibc
 import ProgramSupport
 import Testing
 
-/// `run` on a machine whose files and folders are not as they should be.
+/// `run` on a machine with unusual files, folders and permissions.
 @Suite struct LocalRunTests {
     private func mode(_ path: String) -> mode_t {
         var status = stat()
         return stat(path, &status) == 0 ? status.st_mode & 0o7777 : 0o10000
     }
 
-    @Test func `a second gateway on one folder of event files is told who has it`() throws {
+    @Test func `a second gateway with the same folder of event files fails, and the error names the owner`() throws {
         let world = try LiveWorld()
         let gateway = try RunningGateway(world, configuration: world.write("g.yaml", world.configuration()))
         try gateway.log.line(with: "hci0 is listening")
-        // A state directory, a socket and a name of its own, and the same events.
+        // The state directory, the socket and the monitor's name differ, but the event files are the same.
         let other = world.configuration().replacingOccurrences(of: world.path("state"), with: world.path("state-2"))
             .replacingOccurrences(of: "status.sock", with: "status-2.sock")
             .replacingOccurrences(of: "name: site", with: "name: yard")
@@ -25,15 +25,17 @@ import Testing
                 "the folder of event files \(world.path("events")) is in use by beacon-gateway run, process"),
             "\(second.errors)")
         world.advertise()
-        try gateway.until("it heard") { (($0["counters"] as? [String: Any])?["sightings"] as? Int ?? 0) > 0 }
+        try gateway.until("a sighting was received") {
+            (($0["counters"] as? [String: Any])?["sightings"] as? Int ?? 0) > 0
+        }
         #expect(gateway.end() == 0)
-        // Nobody takes the lock for lines.
+        // A command that only reads lines must not need the lock.
         let visits = try Gateway.run("visits", world.path("events"))
         #expect(visits.status == 0, "\(visits.errors)")
         #expect(visits.errors.isEmpty)
     }
 
-    @Test func `a file that output.status_socket names stays, run says so, and check before`() throws {
+    @Test func `a file at the path of output.status_socket is kept; run fails, and check warns before`() throws {
         let world = try LiveWorld()
         let file = try world.write("g.yaml", world.configuration())
         try Data("precious".utf8).write(to: URL(fileURLWithPath: world.path("status.sock")))
@@ -54,13 +56,15 @@ import Testing
     }
 
     @Test(arguments: ["000", "077"])
-    func `files are 0640 and folders 0750, whatever the umask`(umask: String) throws {
+    func `files have the mode 0640 and folders 0750, whatever the umask`(umask: String) throws {
         let world = try LiveWorld()
         let text = world.configuration().replacingOccurrences(of: "status.sock", with: "run/status.sock")
         let gateway = try RunningGateway(world, configuration: world.write("g.yaml", text), umask: umask)
         try gateway.log.line(with: "hci0 is listening")
         world.advertise()
-        try gateway.until("it heard") { (($0["counters"] as? [String: Any])?["sightings"] as? Int ?? 0) > 0 }
+        try gateway.until("a sighting was received") {
+            (($0["counters"] as? [String: Any])?["sightings"] as? Int ?? 0) > 0
+        }
         #expect(mode(world.path("run/status.sock")) == 0o660)
         #expect(gateway.end() == 0)
         for folder in ["events", "state", "run"] {
@@ -74,7 +78,7 @@ import Testing
         #expect(Set(names).isSuperset(of: ["state.json", "gateway.lock", "monitor-site.lock"]))
     }
 
-    @Test func `over dbus no capability is kept, by any of its threads`() throws {
+    @Test func `with dbus, no thread keeps a capability`() throws {
         let world = try LiveWorld()
         let gateway = try RunningGateway(world, configuration: world.write("g.yaml", world.configuration()))
         try gateway.log.line(with: "hci0 is listening")
@@ -89,7 +93,7 @@ import Testing
         #expect(gateway.end() == 0)
     }
 
-    /// A file system that takes no writing, in place of a folder of the world.
+    /// A read-only file system, mounted over a folder of the test.
     private final class ReadOnly {
         let path: String
         init?(_ path: String) {
@@ -111,7 +115,7 @@ import Testing
     }
 
     @Test(.enabled(if: ReadOnly.isPossible, "this user may not mount"), arguments: [true, false])
-    func `N5: a read-only state directory keeps no gateway from starting, and it says what is lost`(
+    func `N5: a gateway starts with a read-only state directory, and logs that records are not stored`(
         hasRunBefore: Bool
     ) throws {
         let world = try LiveWorld()
@@ -140,7 +144,8 @@ import Testing
         #expect(!gateway.log.lines.contains { $0.contains("wait in memory") })
         let status = try gateway.status()
         #expect((status["diagnostics"] as? [String])?.contains("persistenceUnavailable") == true)
-        // The lock of the events holds, and where there is one to be had the others do too.
+        // The lock of the event files prevents a second gateway. If the lock files of the state directory exist
+        // already, they prevent it first.
         let second = try Gateway.run("run", "--config", file)
         #expect(second.status == 69)
         #expect(
@@ -150,7 +155,7 @@ import Testing
                     : "event files \(world.path("events")) is in use by"),
             "\(second.errors)")
         #expect(gateway.end() == 0)
-        // What was heard is in the files.
+        // The event of the sighting is in the files.
         #expect(try world.lines().contains { $0.contains("\"satisfied\"") })
         withExtendedLifetime(mounted) {}
     }

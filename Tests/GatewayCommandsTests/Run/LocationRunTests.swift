@@ -4,7 +4,7 @@ import ProgramSupport
 import TestSupport
 import Testing
 
-/// `run` with a location source, as its own process.
+/// `run` with a location source, as a separate process.
 @Suite(.serialized) struct LocationRunTests {
     private static let depot = "- {identifier: depot, center: [48.2082, 16.3738], radius: 200}"
 
@@ -22,14 +22,14 @@ import Testing
         return (monitors.first?["conditions"] as? [[String: Any]])?.first?["state"] as? String
     }
 
-    @Test func `a track is played: events, the status says so, and a restart goes on`() throws {
+    @Test func `a played track makes events and is in the status, and a restart keeps the state`() throws {
         let world = try LiveWorld()
         let track = try world.write("ride.gpx", Fixtures.ride)
         let location = "location: {source: gpx, file: \(track), speed: 100}"
         let file = try world.write("g.yaml", world.configuration(location, conditions: Self.depot))
         let gateway = try RunningGateway(world, configuration: file)
         try gateway.log.line(with: "hci0 is listening")
-        try gateway.until("the ride is over") { _ in try states(world).count >= 3 }
+        try gateway.until("the gateway is outside again") { _ in try states(world).count >= 3 }
         #expect(try states(world) == ["unsatisfied", "satisfied", "unsatisfied"])
         let status = try gateway.status()
         let told = try #require(status["location"] as? [String: Any])
@@ -39,33 +39,34 @@ import Testing
         #expect(gateway.end() == 0)
         #expect(try payloads(world, type: "visit").map { $0["reason"] as? String } == ["left"])
         #expect(try payloads(world, type: "adapter").contains { $0["adapter"] as? String == "gpx" })
-        // It is where it was: the same again makes two events more, and none at the start.
+        // After the restart, the gateway is still outside. So the same track makes two more events, and none at the
+        // start.
         let next = try RunningGateway(world, configuration: file)
         try next.log.line(with: "hci0 is listening")
-        try next.until("the ride is over again") { _ in try states(world).count >= 5 }
+        try next.until("the gateway is outside again, a second time") { _ in try states(world).count >= 5 }
         #expect(next.end() == 0)
         #expect(try states(world) == ["unsatisfied", "satisfied", "unsatisfied", "satisfied", "unsatisfied"])
     }
 
-    @Test func `a reload brings a source, and takes it away`() throws {
+    @Test func `a reload adds a location source, and another reload removes it`() throws {
         let world = try LiveWorld()
         let track = try world.write("ride.gpx", Fixtures.ride)
         let file = try world.write("g.yaml", world.configuration(conditions: Self.depot))
         let gateway = try RunningGateway(world, configuration: file)
         try gateway.log.line(with: "hci0 is listening")
-        try gateway.until("it is unmonitored") { self.state($0) == "unmonitored" }
+        try gateway.until("the condition is unmonitored") { self.state($0) == "unmonitored" }
         let location = "location: {source: gpx, file: \(track), speed: 0.01}"
         _ = try world.write("g.yaml", world.configuration(location, conditions: Self.depot))
         gateway.signal(SIGHUP)
-        try gateway.until("it is outside") { self.state($0) == "unsatisfied" }
+        try gateway.until("the gateway is outside") { self.state($0) == "unsatisfied" }
         _ = try world.write("g.yaml", world.configuration(conditions: Self.depot))
         gateway.signal(SIGHUP)
-        try gateway.until("it is unmonitored again") { self.state($0) == "unmonitored" }
+        try gateway.until("the condition is unmonitored again") { self.state($0) == "unmonitored" }
         #expect(gateway.end() == 0)
         #expect(try states(world) == ["unmonitored", "unknown", "unsatisfied", "unmonitored"])
     }
 
-    @Test func `a track that can't be read is said, and beacons are monitored all the same`() throws {
+    @Test func `a track that cannot be read is logged, and beacons are monitored nevertheless`() throws {
         let world = try LiveWorld()
         let location = "location: {source: gpx, file: /nowhere/ride.gpx}"
         let staff = "- {identifier: staff, uuid: \(LiveWorld.uuid)}"
@@ -82,9 +83,9 @@ import Testing
 
     private static let gpsfake = Fixtures.tests.appendingPathComponent("Fixtures/gpsd/gpsfake.py").path
 
-    @Test func `a real gpsd with a receiver that drives through the circle`() throws {
+    @Test func `with a real gpsd, a receiver that moves through the circle makes an entry and an exit`() throws {
         let world = try LiveWorld()
-        // 25 m a second, from 700 m south of the middle to 700 m north of it.
+        // 25 m per second, from 700 m south of the center to 700 m north of it.
         let log = (0..<57).map { second in
             let minutes = (48.2082 - 48) * 60 + (Double(second) * 25 - 700) / 1852
             let place = String(format: "48%08.5f,N,01622.42800,E", minutes)
@@ -104,11 +105,11 @@ import Testing
         let file = try world.write("g.yaml", world.configuration(location, conditions: Self.depot))
         let daemon = try SpawnedProcess(
             Tool.python, [Self.gpsfake, "-q", "-c", "0.05", "-P", "\(held.number)", nmea], output: .null, errors: .null)
-        // It ends its gpsd when it is asked to end.
+        // gpsfake ends its gpsd if it gets SIGINT.
         defer { daemon.endWithDescendants(SIGINT) }
         let gateway = try RunningGateway(world, configuration: file)
         try gateway.log.line(with: "hci0 is listening")
-        try gateway.until("it drove in and out") { _ in
+        try gateway.until("the gateway drove in and out") { _ in
             let states = try states(world)
             return states.contains("satisfied") && states.last == "unsatisfied"
         }

@@ -34,19 +34,19 @@ import Testing
 
     private func at(_ seconds: Int64) -> Instant { Instant(nanoseconds: seconds * 1_000_000_000) }
 
-    @Test func `where no circle is monitored nothing is started, and nothing said`() throws {
+    @Test func `if no circle is monitored, no source is started and nothing is logged`() throws {
         tracker.start(try configuration("{source: gpx, file: /nowhere.gpx}", circle: false))
         #expect(tracker.standing == nil && told.lines.isEmpty)
     }
 
-    @Test func `a track that can't be read is said, and stands in the status`() throws {
+    @Test func `a track that cannot be read is logged, and is in the status`() throws {
         tracker.start(try configuration("{source: gpx, file: /nowhere.gpx}"))
         let trouble = "location.file /nowhere.gpx can't be read, or is not a GPX file; circles have no fix"
         #expect(told.lines == [trouble])
         #expect(tracker.standing == LocationTracker.Standing(name: "gpx", lastFix: nil, trouble: trouble))
     }
 
-    @Test func `a source without a fix is trouble until the next fix`() throws {
+    @Test func `a source without a fix has a problem in the status until the next fix`() throws {
         tracker.start(try configuration("{source: gpx, file: /nowhere.gpx}"))
         tracker.changed(.unavailable(since: at(1), reason: "gpsd is gone"), at: at(2))
         #expect(told.news == [.lost(since: at(1), reason: "gpsd is gone", at: at(2))])
@@ -59,7 +59,7 @@ import Testing
         #expect(told.lines.last == "fixes arrive again, after: gpsd is gone")
     }
 
-    @Test func `a reload ends what was known, and begins anew`() throws {
+    @Test func `a reload ends the old source with a loss, and starts the new one`() throws {
         let scratch = try Scratch()
         let track = try scratch.write(
             "t.gpx",

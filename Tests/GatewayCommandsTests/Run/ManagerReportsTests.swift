@@ -3,7 +3,7 @@ import Testing
 
 @testable import GatewayCommands
 
-/// What systemd hears, and what of it operators do.
+/// Notifications to systemd, and which of them are logged for operators.
 @Suite struct ManagerReportsTests {
     private final class Said { var lines: [String] = [] }
 
@@ -26,7 +26,7 @@ import Testing
         return heard
     }
 
-    @Test func `it is ready when it first listens, once, and no word is said twice`() {
+    @Test func `READY is sent once, when an adapter first scans, and no status is sent twice in succession`() {
         reports.stand("waits for a Bluetooth adapter", isListening: false)
         reports.stand("waits for a Bluetooth adapter", isListening: false)
         #expect(heard() == ["STATUS=waits for a Bluetooth adapter"])
@@ -35,11 +35,11 @@ import Testing
         reports.stand("waits for an adapter to scan", isListening: false)
         reports.stand("scans on hci0", isListening: true)
         #expect(heard() == ["STATUS=waits for an adapter to scan", "STATUS=scans on hci0"])
-        // Operators are told of waiting; that it listens the adapter's own line says.
+        // Operators get a line while the gateway waits. When an adapter scans, the line of the adapter reports it.
         #expect(said.lines == ["waits for a Bluetooth adapter", "waits for an adapter to scan"])
     }
 
-    @Test func `a reload begins, ends with READY whatever came of it, and says how it stands`() {
+    @Test func `a reload sends RELOADING, and ends with READY and the present status`() {
         reports.stand("scans on hci0", isListening: true)
         _ = heard()
         var order: [String] = []
@@ -48,7 +48,7 @@ import Testing
         #expect(heard() == ["READY=1\nSTATUS=scans on hci0"])
     }
 
-    @Test func `a reload while no adapter scans yet does not say that the gateway is ready`() {
+    @Test func `a reload while no adapter scans yet does not notify systemd that the gateway is ready`() {
         reports.stand("waits for a Bluetooth adapter", isListening: false)
         _ = heard()
         var isDone = false
@@ -59,14 +59,14 @@ import Testing
         #expect(heard() == ["READY=1\nSTATUS=scans on hci0"])
     }
 
-    @Test func `it lives, and ends`() {
+    @Test func `the watchdog is notified, and the end is reported`() {
         #expect(reports.watchdogInterval == .seconds(1))
         reports.live()
         reports.end()
         #expect(heard() == ["WATCHDOG=1", "STOPPING=1\nSTATUS=ends"])
     }
 
-    @Test func `a manager that is gone costs a line for makers, and nothing else`() throws {
+    @Test func `if systemd's socket does not exist, there is only a debug message`() throws {
         let gone = ["NOTIFY_SOCKET": "@beacon-gateway-test/gone-\(UInt64.random(in: 0 ... .max))"]
         var levels: [LogLevel] = []
         let reports = ManagerReports(ServiceNotifier(environment: { gone[$0] }, processID: 7)) { kind, _ in

@@ -4,7 +4,7 @@ import ProgramSupport
 import TestSupport
 import Testing
 
-/// `ranging` lines of a gateway that runs.
+/// `ranging` lines of a running gateway.
 @Suite struct RangingRunTests {
     private static let conditions =
         "- {identifier: staff, uuid: \(LiveWorld.uuid), ranging: true}\n- {identifier: others, uuid: \(LiveWorld.uuid)}"
@@ -13,14 +13,14 @@ import Testing
         try payloads(world.lines(), type: "ranging")
     }
 
-    @Test func `while a beacon is in view a line a second is written, then an empty one, then none`() throws {
+    @Test func `while a beacon is in view, one line per second is written, then an empty one, then none`() throws {
         let world = try LiveWorld()
         let file = try world.write(
             "g.yaml", world.configuration("ranging: {window: 1s}", conditions: Self.conditions))
         let gateway = try RunningGateway(world, configuration: file)
         try gateway.log.line(with: "hci0 is listening")
         world.advertise()
-        try gateway.until("the view is empty again") { _ in
+        try gateway.until("no beacon is in view any more") { _ in
             (try rangings(world).last?["beacons"] as? [[String: Any]])?.isEmpty == true
         }
         let status = try gateway.status()
@@ -36,20 +36,22 @@ import Testing
         #expect(monotonic.count == 2 && monotonic[1] - monotonic[0] == 1_000_000)
     }
 
-    @Test func `a reload switches it on and off`() throws {
+    @Test func `a reload switches ranging on and off`() throws {
         let world = try LiveWorld()
         let off = Self.conditions.replacing("ranging: true", with: "ranging: false")
         let file = try world.write("g.yaml", world.configuration("ranging: {window: 1s}", conditions: off))
         let gateway = try RunningGateway(world, configuration: file)
         try gateway.log.line(with: "hci0 is listening")
         world.advertise()
-        try gateway.until("it heard") { (($0["counters"] as? [String: Any])?["sightings"] as? Int ?? 0) > 0 }
+        try gateway.until("a sighting was received") {
+            (($0["counters"] as? [String: Any])?["sightings"] as? Int ?? 0) > 0
+        }
         #expect(((try gateway.status())["counters"] as? [String: Any])?["rangingLines"] == nil)
         _ = try world.write("g.yaml", world.configuration("ranging: {window: 1s}", conditions: Self.conditions))
         gateway.signal(SIGHUP)
         try gateway.log.line(with: "changed: staff")
         world.advertise()
-        try gateway.until("a ranging is written") { _ in try !rangings(world).isEmpty }
+        try gateway.until("a ranging line is written") { _ in try !rangings(world).isEmpty }
         _ = try world.write("g.yaml", world.configuration("ranging: {window: 1s}", conditions: off))
         gateway.signal(SIGHUP)
         try gateway.log.line(with: "changed: staff")
@@ -57,7 +59,7 @@ import Testing
         #expect(gateway.end() == 0)
     }
 
-    @Test func `a broker gets them at qos 0 while they are new, though no numbered line follows`() throws {
+    @Test func `the broker gets new ranging lines at QoS 0, even if no line with a sequence number follows`() throws {
         let world = try LiveWorld()
         let broker = try LocalBroker()
         try broker.start()
@@ -68,7 +70,7 @@ import Testing
                 conditions: Self.conditions))
         let gateway = try RunningGateway(world, configuration: file)
         try gateway.log.line(with: "hci0 is listening")
-        try gateway.until("it is connected") {
+        try gateway.until("the publisher is connected") {
             ($0["mqtt"] as? [String: Any])?["state"] as? String == "connected"
         }
         let subscriber = try SpawnedProcess(
@@ -77,8 +79,8 @@ import Testing
                 "-h", "127.0.0.1", "-p", "\(broker.port)", "-q", "1", "-C", "1", "-W", "300", "-t",
                 "beacons/lobby/ranging/#", "-F", "%q %r %t %p",
             ], output: .pipe)
-        // After the first, an advertisement makes no line that has a number.
-        try gateway.until("a ranging came") { _ in
+        // After the first advertisement, no further one makes a line with a sequence number.
+        try gateway.until("a ranging message is received") { _ in
             world.advertise()
             return !subscriber.isRunning
         }

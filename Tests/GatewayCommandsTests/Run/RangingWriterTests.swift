@@ -23,13 +23,13 @@ import Testing
         writer.sighted(BeaconFrame(IBeacon(identity: identity, measuredPower: -59), in: report), at: time)
     }
 
-    @Test func `where no condition asks, nothing is due and nothing written`() throws {
+    @Test func `if no condition requests ranging, no line is due or written`() throws {
         var writer = RangingWriter(try configuration(ranging: false))
         try sight(&writer, at: at(1))
         #expect(!writer.isOn && writer.nextDeadline == nil && writer.written == 0)
     }
 
-    @Test func `each second that is told is counted, and the count outlives a reload that switches it off`() throws {
+    @Test func `each written line is counted, and the count remains after a reload that switches ranging off`() throws {
         var writer = RangingWriter(try configuration(ranging: true))
         try sight(&writer, at: at(10))
         let due = try #require(writer.nextDeadline)

@@ -3,7 +3,7 @@ import Glibc
 import ProgramSupport
 import Testing
 
-/// `run` as its own process, over a private bus.
+/// `run` as a separate process, over a private bus.
 @Suite struct RunTests {
     private func state(_ status: [String: Any], of identifier: String) -> String? {
         let monitors = status["monitors"] as? [[String: Any]] ?? []
@@ -16,7 +16,7 @@ import Testing
             .filter { $0["type"] as? String == type }
     }
 
-    @Test func `a beacon that bluetoothd tells of is an event in the files, and a record in the status`() throws {
+    @Test func `bluetoothd reports a beacon: events are in the files, the condition's state is in the status`() throws {
         let world = try LiveWorld()
         let gateway = try RunningGateway(world, configuration: world.write("g.yaml", world.configuration()))
         try gateway.log.line(with: "hci0 is listening")
@@ -37,16 +37,18 @@ import Testing
         #expect(sequences == Array(1...sequences.count))
     }
 
-    @Test func `N4: a restart while a beacon is present makes no event, and its numbers go on`() throws {
+    @Test func `N4: a restart while a beacon is present makes no event, and sequence numbers continue`() throws {
         let world = try LiveWorld()
         let file = try world.write("g.yaml", world.configuration())
         for round in 0..<3 {
             let gateway = try RunningGateway(world, configuration: file)
             try gateway.log.line(with: "hci0 is listening")
             world.advertise()
-            try gateway.until("it heard") { (($0["counters"] as? [String: Any])?["sightings"] as? Int ?? 0) > 0 }
+            try gateway.until("a sighting was received") {
+                (($0["counters"] as? [String: Any])?["sightings"] as? Int ?? 0) > 0
+            }
             #expect(state(try gateway.status(), of: "staff") == "satisfied")
-            // Killed once, without a chance to say anything.
+            // The gateway is killed once, so that it cannot store anything at its end.
             #expect(gateway.end(by: round == 1 ? SIGKILL : SIGTERM) == (round == 1 ? -SIGKILL : 0))
         }
         #expect(try payloads(world, type: "event").count == 2)
@@ -55,7 +57,7 @@ import Testing
         #expect(sequences == Array(1...sequences.count))
     }
 
-    @Test func `SIGHUP applies what is different and logs it; a bad file is refused whole`() throws {
+    @Test func `SIGHUP applies and logs differences, and an invalid file is refused completely`() throws {
         let world = try LiveWorld()
         let file = try world.write("g.yaml", world.configuration())
         let gateway = try RunningGateway(world, configuration: file)
@@ -67,13 +69,13 @@ import Testing
         _ = try world.write("g.yaml", world.configuration(conditions: staff + "\n" + other))
         gateway.signal(SIGHUP)
         try gateway.log.line(with: "conditions added: visitors; changed: staff; removed: none")
-        // C2: what did not change its identity keeps its state.
+        // C2: a condition with the same identity keeps its state.
         #expect(state(try gateway.status(), of: "staff") == "satisfied")
         #expect(state(try gateway.status(), of: "visitors") == "unknown")
         _ = try world.write("g.yaml", world.configuration(conditions: "- {identifier: staff, uuid: nonsense}"))
         gateway.signal(SIGHUP)
         try gateway.log.line(with: "was not applied; the gateway continues with the old configuration")
-        // `status` reads the file too, to know whom to ask.
+        // `status` reads the file too, for the path of the socket.
         _ = try world.write("g.yaml", world.configuration(conditions: staff))
         #expect(state(try gateway.status(), of: "visitors") == "unknown")
         gateway.signal(SIGHUP)
@@ -85,7 +87,7 @@ import Testing
         #expect(changes == ["staff added", "staff changed", "visitors added", "visitors removed"])
     }
 
-    @Test func `SIGHUP with another outage timeout keeps every state`() throws {
+    @Test func `SIGHUP with another outage timeout keeps all states`() throws {
         let world = try LiveWorld()
         let file = try world.write("g.yaml", world.configuration())
         let gateway = try RunningGateway(world, configuration: file)
@@ -99,12 +101,14 @@ import Testing
         try gateway.log.line(with: "was applied")
         #expect(state(try gateway.status(), of: "staff") == "satisfied")
         world.advertise()
-        try gateway.until("it still hears") { (($0["counters"] as? [String: Any])?["sightings"] as? Int ?? 0) > 1 }
+        try gateway.until("sightings are still received") {
+            (($0["counters"] as? [String: Any])?["sightings"] as? Int ?? 0) > 1
+        }
         #expect(gateway.end() == 0)
         #expect(try payloads(world, type: "event").count == 2)
     }
 
-    @Test func `SIGHUP with another outage timeout loses nothing of what was counted`() throws {
+    @Test func `SIGHUP with another outage timeout keeps the counters`() throws {
         let world = try LiveWorld()
         let text = world.configuration().replacingOccurrences(
             of: "deaf_after: off", with: "deaf_after: off, max_beacons: 1")
@@ -117,7 +121,7 @@ import Testing
         world.advertise("C0:00:00:00:00:01", minor: 1)
         try gateway.until("staff is satisfied") { state($0, of: "staff") == "satisfied" }
         world.advertise("C0:00:00:00:00:02", minor: 2)
-        try gateway.until("one is not monitored") { untracked($0) == 1 }
+        try gateway.until("one beacon is not monitored") { untracked($0) == 1 }
         for seconds in [90, 120] {
             _ = try world.write(
                 "g.yaml",
@@ -130,7 +134,7 @@ import Testing
         #expect(gateway.end() == 0)
     }
 
-    @Test func `SIGUSR1 begins a new file`() throws {
+    @Test func `SIGUSR1 starts a new event file`() throws {
         let world = try LiveWorld()
         let file = try world.write("g.yaml", world.configuration())
         let gateway = try RunningGateway(world, configuration: file)
@@ -143,7 +147,7 @@ import Testing
         #expect(names.filter { $0.hasPrefix("events-") }.count == 2)
     }
 
-    @Test func `N1: a second gateway of the same monitor is told who has the name`() throws {
+    @Test func `N1: a second gateway with the same monitor name fails, and the error names the owner`() throws {
         let world = try LiveWorld()
         let file = try world.write("g.yaml", world.configuration())
         let gateway = try RunningGateway(world, configuration: file)
@@ -154,7 +158,7 @@ import Testing
         #expect(gateway.end() == 0)
     }
 
-    @Test func `READY comes once something is scanned, WATCHDOG through all of it, and STOPPING at the end`() throws {
+    @Test func `READY is sent when an adapter scans, WATCHDOG all the time, and STOPPING at the end`() throws {
         let world = try LiveWorld()
         let path = world.path("notify")
         let socket = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
@@ -196,19 +200,19 @@ import Testing
         #expect(gateway.waitForEnd() == 0)
     }
 
-    @Test func `status without a gateway says so and ends with 69`() throws {
+    @Test func `without a gateway, status reports this and exits with 69`() throws {
         let world = try LiveWorld()
         let ending = try Gateway.run("status", "--config", world.write("g.yaml", world.configuration()))
         #expect(ending.status == 69)
         #expect(ending.errors.contains("status.sock"))
     }
 
-    @Test func `a gateway that runs is asked while its file has mistakes, or by its socket alone`() throws {
+    @Test func `status works while the file of a running gateway is invalid, or with the socket's path alone`() throws {
         let world = try LiveWorld()
         let file = try world.write("g.yaml", world.configuration())
         let gateway = try RunningGateway(world, configuration: file)
         try gateway.log.line(with: "hci0 is listening")
-        // One that hinders nothing, and one of the syntax behind what tells of the socket.
+        // The first error is an unknown key. The second one is a syntax error after the path of the socket.
         for damage in ["\nconditionz: []\n", "\n[\n"] {
             _ = try world.write("g.yaml", world.configuration() + damage)
             let asked = try Gateway.run("status", "--config", file)
@@ -220,14 +224,14 @@ import Testing
         #expect(asked.status == 0 && asked.errors.isEmpty)
         #expect(try object(asked.text)["type"] as? String == "status")
         #expect(gateway.end() == 0)
-        // With nobody there the mistakes are what is to be mended.
+        // If no gateway runs, the errors of the file are reported, because an operator must fix them first.
         let nobody = try Gateway.run("status", "--config", file)
         #expect(nobody.status == 78)
         #expect(nobody.errors.contains("\(file):") && nobody.errors.contains("no gateway answers at \(socket)"))
         #expect(try Gateway.run("status", "--socket", socket).status == 69)
     }
 
-    @Test func `status after the end shows what the gateway left, and ends with 69 all the same`() throws {
+    @Test func `after the end, status shows the last state and exits with 69 nevertheless`() throws {
         let world = try LiveWorld()
         let file = try world.write("g.yaml", world.configuration())
         let gateway = try RunningGateway(world, configuration: file)
@@ -245,10 +249,9 @@ import Testing
     }
 
     @Test(arguments: ["auto", "management", "hci"])
-    func `where the kernel has no Bluetooth, run says so, names doctor, and ends with 69 or 77`(backend: String) throws
-    {
+    func `without Bluetooth, run fails with 69 or 77 and names doctor`(backend: String) throws {
         let world = try LiveWorld()
-        // The folder of the socket is made by the service manager, where there is one.
+        // The folder of the socket does not exist yet: only a service manager would create it before the start.
         let text = world.configuration().replacingOccurrences(of: "backend: dbus", with: "backend: \(backend)")
             .replacingOccurrences(of: "status.sock", with: "run/status.sock")
         let ending = try Gateway.runWithoutBluetooth(["run", "--config", world.write("g.yaml", text)])

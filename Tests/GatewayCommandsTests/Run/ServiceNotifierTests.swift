@@ -6,7 +6,7 @@ import Testing
 @testable import GatewayCommands
 
 @Suite struct ServiceNotifierTests {
-    /// A manager's socket: bound by path or in the abstract namespace, read without waiting.
+    /// A manager's socket, with a path or in the abstract namespace. It is read without waiting.
     final class Manager {
         let descriptor: Int32
         let address: String
@@ -20,7 +20,7 @@ import Testing
             withUnsafeMutableBytes(of: &name.sun_path) { place in
                 for (index, octet) in octets.enumerated() { place[index] = octet == UInt8(ascii: "@") ? 0 : octet }
             }
-            // A path ends with a zero octet; an abstract name is as long as it is said to be.
+            // A path ends with a zero byte. An abstract name is as long as the length of the address specifies.
             let length = socklen_t(2 + octets.count + (address.hasPrefix("/") ? 1 : 0))
             let result = withUnsafePointer(to: &name) { name in
                 name.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, length) }
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(arguments: addresses())
-    func `the manager hears each word, by a path or an abstract name`(address: String) throws {
+    func `the manager gets each message, by a path or an abstract name`(address: String) throws {
         let manager = try Manager(address)
         let notifier = notifier(["NOTIFY_SOCKET": address])
         #expect(notifier.isActive)
@@ -64,7 +64,7 @@ import Testing
         #expect(manager.received() == "STOPPING=1\nSTATUS=ending")
     }
 
-    @Test func `a reload says by the monotonic clock when it began`() throws {
+    @Test func `a reload sends the time of its start on the monotonic clock`() throws {
         let address = Self.addresses()[0]
         let manager = try Manager(address)
         let before = ProcessInfo.processInfo.systemUptime
@@ -75,7 +75,7 @@ import Testing
         #expect(abs(microseconds / 1e6 - before) < 60)
     }
 
-    @Test func `a status is said when it is new, and can't smuggle in another word`() throws {
+    @Test func `a status is sent only if it has changed, and cannot contain another assignment`() throws {
         let address = Self.addresses()[0]
         let manager = try Manager(address)
         let notifier = notifier(["NOTIFY_SOCKET": address])
@@ -87,7 +87,7 @@ import Testing
         #expect(manager.received() == "STATUS=hci1")
     }
 
-    @Test func `without a manager nothing is said and nothing is wrong`() throws {
+    @Test func `without a manager, no message is sent and no error occurs`() throws {
         let notifier = notifier([:])
         #expect(!notifier.isActive)
         #expect(notifier.problem == nil)
@@ -96,19 +96,19 @@ import Testing
     }
 
     @Test(arguments: ["relative", "vsock:2:1234", "/", "@", "/" + String(repeating: "a", count: 107)])
-    func `an address that can't be used is told`(address: String) throws {
+    func `an unusable address is reported as a problem`(address: String) throws {
         let notifier = notifier(["NOTIFY_SOCKET": address])
         #expect(!notifier.isActive)
         #expect(try #require(notifier.problem).hasSuffix(address))
         try notifier.watchdog()
     }
 
-    @Test func `a manager that is gone is an error, not a wait`() throws {
+    @Test func `if the manager's socket does not exist, an error is thrown without waiting`() throws {
         let notifier = notifier(["NOTIFY_SOCKET": "/nonexistent/notify"])
         #expect(throws: Errno.noSuchFileOrDirectory) { try notifier.watchdog() }
     }
 
-    @Test func `a manager that does not read is an error, not a wait`() throws {
+    @Test func `if the manager does not read, an error is thrown without waiting`() throws {
         let address = Self.addresses()[0]
         let manager = try Manager(address)
         let notifier = notifier(["NOTIFY_SOCKET": address])
@@ -126,7 +126,7 @@ import Testing
         (["WATCHDOG_PID": "7"], nil), (["WATCHDOG_USEC": "1"], nil), (["WATCHDOG_USEC": "-5"], nil),
         (["WATCHDOG_USEC": "soon"], nil), (["WATCHDOG_USEC": "99999999999999999999"], nil),
     ])
-    func `the watchdog is fed twice in its time, where it watches this process`(
+    func `the watchdog interval is half of its time limit, if the watchdog watches this process`(
         variables: [String: String], interval: Duration?
     ) {
         #expect(notifier(variables).watchdogInterval == interval)

@@ -3,16 +3,18 @@ import Glibc
 import ProgramSupport
 import Testing
 
-/// `run` in its first moments, while it reads what the one before wrote.
+/// `run` at its start, while it reads the files of the previous run.
 @Suite struct StartTests {
-    /// A world with so many lines and no state file that they take a while to be read.
+    /// Creates files with so many lines, and without a state file, that reading them takes some time.
     private func world() throws -> (LiveWorld, file: String) {
         let world = try LiveWorld()
         let file = try world.write("g.yaml", world.configuration())
         let gateway = try RunningGateway(world, configuration: file)
         try gateway.log.line(with: "hci0 is listening")
         world.advertise()
-        try gateway.until("it heard") { (($0["counters"] as? [String: Any])?["sightings"] as? Int ?? 0) > 0 }
+        try gateway.until("a sighting was received") {
+            (($0["counters"] as? [String: Any])?["sightings"] as? Int ?? 0) > 0
+        }
         #expect(gateway.end() == 0)
         let lines = try world.lines()
         let last = try #require(lines.last { $0.contains(#""type":"event""#) })
@@ -34,7 +36,7 @@ import Testing
         return (world, file)
     }
 
-    @Test func `a reload and a rotation that come while it reads its files do not end it, and are done`() throws {
+    @Test func `SIGHUP and SIGUSR1 while the gateway reads its files do not end it, and are carried out`() throws {
         let (world, file) = try world()
         let gateway = try RunningGateway(world, configuration: file)
         try gateway.log.line(with: "and the stored state")
@@ -45,13 +47,13 @@ import Testing
         #expect(gateway.end() == 0)
     }
 
-    @Test func `SIGTERM while it reads its files is an orderly end`() throws {
+    @Test func `SIGTERM during the reading of files is an orderly end`() throws {
         let (world, file) = try world()
         let gateway = try RunningGateway(world, configuration: file)
         try gateway.log.line(with: "and the stored state")
         #expect(gateway.end() == 0)
         try gateway.log.line(with: "stopped by SIGTERM")
-        // What it read stands in a state file again.
+        // The state that was read is in a state file again.
         #expect(FileManager.default.fileExists(atPath: world.path("state/state.json")))
     }
 }

@@ -12,7 +12,7 @@ import Testing
 @testable import BluetoothLE
 @testable import GatewayCommands
 
-/// What a gateway says of itself, as values make it.
+/// The status of a gateway, made from values.
 @Suite struct StatusReportTests {
     private static let uuid = "F7826DA6-4FA2-4E98-8024-BC5B71E0893E"
     private let scratch: Scratch
@@ -24,7 +24,7 @@ import Testing
         return try report("conditions:\n" + conditions.joined(), scanning: scanning)
     }
 
-    /// What is said with that in the configuration, once the beacons of these minors were heard.
+    /// Returns the status with this configuration, after the beacons with these minors were received.
     private func report(_ configured: String, hearing beacons: [UInt16] = [], scanning: ScanStatus?) throws
         -> StatusReport
     {
@@ -67,7 +67,7 @@ import Testing
         return status
     }
 
-    @Test func `the object has what is so at its moment, and the page the same in words`() throws {
+    @Test func `the object has the present state, and the page has the same as text`() throws {
         let report = try report(conditions: 2, scanning: scanning(adapters: 1))
         let said = try object(report.json())
         #expect(said["gateway"] as? String == "lobby" && said["state"] as? String == "waiting")
@@ -93,8 +93,7 @@ import Testing
         #expect(try object(self.report(conditions: 1, scanning: nil).json())["reversedUUIDs"] == nil)
     }
 
-    @Test func `list after list is left out of what is too long for a broker, conditions first, and it says so`() throws
-    {
+    @Test func `a status that is too long for a broker omits whole lists, conditions first, and names them`() throws {
         let report = try report(conditions: 300, scanning: scanning(adapters: 60))
         let whole = report.json()
         #expect(try object(whole)["shortened"] == nil)
@@ -110,7 +109,7 @@ import Testing
         #expect(try shortened(without.utf8.count - 1) == ["conditions", "adapters"])
     }
 
-    @Test func `who is there is told by name, and who has none by numbers; never in the object`() throws {
+    @Test func `the page lists present beacons by name or numbers, and the object has no names`() throws {
         let report = try report(
             """
             conditions:
@@ -128,7 +127,7 @@ import Testing
         #expect(!report.json().contains("Ada"))
     }
 
-    @Test func `of a crowd twenty are told, those with names first, and how many more there are`() throws {
+    @Test func `the page lists twenty of many beacons, those with names first, and counts the others`() throws {
         let report = try report(
             """
             conditions:
@@ -139,7 +138,7 @@ import Testing
         #expect(report.page.contains("\n    Ada (1/300), 1/1, 1/2,") && report.page.contains(", 1/19 and 280 more\n"))
     }
 
-    @Test func `before a way of hearing was looked for there is no page, and the object says that it waits`() throws {
+    @Test func `before a backend was selected, there is no page, and the object has the state waiting`() throws {
         let report = try report(conditions: 1, scanning: nil)
         #expect(report.page.isEmpty)
         let said = try object(report.json())

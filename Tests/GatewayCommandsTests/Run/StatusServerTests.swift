@@ -9,7 +9,7 @@ import Testing
 @testable import CommandSupport
 @testable import GatewayCommands
 
-/// A client of a status socket that does as little as it is told to.
+/// A client of a status socket that does no more than a test requires.
 private final class Caller {
     let descriptor: Int32
     let isConnected: Bool
@@ -27,7 +27,7 @@ private final class Caller {
         }
     }
 
-    /// What has come up to now; ends with whether the other end has closed.
+    /// Returns the bytes that have arrived, and whether the other end has closed the connection.
     func read() -> (octets: [UInt8], isAtEnd: Bool) {
         var octets: [UInt8] = []
         var part = [UInt8](repeating: 0, count: 65_536)
@@ -43,9 +43,9 @@ private final class Caller {
     deinit { close(descriptor) }
 }
 
-/// A status server in turns that a test takes, by a clock that it sets.
+/// A status server whose turns and clock a test controls.
 private final class Desk {
-    // sockaddr_un holds 107 octets.
+    // sockaddr_un holds a path of 107 bytes.
     let folder = FileManager.default.temporaryDirectory.path + "/bgs-\(UUID().uuidString.prefix(8))"
     var path: String { folder + "/status.sock" }
     let loop: EventLoop
@@ -74,7 +74,7 @@ private final class Desk {
 
     func end() { server = nil }
 
-    /// The most octets that were handed over in one turn.
+    /// The maximum number of bytes that were sent in one turn.
     var octetsMost = 0
 
     func turn(after duration: Duration = .zero) throws {
@@ -84,7 +84,7 @@ private final class Desk {
         octetsMost = max(octetsMost, (server?.counters.octets ?? 0) - before)
     }
 
-    /// Takes turns until somebody has an answer, whole.
+    /// Runs turns until a client has a complete answer.
     func answer(to caller: Caller, within turns: Int, every duration: Duration) throws -> String? {
         var octets: [UInt8] = []
         for _ in 0..<turns {
@@ -97,9 +97,9 @@ private final class Desk {
     }
 }
 
-/// The status socket among clients that mean no good: bounded work, whatever they do.
+/// The status socket with hostile clients: the work must be bounded, whatever they do.
 @Suite struct StatusServerTests {
-    @Test func `who asks gets an object, a page and an empty line, and the end`() throws {
+    @Test func `a client gets an object, a page and an empty line, and then the end`() throws {
         let desk = try Desk()
         let caller = Caller(desk.path)
         let text = try #require(try desk.answer(to: caller, within: 3, every: .zero))
@@ -108,13 +108,13 @@ private final class Desk {
         #expect(desk.server?.clientCount == 0)
     }
 
-    @Test func `clients in connect loops are taken on four a turn and a hundredth of a second, whatever they do`()
+    @Test func `of clients that connect in a loop, at most four are accepted per turn and per 10 ms`()
         throws
     {
         let desk = try Desk()
         var most = 0
         for turn in 0..<1000 {
-            // As many as the queue takes, gone at once.
+            // As many clients as the queue takes. They disconnect at once.
             for _ in 0..<8 { _ = Caller(desk.path) }
             let before = desk.server?.counters.accepted ?? 0
             try desk.turn(after: .milliseconds(1))
@@ -123,16 +123,16 @@ private final class Desk {
         }
         #expect(most == 4)
         let counters = try #require(desk.server?.counters)
-        // 1,000 turns are a second: a hundred pauses.
+        // 1,000 turns are one second, which has 100 pauses.
         #expect(counters.accepted <= 4 * 101)
         #expect(counters.accepted >= 4 * 50)
-        // Four at once, and one more a second.
+        // Four answers can be made at once, and then one per second.
         #expect(desk.answers <= 5)
     }
 
-    @Test func `an answer is made once a second, and whoever waits gets the same one`() throws {
+    @Test func `an answer is made once per second, and all waiting clients get the same one`() throws {
         let desk = try Desk()
-        // The four that may be made at once.
+        // Four answers can be made at once.
         for number in 1...4 {
             let text = try desk.answer(to: Caller(desk.path), within: 4, every: .milliseconds(1))
             #expect(text?.hasPrefix("{\"answer\":\(number)}") == true)
@@ -150,8 +150,8 @@ private final class Desk {
         }
     }
 
-    @Test func `a hundred that never read keep nobody from an answer, and cost two MiB a turn at most`() throws {
-        // As large as 3,000 conditions make it, so that no socket's buffer holds it.
+    @Test func `100 clients that never read do not block others, and cost at most 2 MiB per turn`() throws {
+        // The answer is as large as with 3,000 conditions, so that it does not fit into a socket's buffer.
         let desk = try Desk(size: 800_000)
         let hostile = (0..<100).map { _ in Caller(desk.path) }
         #expect(!hostile.contains { !$0.isConnected })
@@ -160,22 +160,22 @@ private final class Desk {
         #expect(desk.server?.clientCount == 64)
         let caller = Caller(desk.path)
         #expect(caller.isConnected)
-        // Those before it are 36, who each get the place of one who has taken nothing for a quarter of a second.
+        // 36 clients are waiting before this one. Each gets the place of a client that has read nothing for 250 ms.
         let text = try #require(try desk.answer(to: caller, within: 300, every: .milliseconds(10)))
         #expect(text.hasSuffix("x\n\n"))
         #expect(text.utf8.count > 800_000)
         #expect((desk.server?.counters.dropped ?? 0) >= 36)
         #expect(desk.answers <= 8)
-        // A turn takes up 32 that are ready, and each gets a portion.
+        // A turn handles up to 32 ready clients, and each gets a portion.
         #expect(desk.octetsMost > 0)
         #expect(desk.octetsMost <= 32 * 64 << 10)
-        // Without anybody who waits they are let be for five seconds, and then let go.
+        // If no other client waits, these clients are disconnected after five seconds.
         for _ in 0..<600 { try desk.turn(after: .milliseconds(10)) }
         #expect(desk.server?.clientCount == 0)
         withExtendedLifetime(hostile) {}
     }
 
-    @Test func `one that takes an octet now and then has no place for ever`() throws {
+    @Test func `a client that reads one byte from time to time loses its place to a waiting client`() throws {
         var limits = StatusServer.Limits()
         limits.clients = 1
         let desk = try Desk(limits, size: 4_000_000)
@@ -197,7 +197,7 @@ private final class Desk {
         #expect(desk.server?.counters.dropped == 1)
     }
 
-    @Test func `a file in the status socket's place is never removed`() throws {
+    @Test func `a file at the path of the status socket is never removed`() throws {
         let folder = FileManager.default.temporaryDirectory.path + "/bgs-\(UUID().uuidString.prefix(8))"
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -209,23 +209,23 @@ private final class Desk {
         #expect(failure?.message.hasPrefix("\(path) is a file, and is not replaced; set output.status_socket") == true)
         #expect(try contents(of: path) == Array("precious".utf8))
         try FileManager.default.removeItem(atPath: path)
-        // Nor what a link shows, nor the link.
+        // A link and its target are not removed either.
         try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "nowhere")
         #expect(throws: ExitFailure.self) { _ = try StatusServer(at: path, on: loop) { "" } }
         #expect(try FileManager.default.destinationOfSymbolicLink(atPath: path) == "nowhere")
     }
 
-    @Test func `a socket that a killed gateway left is taken over, one that is listened at is not`() throws {
+    @Test func `the socket of a killed gateway is replaced, but not a socket at which a process listens`() throws {
         let desk = try Desk()
         #expect(throws: ExitFailure.self) { _ = try StatusServer(at: desk.path, on: desk.loop) { "" } }
         #expect(Caller(desk.path).isConnected)
-        // Somebody has put something of his own there: the end of the gateway is not its end.
+        // If another program has put its own file there, the end of the gateway does not remove it.
         unlink(desk.path)
         try Data("precious".utf8).write(to: URL(fileURLWithPath: desk.path))
         desk.end()
         #expect(try contents(of: desk.path) == Array("precious".utf8))
         unlink(desk.path)
-        // What is left of one that was killed: a socket that nobody listens at.
+        // The remains of a killed gateway: a socket at which no process listens.
         let dead = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
@@ -243,7 +243,7 @@ private final class Desk {
         withExtendedLifetime(server) {}
     }
 
-    @Test func `status asks again where its answer ends early, and says that a gateway runs and is too busy`() throws {
+    @Test func `status retries if its answer ends early, then reports that a gateway runs but is too busy`() throws {
         let folder = FileManager.default.temporaryDirectory.path + "/bgs-\(UUID().uuidString.prefix(8))"
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -255,7 +255,7 @@ private final class Desk {
             """.utf8
         ).write(to: URL(fileURLWithPath: file))
         let listener = try UnixSocket.Listener(at: folder + "/status.sock")
-        /// Takes on who asks, and ends with these answers in turn.
+        /// Accepts clients, sends each the next of these answers, and closes the connection.
         func answer(_ answers: [String]) throws -> Ending {
             let descriptor = listener.descriptor.rawValue
             let thread = Thread {
@@ -276,7 +276,7 @@ private final class Desk {
         let whole = try answer(["{\"type\":\"sta", "{\"type\":\"status\"}\npage\n\n"])
         #expect(whole.status == 0)
         #expect(whole.text == "{\"type\":\"status\"}\n")
-        // Texts of a gateway do nothing to a terminal.
+        // Texts of a gateway must not control a terminal.
         let hostile = try answer(["{\"type\":\"status\",\"a\":\"\u{9B}31m\u{202E}ü\",\"b\":[1,-0.5]}\npage\n\n"])
         #expect(hostile.status == 0)
         #expect(hostile.text == #"{"type":"status","a":"\u009B31m\u202Eü","b":[1,-0.5]}"# + "\n")
@@ -294,7 +294,7 @@ private final class Desk {
         withExtendedLifetime(listener) {}
     }
 
-    @Test func `a gateway whose answer drips, a byte at a time, is one that is too busy`() throws {
+    @Test func `a gateway that sends its answer one byte at a time counts as too busy`() throws {
         let folder = FileManager.default.temporaryDirectory.path + "/bgs-\(UUID().uuidString.prefix(8))"
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -304,7 +304,7 @@ private final class Desk {
             guard waitUntilReadable(descriptor, milliseconds: 60_000) else { return }
             let client = accept(descriptor, nil, nil)
             defer { close(client) }
-            // Until the client goes, or long after it should have.
+            // It sends until the client disconnects, or much longer than the client should wait.
             for _ in 0..<3000 where send(client, "x", 1, Int32(MSG_NOSIGNAL)) == 1 { usleep(20_000) }
         }
         thread.start()
@@ -312,19 +312,19 @@ private final class Desk {
         withExtendedLifetime(listener) {}
     }
 
-    @Test func `status tells a gateway that is too busy from one that does not run`() throws {
+    @Test func `status distinguishes a gateway that is too busy from one that does not run`() throws {
         let folder = FileManager.default.temporaryDirectory.path + "/bgs-\(UUID().uuidString.prefix(8))"
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let path = folder + "/status.sock"
         #expect(try UnixSocket.ask(path, atMost: 100) == .nobody)
-        // It listens and never takes anybody on.
+        // A process listens here, but never accepts a client.
         let listener = try UnixSocket.Listener(at: path)
         #expect(try UnixSocket.ask(path, atMost: 100, patience: 1) == .busy)
         var callers: [Caller] = []
         while callers.last?.isConnected ?? true, callers.count < 1000 { callers.append(Caller(path)) }
         #expect(callers.count < 1000)
-        // Its queue is full.
+        // The queue of the socket is full.
         #expect(try UnixSocket.ask(path, atMost: 100, patience: 1) == .busy)
         withExtendedLifetime(listener) {}
     }

@@ -20,7 +20,8 @@ import Testing
 
     // MARK: Captures of the Linux monitor
 
-    /// The adapter changes and events of a capture, which its conversions to the other formats must have too.
+    /// Returns the adapter changes and events of a capture. Its conversions to the other formats must give the same
+    /// ones.
     private func changes(_ capture: MonitorCapture, _ settings: String, _ arguments: String...) throws -> [String] {
         let config = try scratch.write("c.yaml", settings)
         let path = scratch.path("capture.btsnoop")
@@ -35,7 +36,8 @@ import Testing
         return lines
     }
 
-    /// A is index 0 and receives a badge, and index 0 is deleted; at the end another adapter reports.
+    /// Returns a capture in which A is index 0 and receives a badge, then index 0 is deleted, and at the end another
+    /// adapter reports.
     private func moved(_ body: (inout MonitorCapture) -> Void) -> MonitorCapture {
         var capture = MonitorCapture()
         capture.record(10, at: 0, MonitorCapture.info(1))
@@ -50,7 +52,7 @@ import Testing
         "0.0 hci0 listening", "0.0 staff satisfied", "1.0 hci0 off", "61.0 staff unknown", "200.0 hci5 listening",
     ]
 
-    @Test func `L4: Index Info and New Index of an adapter that was deleted do not make it listen`() throws {
+    @Test func `L4: Index Info and New Index of a deleted adapter do not make it scan`() throws {
         for (opcode, payload) in [(10, MonitorCapture.info(1)), (0, MonitorCapture.newIndex(1, "hci1"))]
             as [(UInt16, [UInt8])]
         {
@@ -65,7 +67,7 @@ import Testing
             ))
     }
 
-    @Test func `L4: Index Info does not make it listen on the same index after another controller either`() throws {
+    @Test func `L4: Index Info does not make a deleted adapter scan if another one had its index meanwhile`() throws {
         let capture = moved {
             $0.record(10, at: 2, MonitorCapture.info(2))
             $0.record(1, at: 3)
@@ -78,7 +80,7 @@ import Testing
             ])
     }
 
-    @Test func `L4: the first address of an index that was closed does not make it listen`() throws {
+    @Test func `L4: the first address of an index that was closed does not make it scan`() throws {
         var capture = MonitorCapture()
         capture.record(3, at: 0, MonitorCapture.event(minor: 1))
         capture.record(9, at: 1)
@@ -89,7 +91,7 @@ import Testing
     }
 
     @Test(arguments: [8, 3] as [UInt16])
-    func `L4: Open Index and a report end the stretch`(opcode: UInt16) throws {
+    func `L4: Open Index and a report each end a stretch in which an adapter does not scan`(opcode: UInt16) throws {
         let capture = moved {
             $0.record(10, at: 2, index: 1, MonitorCapture.info(1))
             $0.record(opcode, at: 3, index: 1, opcode == 3 ? MonitorCapture.event(minor: nil) : [])
@@ -99,7 +101,7 @@ import Testing
                 "0.0 hci0 listening", "0.0 staff satisfied", "1.0 hci0 off", "3.0 hci0 listening",
                 "7.0 staff unsatisfied", "200.0 hci5 listening",
             ])
-        // Also if it is the first record under the new name.
+        // This must also be so if it is the first record under the new name.
         let first = moved {
             $0.record(0, at: 3, index: 1, MonitorCapture.newIndex(1, "hci1"))
             $0.record(opcode, at: 3, index: 1, opcode == 3 ? MonitorCapture.event(minor: nil) : [])
@@ -108,7 +110,7 @@ import Testing
     }
 
     @Test(arguments: ["", "00:AA:01:00:00:01"])
-    func `L4, L7: the last mark of an index without an address counts from the address on`(filter: String) throws {
+    func `L4, L7: the last mark of an index without an address takes effect with the address`(filter: String) throws {
         func changes(opened: Bool, index: UInt16) throws -> [String] {
             let capture = moved {
                 $0.record(0, at: 2, index: index, MonitorCapture.newIndex(0, "hci\(index)"))
@@ -129,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func `L4: New Index is a controller without a mark, and its marks are of no other`() throws {
+    @Test func `L4: New Index is a controller without a mark, and its marks belong to no other controller`() throws {
         // Index 1 was opened and closed for a controller that never got an address.
         func changes(_ first: Double, _ body: (inout MonitorCapture) -> Void) throws -> [String] {
             var capture = MonitorCapture()
@@ -149,7 +151,7 @@ import Testing
         }
         #expect(awaited == listening)
         #expect(try changes(12) { $0.record(0, at: 11, index: 1, MonitorCapture.newIndex(1, "hci1")) } == listening)
-        // With --adapter the marks of others are not its own either.
+        // If `--adapter` selects a controller, the marks of other controllers must not count for it either.
         let others = moved {
             $0.record(0, at: 2, MonitorCapture.newIndex())
             $0.record(8, at: 2.5)
@@ -161,7 +163,7 @@ import Testing
                 == Self.away.dropLast())
     }
 
-    @Test func `L4: another file does not end a stretch`() throws {
+    @Test func `L4: another file does not end a stretch without scanning`() throws {
         let config = try scratch.write("c.yaml", Self.settings(exit: "5s"))
         var first = MonitorCapture()
         first.record(10, at: 0, MonitorCapture.info(1))
@@ -181,7 +183,7 @@ import Testing
         }
     }
 
-    @Test func `L5: an adapter that is deaf listens again from its next report, not from its address`() throws {
+    @Test func `L5: a deaf adapter scans again from its next report, not from its address`() throws {
         var capture = MonitorCapture()
         capture.record(3, at: 0, MonitorCapture.event(minor: nil))
         capture.record(10, at: 2, MonitorCapture.info(1))
@@ -233,7 +235,7 @@ import Testing
         #expect(try Told(lines, "adapter").lines.last == "160.0 hci0 listening")
     }
 
-    @Test func `L3, L7: an exit has the name that a forgotten adapter has then`() throws {
+    @Test func `L3, L7: an exit has the name that a forgotten adapter has at that time`() throws {
         let lines = try replay(
             Self.settings("forget_after: 91s"),
             [
@@ -248,7 +250,7 @@ import Testing
             events == ["0 satisfied hci0", "61000 unknown hci0", "122000 unsatisfied hci0-00AA01000001"])
     }
 
-    @Test func `L5: since counts for L2 and L3, and the listening time of holds runs on to the record`() throws {
+    @Test func `L5: since counts for L2 and L3, but the time of holds runs until the record with the stop`() throws {
         let lines = [
             line(0, "hci0", nil, sighting), line(0, "hci1", nil, report),
             line(20, "hci0", nil, off + #","since":"1970-01-01T00:00:05Z""#),
@@ -282,7 +284,7 @@ import Testing
             ])
     }
 
-    @Test func `L4, L7: an adapter whose name another takes listens again from its next report`() throws {
+    @Test func `L4, L7: an adapter that loses its name to another one scans again from its next report`() throws {
         let lines = try replay(
             Self.settings(),
             [

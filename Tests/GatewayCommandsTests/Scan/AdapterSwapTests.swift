@@ -10,7 +10,7 @@ import Testing
 
 @testable import GatewayCommands
 
-/// Rule L7 from the air to the lines: controllers that change their names, live, recorded, converted and replayed.
+/// Rule L7 from the scanner to the lines: controllers that change their names, live, recorded, converted and replayed.
 @Suite(.serialized) struct AdapterSwapTests {
     let scratch: Scratch
     init() throws { scratch = try Scratch() }
@@ -23,7 +23,8 @@ import Testing
           - {identifier: staff, uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E, assuming: unsatisfied}
         """
 
-    /// hci0 alone hears the badge; both are unplugged, and the other one comes back first. Then the first, as hci1.
+    /// Runs a swap: only hci0 receives the badge, both adapters are unplugged, and the second one returns before the
+    /// first. Then the first one returns as hci1.
     private func swap(_ world: RecordedWorld) throws {
         world.both {
             $0.say(.appeared(adapter: 0, controller: "the first", address: Self.first))
@@ -57,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: RecordingTests.formats.indices)
-    func `L7: two adapters that come back in the other order make nobody leave, live and replayed`(
+    func `L7: two adapters that return in the other order cause no exit, live and in a replay`(
         index: Int
     ) throws {
         let (name, format) = RecordingTests.formats[index]
@@ -66,12 +67,12 @@ import Testing
         let world = try RecordedWorld(scratch.path(name), format, configuration: configuration)
         try swap(world)
         let said = try world.end()
-        // In once, and out 4 s after it was heard last.
+        // The badge enters once, and exits 4 s after its last sighting.
         #expect(said.count { $0.contains(#""type":"event""#) && $0.contains(#""scope":"condition""#) } == 2)
         let out = try #require(said.first { $0.contains(#""state":"unsatisfied""#) })
         #expect(out.contains(#""date":"2026-11-18T11:23:36.123456Z""#), "\(out)")
         #expect(try comparable(try Gateway.replay(["--config", config, world.path]).lines) == said)
-        // And each other format keeps who is who.
+        // Each other format must keep the identities of the adapters too.
         for (other, _) in RecordingTests.formats {
             let path = scratch.path("converted-\(other)")
             #expect(try Gateway.run("convert", world.path, path).status == 0)
@@ -79,26 +80,26 @@ import Testing
         }
     }
 
-    // MARK: What btmon writes
+    // MARK: Captures of btmon
 
     private func replay(_ capture: MonitorCapture, _ arguments: String...) throws -> [String] {
         let config = try scratch.write("c.yaml", Log.configuration)
         return try Gateway.replay(["--config", config] + arguments + ["-"], input: capture.bytes).lines
     }
 
-    @Test func `L7: in btmon's captures a new index waits for the address that Index Info tells`() throws {
+    @Test func `L7: in btmon's captures a new index waits for the address in Index Info`() throws {
         var capture = MonitorCapture()
         capture.record(0, at: 0, MonitorCapture.newIndex())
         capture.record(8, at: 0)
         capture.record(10, at: 0.1, MonitorCapture.info(1))
         capture.record(3, at: 1, MonitorCapture.event(minor: 1))
         capture.record(1, at: 2)
-        // Another controller is hci0 now: nobody leaves because it hears nothing of them.
+        // Another controller is hci0 now. A badge must not exit because this controller does not receive it.
         capture.record(0, at: 3, MonitorCapture.newIndex())
         capture.record(8, at: 3)
         capture.record(10, at: 3.5, MonitorCapture.info(2))
         capture.record(3, at: 50, MonitorCapture.event(minor: nil))
-        // And the first one is hci1.
+        // The first controller is hci1 now.
         capture.record(0, at: 51, index: 1, MonitorCapture.newIndex(0, "hci1"))
         capture.record(8, at: 51, index: 1)
         capture.record(10, at: 51.5, index: 1, MonitorCapture.info(1))
@@ -111,18 +112,18 @@ import Testing
         #expect(try Told(lines, "event").lines == ["1.0 staff satisfied", "80.5 staff unsatisfied"])
         let told = try payloads(lines).filter { $0["type"] as? String == "adapter" }
         #expect(told.last?["address"] as? String == "00:AA:01:00:00:01")
-        // A conversion waits as a replay does.
+        // A conversion waits for the address as a replay does.
         let path = scratch.path("btmon.btsnoop")
         try Data(capture.bytes).write(to: URL(fileURLWithPath: path))
         #expect(try Gateway.run("convert", path, scratch.path("btmon.jsonl")).status == 0)
         let config = try scratch.write("c.yaml", Log.configuration)
         let converted = try Gateway.replay(["--config", config, scratch.path("btmon.jsonl")]).lines
         #expect(try Told(converted, "event").lines == Told(lines, "event").lines)
-        // By its address it can be asked for, whatever its name.
+        // `--adapter` with an address must find the controller, whatever its name.
         #expect(try Told(replay(capture, "--adapter", "00:aa:01:00:00:02"), "adapter").lines.count == 1)
     }
 
-    @Test func `L4: Index Info is a record by which an adapter begins, as New Index is`() throws {
+    @Test func `L4: an adapter starts to scan with Index Info as its first record, as with New Index`() throws {
         for (opcode, payload) in [
             (0, MonitorCapture.newIndex(1)), (0, MonitorCapture.newIndex()), (10, MonitorCapture.info(1)),
         ]
@@ -135,7 +136,7 @@ import Testing
         }
     }
 
-    @Test func `L7: without an address in New Index and with none later, the name goes on`() throws {
+    @Test func `L7: if New Index has no address and none follows, the name identifies the adapter`() throws {
         var capture = MonitorCapture()
         capture.record(0, at: 0, MonitorCapture.newIndex())
         capture.record(3, at: 0, MonitorCapture.event(minor: 1))
@@ -164,7 +165,7 @@ import Testing
         ).lines
     }
 
-    @Test func `L4: a first record that says that an adapter does not listen begins no listening`() throws {
+    @Test func `L4: an adapter whose first record has listening false does not start to scan`() throws {
         let lines = try replayed([
             line(0, "hci0", nil, sighting), line(1, "hci1", nil, #""listening":false"#),
             line(2, "hci2", 2, #""listening":false,"since":"1970-01-01T00:00:01Z""#),
@@ -173,7 +174,7 @@ import Testing
         #expect(try Told(lines, "adapter").lines == ["0.0 hci0 listening"])
     }
 
-    @Test func `L7: an adapter whose name another has does not listen on, though no line says so`() throws {
+    @Test func `L7: an adapter whose name another adapter gets stops scanning, even without a mark`() throws {
         let lines = try replayed(
             [
                 line(0, "hci0", 1, sighting), line(1, "hci0", 2, #""data":"""#), line(50, "hci0", 2, #""data":"""#),
@@ -185,7 +186,7 @@ import Testing
             ])
     }
 
-    @Test func `L7: an address counts within one NAME=`() throws {
+    @Test func `L7: an address identifies an adapter only within one NAME=`() throws {
         let config = try scratch.write("c.yaml", Log.configuration)
         let here = try scratch.log("here", [line(0, "hci0", 1, sighting), line(100, "hci0", 1, #""data":"""#)])
         let there = try scratch.log("there", [line(0, "hci0", 1, #""data":"""#), line(50, "hci0", 1, sighting)])

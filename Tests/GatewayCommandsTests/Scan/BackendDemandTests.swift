@@ -8,7 +8,7 @@ import Testing
 @testable import GatewayCommands
 
 @Suite struct BackendDemandTests {
-    @Test func `what a way can't do of a demand is said`() {
+    @Test func `each backend has a shortfall for the demands that it cannot meet`() {
         let sparing = ServiceDemand(.lowPower(.low))
         let active = ServiceDemand(.active)
         for backend in ScannerBackend.allCases {
@@ -20,12 +20,12 @@ import Testing
         #expect(Backends.shortfalls(of: .dbus, for: active) == [])
         #expect(Backends.shortfalls(of: .hci, for: active) == [])
         #expect(Backends.shortfalls(of: .hci, for: sparing) == [])
-        // Who asks for every report gets all of the time, by whatever way.
+        // If a session requires every report, each backend scans all the time, so nothing is missing.
         let both = sparing.joined(with: ServiceDemand(needsFullAccuracy: true))
         #expect(Backends.shortfalls(of: .dbus, for: both) == [])
     }
 
-    @Test func `a gateway's session asks for what its configuration says, and a later one for what that says`() throws {
+    @Test func `the session of a gateway demands the settings of its configuration, and a later one its own`() throws {
         let registry = ServiceRegistry()
         let text = "scanner: {mode: low_power, adapters: [hci1]}\nconditions: [{identifier: a, uuid: \(Log.uuid)}]\n"
         var configuration = try Configuration.parse(Array(text.utf8), file: "g.yaml").get()

@@ -19,7 +19,7 @@ import Testing
         table.heard(IBeacon(identity: beacon, measuredPower: power), in: report, on: 0, at: at(seconds))
     }
 
-    @Test func `the configuration's model and window make the distance, as in ranging lines`() throws {
+    @Test func `the distance follows from the configuration's model and window, as in ranging lines`() throws {
         let settings = RangingSettings(model: .curveFit(.nexus5), window: 2)
         var table = BeaconTable(ranging: settings)
         hear(&table, badge(1), -90, 0)
@@ -33,7 +33,7 @@ import Testing
         #expect(table.rows(at: at(20)).first?.proximity == .unknown)
     }
 
-    @Test func `a row says how strong, how near, how often and how long ago`() throws {
+    @Test func `a row has the strength, proximity, rate and age of a beacon`() throws {
         var table = BeaconTable()
         for tenth in 0..<100 { hear(&table, badge(1), tenth % 2 == 0 ? -61 : -62, Double(tenth) / 10) }
         let row = try #require(table.rows(at: at(10)).first)
@@ -41,14 +41,14 @@ import Testing
         #expect(row.strength == -615)
         #expect(row.proximity == .near)
         #expect(abs((row.distance ?? 0) - 1.334) < 0.001)
-        // Ten a second from the first on; its second has left the window at 10 s.
+        // Ten reports per second since the first one. At 10 s, the first second is not in the window any more.
         #expect((99...100).contains(row.rate))
         #expect(row.age == .milliseconds(100))
         #expect(row.reports == 100)
         #expect(row.address?.value == 7)
     }
 
-    @Test func `the nearest come first, by what they are at one metre, and those without an RSSI last`() {
+    @Test func `rows are sorted by RSSI relative to measured power; rows without an RSSI are last`() {
         var table = BeaconTable()
         hear(&table, badge(1), -70, 0)
         hear(&table, badge(2), nil, 0)
@@ -58,7 +58,7 @@ import Testing
         #expect(table.rows(at: at(0)).last?.proximity == .unknown)
     }
 
-    @Test func `noise of less than 3 dB moves nobody, 3 dB do`() {
+    @Test func `a change of less than 3 dB does not move a beacon in the order, and one of 3 dB does`() {
         var table = BeaconTable()
         hear(&table, badge(1), -60, 0)
         hear(&table, badge(2), -61, 0)
@@ -83,21 +83,21 @@ import Testing
         #expect(table.count == 0)
     }
 
-    @Test func `a flood of invented beacons costs a bounded table, and is counted`() {
+    @Test func `a flood of invented beacons fills a bounded table, and the rest is counted`() {
         var table = BeaconTable()
         hear(&table, badge(1, major: 9), -60, 0)
         for number in 0..<10_000 { hear(&table, badge(UInt16(number)), -60, 1) }
         #expect(table.count == HeardTable<BeaconIdentity, Int>.entriesMax)
         #expect(table.unlisted == 10_001 - HeardTable<BeaconIdentity, Int>.entriesMax)
         #expect(table.rows(at: at(1)).contains { $0.beacon == badge(1, major: 9) })
-        // Five seconds later their places are free for others.
+        // Five seconds later, other beacons can take their places.
         let unlisted = table.unlisted
         hear(&table, badge(1, major: 77), -60, 7)
         #expect(table.unlisted == unlisted)
         #expect(table.rows(at: at(7)).contains { $0.beacon == badge(1, major: 77) })
     }
 
-    @Test func `places stay right while others leave and come`() {
+    @Test func `rows stay right while beacons are added and removed`() {
         var random = SeededGenerator(state: SeededGenerator.seed)
         var table = BeaconTable()
         var last: [UInt16: Double] = [:]
@@ -131,7 +131,7 @@ import Testing
         #expect(ScanConditions().matching(badge(2)) == [])
     }
 
-    @Test func `conditions and UUIDs of interest with reversed bytes are found once a beacon is received`() throws {
+    @Test func `conditions and selected UUIDs with reversed bytes are found when a beacon is received`() throws {
         let uuid = badge(1).uuid
         let scratch = try Scratch()
         let path = try scratch.write(
@@ -154,7 +154,7 @@ import Testing
         #expect(wanted.count == 0)
     }
 
-    @Test func `only the UUIDs that were asked for are listed`() {
+    @Test func `if UUIDs are selected, only their beacons are listed`() {
         var table = BeaconTable(uuids: [badge(1).uuid])
         hear(&table, badge(1), -60, 0)
         hear(&table, BeaconIdentity(uuid: ProximityUUID(high: 1, low: 2), major: 1, minor: 1), -60, 0)
@@ -173,7 +173,7 @@ import Testing
         table.heard(report, data: data.span, on: 1, at: at(1))
     }
 
-    @Test func `address, company, name and iBeacon are told`() throws {
+    @Test func `rows of advertisers have the address, company, name and iBeacon`() throws {
         var table = AdvertiserTable()
         hear(
             &table,
@@ -192,7 +192,7 @@ import Testing
         #expect(!anonymous.isConnectable)
     }
 
-    @Test func `a whole name is not given up for a shortened one, and a scan response adds`() {
+    @Test func `a complete name is not replaced by a shortened one, and a scan response adds data`() {
         var table = AdvertiserTable()
         hear(&table, Advert.structure(8, Array("La".utf8)))
         #expect(table.rows(at: at(1)).map(\.name) == ["La"])
@@ -206,13 +206,13 @@ import Testing
         ("\u{1B}[2Jgone", "_[2Jgone"), ("a\u{0}b\u{7F}c\u{9B}d", "a_b_c_d"), ("x\u{202E}y\u{2028}z", "x_y_z"),
         ("Büro 東", "Büro 東"), ("\r\n\t", "___"),
     ])
-    func `a name can't command the terminal`(sent: String, shown: String) {
+    func `a name cannot control the terminal`(sent: String, shown: String) {
         var table = AdvertiserTable()
         hear(&table, Advert.structure(9, Array(sent.utf8)))
         #expect(table.rows(at: at(1)).map(\.name) == [shown])
     }
 
-    @Test func `octets that are no text, and names without end, are bounded`() {
+    @Test func `invalid UTF-8 is replaced, and names are cut to 64 bytes`() {
         var table = AdvertiserTable()
         hear(&table, Advert.structure(9, [0xFF, 0xC0, 0x41]))
         #expect(table.rows(at: at(1)).map(\.name) == ["\u{FFFD}\u{FFFD}A"])
@@ -222,7 +222,7 @@ import Testing
 
     @Test(
         arguments: [[5], [5, 9, 1], [3, 0xFF, 0x4C], [0], [], [1, 9], [2, 0xFF, 0x4C], [255, 255, 255]] as [[UInt8]])
-    func `malformed data trap nothing, and the advertiser is listed`(data: [UInt8]) {
+    func `malformed data cause no trap, and the advertiser is listed`(data: [UInt8]) {
         var table = AdvertiserTable()
         hear(&table, Advert.structure(9, [0x41]) + data)
         #expect(table.rows(at: at(1)).map(\.name) == (data == [1, 9] ? [nil] : ["A"]))

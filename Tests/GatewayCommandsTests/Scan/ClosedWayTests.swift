@@ -5,7 +5,7 @@ import Testing
 @testable import GatewayCommands
 
 @Suite struct ClosedWayTests {
-    @Test func `a machine without Bluetooth is told in short lines, and doctor is named`() {
+    @Test func `if no backend can be used, the message has short lines and names doctor`() {
         let error = ScannerError(
             .unavailable, "no backend can be used:\n  management, hci: no sockets\n  dbus: no bus",
             remedy: String(repeating: "much to do ", count: 50))

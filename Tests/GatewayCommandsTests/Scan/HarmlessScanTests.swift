@@ -7,9 +7,9 @@ import Testing
 @testable import CommandSupport
 @testable import GatewayCommands
 
-/// What advertisers send, and what a terminal would make of it.
+/// Texts of advertisers that could control a terminal.
 @Suite struct HarmlessScanTests {
-    @Test func `what scan shows of names and conditions is harmless, in columns and in JSON`() throws {
+    @Test func `names and conditions cannot control a terminal, in the columns and the JSON of scan`() throws {
         let text = LineBuffer.lineForTerminals { $0.write("name", HostileText.evil) }
         HostileText.expectHarmless(Array(text.utf8))
         #expect(try object(text)["name"] as? String == HostileText.evil)

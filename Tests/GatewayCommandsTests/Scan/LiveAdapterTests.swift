@@ -12,7 +12,7 @@ import Testing
 
 @testable import GatewayCommands
 
-/// Rules L3 to L5 and L7 live: what ``AdapterMarkTests`` shows of captures.
+/// Rules L3 to L5 and L7 live: the same cases as ``AdapterMarkTests`` has for captures.
 @Suite(.serialized) struct LiveAdapterTests {
     let scratch: Scratch
     init() throws { scratch = try Scratch() }
@@ -22,7 +22,7 @@ import Testing
     private static let third = DeviceAddress(0x00AA_0100_0003, kind: .public)
 
     @Test(arguments: RecordingTests.formats.indices)
-    func `L4: no badge leaves because an adapter is back that does not listen, live and replayed`(
+    func `L4: an adapter that returns without scanning causes no exit, live and in a replay`(
         index: Int
     ) throws {
         let (name, format) = RecordingTests.formats[index]
@@ -48,7 +48,7 @@ import Testing
         #expect(try comparable(try Gateway.replay(["--config", config, world.path]).lines) == said)
     }
 
-    /// The lines of a gateway's engine that is woken by its inputs alone.
+    /// Returns the lines of a gateway's engine that only its inputs wake.
     private func live(
         _ settings: String, _ body: (inout LiveMonitor) throws -> Void
     ) throws -> [String] {
@@ -66,7 +66,7 @@ import Testing
 
     private static func seconds(_ seconds: Int64) -> Instant { Instant(nanoseconds: seconds * 1_000_000_000) }
 
-    @Test func `L5: live, an adapter that is deaf listens again from its next report, not from its address`() throws {
+    @Test func `L5: live, a deaf adapter scans again from its next report, not from its address`() throws {
         let lines = try live(AdapterMarkTests.settings("deaf_after: 1s, outage_timeout: 60s")) { monitor in
             monitor.changed(.listening(adapter: 0, reason: "scripted"), at: Self.seconds(0))
             let empty: [UInt8] = []
@@ -79,7 +79,7 @@ import Testing
             try Told(lines, "adapter").lines == ["0.0 hci0 listening", "1.0 hci0 deaf", "4.0 hci0 listening"])
     }
 
-    @Test func `L7, T3: live, an event has the names of its time, however late the engine is woken`() throws {
+    @Test func `L7, T3: live, an event has the names of its time, however late the engine wakes`() throws {
         let lines = try live(AdapterMarkTests.settings("forget_after: 91s, deaf_after: off", exit: "5s")) { monitor in
             func plug(_ number: Int, _ address: DeviceAddress, at time: Int64) {
                 monitor.changed(

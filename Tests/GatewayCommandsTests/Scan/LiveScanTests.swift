@@ -9,7 +9,7 @@ import Testing
 
 @testable import GatewayCommands
 
-/// A terminal without a screen: what is typed goes in at one end, what is shown comes out there.
+/// A terminal without a screen. A test types at one end, and reads the output there.
 final class PseudoTerminal {
     let master: FileDescriptor
     let slave: FileDescriptor
@@ -44,7 +44,7 @@ final class PseudoTerminal {
         return settings
     }
 
-    /// The pages that were drawn, each as its lines, and whether the screen was given back.
+    /// Returns the pages that were drawn, each as its lines, and the whole output.
     func pages() -> (pages: [[String]], text: String) {
         let text = String(decoding: readAvailable(master), as: UTF8.self)
         let pages = text.components(separatedBy: "\u{1B}[H").dropFirst().map { page in
@@ -56,12 +56,13 @@ final class PseudoTerminal {
     }
 }
 
-/// `scan`, driven by a script, on the machine's own clock: nothing waits for it.
+/// `scan`, controlled by a script, on the clock of the machine. No test waits for time to pass.
 @Suite(.serialized) struct LiveScanTests {
     private static let screenTaken = "\u{1B}[?1049h\u{1B}[?7l\u{1B}[?25l\u{1B}[2J"
     private static let screenGiven = "\u{1B}[?25h\u{1B}[?7h\u{1B}[?1049l"
 
-    /// Runs a scan whose scanner hears two beacons as it starts, and then does `more`; the signals' mask is put back.
+    /// Runs a scan whose scanner receives two beacons when it starts, and then runs `more`. The signal mask is
+    /// restored.
     private func run(
         _ change: (inout LiveScan.Options) -> Void = { _ in }, terminal: PseudoTerminal? = nil, output: FileDescriptor,
         log: @escaping (MessageKind, String) -> Void = { _, _ in },
@@ -70,7 +71,7 @@ final class PseudoTerminal {
         var mask = sigset_t()
         pthread_sigmask(SIG_BLOCK, nil, &mask)
         defer { pthread_sigmask(SIG_SETMASK, &mask, nil) }
-        // One that is pending when the mask is put back must not end the tests.
+        // A signal that is pending when the mask is restored must not end the tests.
         signal(SIGPIPE, SIG_IGN)
         var options = LiveScan.Options()
         change(&options)
@@ -79,7 +80,7 @@ final class PseudoTerminal {
         scanner.opening = [
             .appeared(adapter: 0, controller: "a test's"), .listening(adapter: 0, reason: "scripted"), .obstacles([]),
         ]
-        // Received while it starts, and handed over when the first page is drawn.
+        // These reports are received during the start, and delivered when the first page is drawn.
         scanner.unread = [{ $0.hear(badge(1), rssi: -70) }, { $0.hear(badge(2), rssi: -50) }]
         scanner.onStart = { more($0, loop) }
         let output = ScanOutput(output, isOurs: false, on: loop)
@@ -98,13 +99,13 @@ final class PseudoTerminal {
         loop.set(timer, at: loop.now)
     }
 
-    @Test func `a terminal shows a page that fits, and gets its screen, cursor and keys back`() throws {
+    @Test func `a terminal shows a page that fits, and its screen, cursor and keys are restored`() throws {
         let terminal = try PseudoTerminal(columns: 80, rows: 10)
         let before = terminal.settings
         try terminal.type("q")
         _ = try run(terminal: terminal, output: terminal.slave) { _, _ in }
         let (pages, text) = terminal.pages()
-        // What was typed before was echoed, and nothing after.
+        // The text that was typed before the scan was echoed, and nothing after that.
         #expect(text.hasPrefix("q" + Self.screenTaken))
         #expect(text.hasSuffix(Self.screenGiven))
         let page = try #require(pages.first)
@@ -117,7 +118,7 @@ final class PseudoTerminal {
         #expect(before.c_lflag & tcflag_t(ICANON | ECHO) == tcflag_t(ICANON | ECHO))
     }
 
-    @Test func `a reversed UUID is reported once, and on a terminal again after its screen is given back`() throws {
+    @Test func `a reversed UUID is logged once; a terminal shows it and logs it after restoring the screen`() throws {
         let words =
             "received beacons with the UUID \(badge(1).uuid) are left out; --uuid has the same bytes in reverse order, as "
             + "btmon prints them; if these beacons are meant, give --uuid \(badge(1).uuid)"
@@ -140,14 +141,14 @@ final class PseudoTerminal {
         try pipe.writeEnd.close()
     }
 
-    @Test func `a terminal of the type dumb gets no escapes`() throws {
+    @Test func `a terminal of the type dumb gets no escape sequences`() throws {
         let terminal = try PseudoTerminal(columns: 80, rows: 24)
         #expect(ScanTerminal(input: terminal.slave, output: terminal.slave, type: "dumb") == nil)
         #expect(ScanTerminal(input: terminal.slave, output: terminal.slave, type: nil) != nil)
     }
 
     @Test(arguments: [SIGINT, SIGTERM, SIGHUP, SIGQUIT])
-    func `a signal ends it and gives the screen back`(signal: Int32) throws {
+    func `a signal ends the scan and restores the screen`(signal: Int32) throws {
         let terminal = try PseudoTerminal(columns: 80, rows: 10)
         let before = terminal.settings
         _ = try run(terminal: terminal, output: terminal.slave) { _, loop in
@@ -157,7 +158,7 @@ final class PseudoTerminal {
         #expect(terminal.settings.c_lflag == before.c_lflag)
     }
 
-    @Test func `SIGWINCH draws anew, in the new size`() throws {
+    @Test func `SIGWINCH draws the page again in the new size`() throws {
         let terminal = try PseudoTerminal(columns: 80, rows: 10)
         _ = try run(terminal: terminal, output: terminal.slave) { _, loop in
             Self.later(loop) {
@@ -172,7 +173,7 @@ final class PseudoTerminal {
         #expect(pages.last?[3].hasPrefix(Log.uuid) ?? false)
     }
 
-    @Test func `a pipe gets tables without escapes`() throws {
+    @Test func `a pipe gets tables without escape sequences`() throws {
         let pipe = try PipeEnds()
         _ = try run(output: pipe.writing) { _, loop in Self.later(loop) { pthread_kill(pthread_self(), SIGTERM) } }
         let text = String(decoding: readAvailable(pipe.reading), as: UTF8.self)
@@ -207,16 +208,16 @@ final class PseudoTerminal {
         }
     }
 
-    @Test func `a reader that goes away ends it, and that is no failure`() throws {
+    @Test func `a reader that closes the pipe ends the scan without an error`() throws {
         let pipe = try PipeEnds()
         pipe.closeReading()
         _ = try run({ $0.writesJSON = true }, output: pipe.writing) { _, _ in }
     }
 
-    @Test func `a reader that takes nothing does not keep it from ending`() throws {
+    @Test func `if a reader reads nothing, the scan ends nevertheless, with a write error`() throws {
         let pipe = try PipeEnds()
         var log: [String] = []
-        // F_SETPIPE_SZ, as fcntl.h has it.
+        // F_SETPIPE_SZ of fcntl.h.
         #expect(fcntl(pipe.writing.rawValue, 1031, 4096) == 4096)
         var error: ExitFailure?
         do {
@@ -231,7 +232,7 @@ final class PseudoTerminal {
         #expect(readAvailable(pipe.reading).count == 4096)
     }
 
-    @Test func `its watchdog switches and resets nothing`() {
+    @Test func `the watchdog of a scan does not switch or reset adapters`() {
         let scanner = ScriptedScanner(now: { at(0) })
         let observing = ObservingScanner(scanner)
         let outcomes = WatchdogStep.allCases.map { observing.take($0, on: 0) }

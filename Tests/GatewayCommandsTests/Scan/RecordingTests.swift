@@ -16,7 +16,7 @@ import Testing
 
 @testable import GatewayCommands
 
-/// A gateway and a recording side by side, told the same by scanners of their own, on a clock that the test makes.
+/// A gateway and a recording that run together. Their scanners report the same, on a clock that the test sets.
 final class RecordedWorld {
     final class Clock { var now = at(1000) }
 
@@ -30,7 +30,7 @@ final class RecordedWorld {
     private let supervisor: ScanSupervisor
     private let live: LiveHandler
 
-    /// What a daemon does with what it is told, without its files.
+    /// Handles scanner reports and changes as a daemon does, without its files.
     private final class LiveHandler: ScanHandler {
         var monitor: LiveMonitor
         var decoder = ReportDecoder()
@@ -78,13 +78,13 @@ final class RecordedWorld {
         try recording.begin()
     }
 
-    /// Has both hear and be told the same.
+    /// Makes both scanners do the same.
     func both(_ body: (ScriptedScanner) -> Void) {
         body(gateway)
         body(recorder)
     }
 
-    /// Goes to a moment in steps of 50 ms, as a loop that is woken more often than it need be.
+    /// Advances to a time in steps of 50 ms, like a loop that wakes more often than necessary.
     func go(to seconds: Double) throws {
         while clock.now < at(1000 + seconds) {
             clock.now = min(clock.now + .milliseconds(50), at(1000 + seconds))
@@ -95,7 +95,7 @@ final class RecordedWorld {
 
     /// Ends both.
     ///
-    /// - Returns: what the gateway said, its events and visits, as ``comparable(_:)`` has them.
+    /// - Returns: the events and visits of the gateway, in the form of ``comparable(_:)``.
     func end() throws -> [String] {
         live.monitor.advance(to: clock.now)
         _ = try recording.finish()
@@ -107,7 +107,8 @@ final class RecordedWorld {
     }
 }
 
-/// Events and visits without what differs between live and replayed (rule T4): the timeline's numbers, and the lines'.
+/// Returns the events and visits without the members that differ between live operation and a replay (rule T4):
+/// `monotonic` and `sequence`.
 func comparable(_ lines: [String]) throws -> [String] {
     try lines.compactMap { line in
         guard var payload = try object(line)["payload"] as? [String: Any], let type = payload["type"] as? String,
@@ -141,13 +142,13 @@ func comparable(_ lines: [String]) throws -> [String] {
         return (try RecordedWorld(scratch.path(name), format, configuration: configuration), config)
     }
 
-    /// What a replay of the recording says.
+    /// Returns the events and visits of a replay of the recording.
     private func replayed(_ path: String, _ config: String) throws -> [String] {
         try comparable(try Gateway.replay(["--config", config, path]).lines)
     }
 
     @Test(arguments: formats.indices)
-    func `T4: a replay of what was recorded says what was said live`(index: Int) throws {
+    func `T4: a replay of a recording gives the live events and visits`(index: Int) throws {
         let (name, format) = Self.formats[index]
         let (world, config) = try world(name, format)
         for step in 0..<100 {
@@ -158,14 +159,15 @@ func comparable(_ lines: [String]) throws -> [String] {
                 if step % 5 == 0, step < 50 || step >= 70 {
                     scanner.hear(badge(2), rssi: nil, at: world.clock.now - .milliseconds(3))
                 }
-                // The first adapter goes for nine seconds: an outage; the second comes late and stays.
+                // The first adapter stops for nine seconds, which is an outage. The second one starts late and stays.
                 if step == 50 {
                     scanner.say(
                         .stopped(adapter: 0, since: world.clock.now - .milliseconds(1500), reason: "it hangs"))
                 }
                 if step == 68 { scanner.say(.listening(adapter: 0, reason: "it is back")) }
                 if step == 80 {
-                    // It is told as of the last report before the loss; another one was handed over since.
+                    // The loss is reported with the time of the last report before it. Another report was delivered
+                    // since.
                     let last = world.clock.now - .milliseconds(200)
                     scanner.say(.lost(adapter: 0, count: 7, since: last), at: last)
                 }
@@ -173,7 +175,7 @@ func comparable(_ lines: [String]) throws -> [String] {
                 if step > 84 { scanner.hear(badge(3), on: 1) }
             }
         }
-        // Long enough for what was heard last to leave: the recording ends with time, not with a report.
+        // The last beacons must exit within the recording: it ends with a time, not with a report.
         try world.go(to: 62)
         let said = try world.end()
         #expect(said.count > 15)
@@ -182,7 +184,7 @@ func comparable(_ lines: [String]) throws -> [String] {
     }
 
     @Test(arguments: formats.indices)
-    func `T4: whatever happens to adapters, a replay says what was said live`(index: Int) throws {
+    func `T4: a replay gives the live events and visits, whatever happens to adapters`(index: Int) throws {
         let (name, format) = Self.formats[index]
         for seed in SeededGenerator.seeds(environment("BEACON_RECORDINGS", default: 6)) {
             var random = SeededGenerator(state: seed)
@@ -216,7 +218,7 @@ func comparable(_ lines: [String]) throws -> [String] {
         }
     }
 
-    @Test func `a recording is converted without another word`() throws {
+    @Test func `a conversion of a recording gives the same events and visits`() throws {
         let (world, config) = try world("a.pcapng", .pcapng)
         world.both { $0.hear(badge(1)) }
         try world.go(to: 1)
@@ -229,11 +231,11 @@ func comparable(_ lines: [String]) throws -> [String] {
         }
     }
 
-    @Test func `what is recorded is whole at each flush, and a clock that is set leaves no step`() throws {
+    @Test func `a recording has complete records after each flush, with the clock offset of its start`() throws {
         let (world, config) = try world("a.btsnoop", .btsnoop)
         world.both { $0.hear(badge(1)) }
         try world.go(to: 1.5)
-        // A second after the first record they are in the file, which nobody has ended.
+        // One second after the first record, the records are in the file, although the recording has not ended.
         let ending = try Gateway.replay(["--config", config, "--sightings", world.path])
         #expect(ending.lines.count == 1)
         let sighting = try object(try #require(ending.lines.first))
@@ -241,7 +243,7 @@ func comparable(_ lines: [String]) throws -> [String] {
         _ = try world.end()
     }
 
-    @Test func `drained at the end: what was received before the signal is part of it`() throws {
+    @Test func `finish drains the scanner, so that reports received before the signal are recorded`() throws {
         let (world, _) = try world("a.jsonl", .advertisementLog)
         try world.go(to: 1)
         world.recorder.unread = [{ $0.hear(badge(5)) }]
@@ -252,7 +254,7 @@ func comparable(_ lines: [String]) throws -> [String] {
         #expect(outcome.octets == (try contents(of: world.path).count))
     }
 
-    @Test func `T5: where a reader takes nothing, reports are left out, and the capture says that nobody listened`()
+    @Test func `T5: if a reader does not read, reports are dropped and the adapter is recorded as not scanning`()
         throws
     {
         var writer = try RecordingWriter(format: .advertisementLog, offset: .zero, start: at(0))
@@ -293,7 +295,7 @@ func comparable(_ lines: [String]) throws -> [String] {
     }
 
     @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
-    func `a signal leaves a whole file`(signal: Int32) throws {
+    func `a signal leaves a complete file`(signal: Int32) throws {
         for (name, format) in Self.formats {
             let outcome = try record(to: scratch.path(name), format: format) { _, loop in
                 let timer = loop.makeTimer { _ in pthread_kill(pthread_self(), signal) }
@@ -301,18 +303,18 @@ func comparable(_ lines: [String]) throws -> [String] {
             }
             #expect(outcome.reports == 10)
             #expect(outcome.octets == (try contents(of: scratch.path(name)).count))
-            // Anything cut off would end it with 65.
+            // If the file were incomplete, this would exit with 65.
             #expect(try Gateway.replay(["--sightings", scratch.path(name)]).lines.count == 10)
         }
     }
 
-    @Test func `it ends by itself after its duration`() throws {
+    @Test func `a recording ends after its duration`() throws {
         let outcome = try record(to: scratch.path("a.btsnoop"), change: { $0.duration = .milliseconds(1) }) { _, _ in }
         #expect(outcome.duration >= .milliseconds(1))
         #expect(outcome.words.hasPrefix("10 reports with 10 iBeacons in 0."))
     }
 
-    @Test func `74: a full disk is said`() throws {
+    @Test func `74: a full disk is reported`() throws {
         let failure = try #require(throws: ExitFailure.self) {
             _ = try record(to: "/dev/full") { _, loop in
                 let timer = loop.makeTimer { _ in pthread_kill(pthread_self(), SIGTERM) }
@@ -323,7 +325,7 @@ func comparable(_ lines: [String]) throws -> [String] {
         #expect(failure.message == "/dev/full can't be written to: No space left on device")
     }
 
-    @Test func `where nothing can be heard with, a file that is there stays as it is, and none is made`() throws {
+    @Test func `if no backend can be used, an existing file does not change, and no file is created`() throws {
         let old = try scratch.write("old.btsnoop", "dear to somebody")
         for path in [old, scratch.path("new.btsnoop")] {
             let loop = try EventLoop()
@@ -337,7 +339,7 @@ func comparable(_ lines: [String]) throws -> [String] {
         #expect(!FileManager.default.fileExists(atPath: scratch.path("new.btsnoop")))
     }
 
-    @Test func `64, 73: what can't be a recording's file`() throws {
+    @Test func `64, 73: an unknown format and a missing folder are errors`() throws {
         let format = try Gateway.run("record", scratch.path("a.txt"))
         #expect(format.status == 64)
         #expect(format.errors.contains("has no ending that selects a format"))
@@ -348,7 +350,7 @@ func comparable(_ lines: [String]) throws -> [String] {
 
     @Test(
         arguments: [["scan"], ["scan", "--json", "--all"], ["record", "--format", "log", "-"]])
-    func `69: a machine without Bluetooth is told of in short lines, and doctor is named`(arguments: [String]) throws {
+    func `69: without Bluetooth, the error has short lines and names doctor`(arguments: [String]) throws {
         for backend in ["management", "hci"] {
             let ending = try Gateway.runWithoutBluetooth(arguments + ["--backend", backend])
             #expect(ending.status == 69)

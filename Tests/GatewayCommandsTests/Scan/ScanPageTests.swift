@@ -25,7 +25,7 @@ import Testing
             adapter: 1, isConnectable: true, company: 0x1234, name: name, beacon: badge(2))
     }
 
-    @Test func `a table of beacons`() {
+    @Test func `the table of beacons shortens UUIDs below 104 columns`() {
         let page = ScanPage([row(7), row(65535, strength: nil, conditions: [], age: .seconds(12))])
         #expect(
             [page.heading] + page.lines == [
@@ -40,7 +40,7 @@ import Testing
         #expect(ScanPage([row(7)], width: 104).lines == Array(page.lines.prefix(1)))
     }
 
-    @Test func `where one has a name, names have a column, and UUIDs are cut for it before names are`() {
+    @Test func `if a beacon has a name, there is a column for names, and UUIDs are shortened before names`() {
         let page = ScanPage([row(7, name: "Ada"), row(8, name: "the forklift behind the gate"), row(9)])
         #expect(
             [page.heading] + page.lines == [
@@ -56,7 +56,7 @@ import Testing
         #expect(ScanPage([row(7, name: "Ada")], width: 125).lines == Array(page.lines.prefix(1)))
     }
 
-    @Test func `a table of advertisers`() {
+    @Test func `the table of advertisers has the company, the name and the iBeacon`() {
         let page = ScanPage([advertiser("Lamp")])
         #expect(
             [page.heading] + page.lines == [
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(arguments: [(1, 1), (1, 2), (20, 3), (80, 4), (80, 5), (80, 24), (132, 50), (500, 200)])
-    func `whatever the terminal's size, the page fits`(columns: Int, rows: Int) {
+    func `the page fits into a terminal of any size`(columns: Int, rows: Int) {
         for count in [0, 1, 19, 20, 21, 300] {
             let names = (0..<count).map { $0 % 2 == 0 ? "name" : "東東東東東東東東東東東東東東東東東東東東東東東東東東東東東東" }
             let pages = [
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func `what does not fit is counted`() {
+    @Test func `the page counts the rows that do not fit`() {
         let lines = ScanPage((0..<21).map { row($0) }).fitted(title: "t", footing: "f", columns: 200, rows: 24)
         #expect(lines[22] == "... and 2 more")
         let all = ScanPage((0..<20).map { row($0) }).fitted(title: "t", footing: "f", columns: 200, rows: 24)
@@ -93,11 +93,11 @@ import Testing
         (0.0, "0.0"), (0.04, "0.0"), (0.05, "0.1"), (99.9, "99.9"), (100, "100"), (999.9, "999"), (1000, ">999"),
         (1e12, ">999"),
     ])
-    func `distances are as fine as they can be known`(metres: Double, text: String) {
+    func `distances have a decimal below 100 m, and are >999 from 1000 m`(metres: Double, text: String) {
         #expect(ScanText.distance(metres) == text)
     }
 
-    @Test func `JSON lines have their keys in order, and what is absent is absent`() {
+    @Test func `JSON lines have a stable order of keys, and omit unknown values`() {
         let date = WallDate(microseconds: 1_795_247_187_123_456)
         #expect(
             ScanJSON.line(row(7), date: date) == """
