@@ -84,7 +84,7 @@ private func time(_ value: String) throws -> Int64? {
         "1.0", "1e2",
         "1a", "a", " 1", "1 ",
     ])
-    func `a small whole number is read as any number is, or not at all`(text: String) {
+    func `smallInteger reads integers of at most 5 digits like DecimalNumber, and nothing else`(text: String) {
         let bytes = Array("x\(text)x".utf8)
         let end = bytes.count - 1
         let exact = DecimalNumber(bytes.span, 1, end)?.integer(in: -1_000_000...1_000_000)
@@ -95,8 +95,7 @@ private func time(_ value: String) throws -> Int64? {
                 == (exact != nil && text.count(where: \.isNumber) <= 5 && text.allSatisfy { $0.isNumber || $0 == "-" }))
     }
 
-    @Test func `an adapter's address is read from each record, also if it is nearly that of the record before`() throws
-    {
+    @Test func `each record's adapter address is read, also if one character differs from the previous one`() throws {
         let first = "00:AA:01:2B:00:0F"
         var addresses = [first, first, first.lowercased(), first.replacing(":", with: "-"), "00AA012B000F"]
         for place in stride(from: 0, to: 17, by: 3) {
@@ -116,7 +115,7 @@ private func time(_ value: String) throws -> Int64? {
         #expect(reader.damages.total == 0)
     }
 
-    @Test func `a since outside 1970…2100 is refused as time is`() throws {
+    @Test func `since outside 1970…2100 is refused like time`() throws {
         let found = try records(#"{"time":1,"listening":false,"since":-5}{"time":2,"data":"02"}"#)
         #expect(
             found.damages.map(\.description) == [
@@ -126,7 +125,7 @@ private func time(_ value: String) throws -> Int64? {
     }
 
     @Test(arguments: [1, 7, 4096])
-    func `damage is named by its line, whatever lines objects span`(windowSize: Int) throws {
+    func `damage is reported with its line, also if objects span several lines`(windowSize: Int) throws {
         let text = """
             \u{FEFF}
 
@@ -159,13 +158,13 @@ private func time(_ value: String) throws -> Int64? {
         "1e",
         "--1", "+1", ".5",
     ])
-    func `what is no time is damage`(text: String) throws {
+    func `an invalid time is damage, and the next object is read`(text: String) throws {
         let found = try records("{\"time\":\(text),\"data\":\"\"}\n{\"time\":5,\"data\":\"\"}")
         #expect(found.records.last?.numbers.first == 5_000_000_000)
         #expect(found.damageTotal == 1)
     }
 
-    @Test func `objects may span lines and follow one another without separators`() throws {
+    @Test func `objects can span lines and follow one another without separators`() throws {
         let text = """
             {"time":1,
               "data":"00"
@@ -179,7 +178,7 @@ private func time(_ value: String) throws -> Int64? {
         }
     }
 
-    @Test func `unknown keys are ignored however deep, and of two equal keys the last counts`() throws {
+    @Test func `unknown keys are ignored at any depth, and of two equal keys the last one counts`() throws {
         let found = try records(
             #"{"x":{"y":[1,{"data":"FF"},"}\"]"],"z":null},"time":1,"data":"00","q":"\\","data":"0A","rssi":5,"rssi":null}"#
         )
@@ -189,8 +188,8 @@ private func time(_ value: String) throws -> Int64? {
         #expect(found.records[0].numbers.dropFirst(2).starts(with: [2, -1, 127]))
     }
 
-    @Test func `values nested too deep are damage, not a crash`() throws {
-        // The record itself is the first of 64.
+    @Test func `more than 64 nested levels are damage, not a crash`() throws {
+        // The record itself is the first of 64 levels.
         let deep = String(repeating: "[", count: 63) + String(repeating: "]", count: 63)
         let next = #"{"time":2,"data":""}"#
         #expect(try records("{\"time\":1,\"data\":\"\",\"x\":\(deep)}").damageTotal == 0)
@@ -198,7 +197,7 @@ private func time(_ value: String) throws -> Int64? {
         #expect(try records("\(next)\n{\"x\":" + String(repeating: "[", count: 100_000)).damageTotal == 1)
     }
 
-    @Test func `escapes are read, surrogate pairs too`() throws {
+    @Test func `escapes are decoded, surrogate pairs too`() throws {
         let found = try records(#"{"time":1,"\u0061dapter":"a\u00e9\ud83d\ude00\"\\\/\b\ud83dx"}"#)
         #expect(found.adapters == ["aé😀\"\\/_\u{FFFD}x"])
         #expect(try records(#"{"time":1,"data":"\u00300"}"#).records.first?.payload == [0])
@@ -219,14 +218,14 @@ private func time(_ value: String) throws -> Int64? {
         #"{"time":nil}"#,
         #"{"time":1,}"#, #"{"time":1,"x":[}"#, #"{"time":1,"x":"\q"}"#, #"{"time":1,"rssi":-50}"#,
     ])
-    func `a damaged object is passed over and told, and the next is read`(text: String) throws {
+    func `a damaged object is skipped and reported, and the next one is read`(text: String) throws {
         let found = try records("{\"time\":1,\"data\":\"01\"}\n\(text)\n{\"time\":2,\"data\":\"02\"}")
         #expect(found.records.map(\.payload) == [[1], [2]])
         #expect(found.damageTotal == 1)
         #expect(found.damages.first?.offset ?? 0 >= 23)
     }
 
-    @Test func `beacons may be named, a UUID without hyphens too`() throws {
+    @Test func `a beacon can be given by its fields, also with a UUID without hyphens`() throws {
         let text = """
             {"t":1,"uuid":"F7826DA6-4FA2-4E98-8024-BC5B71E0893E","major":1,"minor":65535,"measuredPower":-59,"rssi":-70}
             {"t":2,"uuid":"f7826da64fa24e988024bc5b71e0893e","major":1.0,"minor":6.5535e4,"measuredPower":-59}
@@ -239,7 +238,7 @@ private func time(_ value: String) throws -> Int64? {
             ])
     }
 
-    @Test func `--fields takes the first name that is there and not 0`() throws {
+    @Test func `--fields takes the first name that exists and is not 0`() throws {
         let text = """
             {"when":1,"uuid":"F7826DA64FA24E988024BC5B71E0893E","major":1,"minor":1,"a":0,"b":-5,"measuredPower":9}
             {"when":2,"uuid":"F7826DA64FA24E988024BC5B71E0893E","major":1,"minor":1,"a":-4,"b":-5}
@@ -252,11 +251,11 @@ private func time(_ value: String) throws -> Int64? {
     }
 
     @Test(arguments: ["", "adapter", "adapter=", "nothing=x", "adapter=a,adapter=b", "adapter=a||b", "adapter=a,"])
-    func `--fields that can't be followed say why`(text: String) {
+    func `an invalid --fields is an error`(text: String) {
         #expect(throws: CaptureError.self) { try FieldMap(text) }
     }
 
-    @Test func `a log without times is a capture without times`() throws {
+    @Test func `a log without times is a capture without times, in which a time is damage`() throws {
         let reader = try CaptureReader(.bytes(Array(#"{"data":"00"}{"data":"01"}"#.utf8), name: "test"))
         let hasTimes = reader.hasTimes
         #expect(!hasTimes)
@@ -265,7 +264,7 @@ private func time(_ value: String) throws -> Int64? {
         #expect(mixed.records.map { $0.numbers[0] } == [-1])
     }
 
-    @Test func `an adapter's name is made safe, and at most 255 are told apart`() throws {
+    @Test func `adapter names have no control characters and at most 128 bytes; 255 are distinguished`() throws {
         let name = "a\\u001b[2J" + String(repeating: "é", count: 100)
         let found = try records(#"{"time":1,"adapter":"\#(name)"}{"time":2,"adapter":"\#(name)"}"#)
         #expect(found.adapters.count == 1)
@@ -278,7 +277,7 @@ private func time(_ value: String) throws -> Int64? {
         #expect(crowd.records.last?.numbers[1] == 254)
     }
 
-    @Test func `an object longer than 1 MiB is damage, and the next is read`() throws {
+    @Test func `an object of more than 1 MiB is damage, and the next one is read`() throws {
         let long = #"{"time":1,"x":""# + String(repeating: "x", count: 1_200_000) + "\"}"
         let found = try records(#"{"time":0,"data":""}"# + "\n\(long)\n" + #"{"time":2,"data":""}"#)
         #expect(found.records.map { $0.numbers[0] } == [0, 2_000_000_000])

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What a tool makes of bytes that are piped through it.
+/// Returns the output of a tool that reads `bytes` from its standard input.
 func pipe(_ bytes: [UInt8], through tool: String, _ arguments: String...) throws -> [UInt8] {
     let input = Scratch()
     let output = Scratch()
@@ -12,7 +12,7 @@ func pipe(_ bytes: [UInt8], through tool: String, _ arguments: String...) throws
     return try output.bytes
 }
 
-/// The most memory that this process ever had, in KiB.
+/// Returns the peak memory of this process, in KiB.
 func peakMemory() throws -> Int {
     let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
     let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") })
@@ -20,7 +20,7 @@ func peakMemory() throws -> Int {
 }
 
 @Suite(.serialized) struct CompressionTests {
-    @Test func `gzip, of several members and padded with zeros, is read as what it holds`() throws {
+    @Test func `gzip is decompressed, also with several members and with zeros at the end`() throws {
         let capture = try Generated("btsnoop-monitor", reports: 500, seed: 1).bytes
         let whole = try contents(capture)
         let half = capture.count / 2
@@ -33,7 +33,7 @@ func peakMemory() throws -> Int {
         }
     }
 
-    @Test func `gzip that is cut off or corrupt gives what is whole and says so`() throws {
+    @Test func `truncated or corrupt gzip gives the data before the damage, and the damage is reported`() throws {
         let capture = try Generated("log", reports: 2000, seed: 1)
         let bytes = try pipe(capture.bytes, through: "gzip")
         let cut = try contents(Array(bytes.dropLast(bytes.count / 2)))
@@ -49,7 +49,7 @@ func peakMemory() throws -> Int {
         #expect(garbage.damages.map(\.reason).contains { $0.contains("not gzip") })
     }
 
-    @Test func `zstd is read as what it holds`() throws {
+    @Test func `zstd is decompressed, also with several frames; truncated zstd gives complete blocks`() throws {
         let capture = try Generated("pcapng-201", reports: 500, seed: 1).bytes
         let whole = try contents(capture)
         let bytes = try pipe(capture, through: "zstd")
@@ -59,7 +59,8 @@ func peakMemory() throws -> Int {
         let half = capture.count / 2
         let frames = try pipe(Array(capture[..<half]), through: "zstd") + pipe(Array(capture[half...]), through: "zstd")
         #expect(try contents(frames) == whole)
-        // Of a frame that is one block, nothing can be had before its end; of one that is several, what is whole is.
+        // A truncated frame of one block gives nothing. A truncated frame of several blocks must give the complete
+        // ones.
         #expect(throws: CaptureError.self) { try contents(Array(bytes.dropLast(bytes.count / 2))) }
         let long = try Generated("pcapng-201", reports: 8000, seed: 1)
         let cut = try contents(Array(try pipe(long.bytes, through: "zstd").dropLast(100)))
@@ -69,9 +70,9 @@ func peakMemory() throws -> Int {
     }
 
     @Test(arguments: [1, 100, 4096, 128 * 1024])
-    func `zstd with a corrupt end gives what is whole before it and says so`(windowSize: Int) throws {
+    func `zstd with a corrupt end gives the data before it, and the damage is reported`(windowSize: Int) throws {
         let options = CaptureOptions(windowSize: windowSize)
-        // A frame of one block, and one of several, with a checksum of four bytes behind the last.
+        // A frame of one block, and one of several. Each has a checksum of four bytes after the last block.
         for reports in [20, 4000] {
             let capture = try Generated("log", reports: reports, seed: 1)
             var bytes = try pipe(capture.bytes, through: "zstd", "--check")
@@ -81,7 +82,7 @@ func peakMemory() throws -> Int {
             #expect(result.damageTotal == 1)
             #expect(result.damages[0].reason.contains("checksum"))
         }
-        // What stands in the blocks before a corrupt one; a block holds 128 KiB.
+        // The blocks before a corrupt one must be read. A block has 128 KiB.
         let capture = try Generated("log", reports: 4000, seed: 1)
         var bytes = try pipe(capture.bytes, through: "zstd", "--no-check")
         bytes.removeLast(10)
@@ -92,7 +93,7 @@ func peakMemory() throws -> Int {
         #expect(result.damageTotal >= 1)
     }
 
-    @Test func `zstd that looks back too far is refused with what to do`() throws {
+    @Test func `zstd with a window of more than 128 MiB is refused, and the error has this limit`() throws {
         let scratch = Scratch()
         try execute("/bin/sh", ["-c", "head -c 1000 /dev/zero | zstd -q --ultra -22 --long=30 > \(scratch.path)"])
         #expect {
@@ -102,10 +103,10 @@ func peakMemory() throws -> Int {
         }
     }
 
-    @Test func `a gzip bomb costs time only`() throws {
+    @Test func `a gzip bomb raises the peak memory by less than 8 MiB`() throws {
         let scratch = Scratch()
         let size = environment("BEACON_CAPTURE_BOMB_MIB", default: 256)
-        // A log's brace and then blanks, so that all of it is looked at.
+        // The data are an object of a log and then spaces, so that all bytes must be read.
         try execute(
             "/bin/sh",
             [

@@ -4,7 +4,7 @@ import Captures
 import Foundation
 import Testing
 
-/// A file in a temporary folder, gone with this value.
+/// A file in a temporary folder, which is deleted when this value is released.
 final class Scratch {
     let path: String
     init() { path = FileManager.default.temporaryDirectory.appendingPathComponent("capture-\(UUID().uuidString)").path }
@@ -25,7 +25,7 @@ func convert(
     return (try scratch.bytes, converter.losses)
 }
 
-/// What an engine is told by a capture, in order: everything at the latest time so far (rule T2).
+/// Returns the inputs of an engine from a capture, in order. Each has the latest time so far (rule T2).
 func inputs(
     _ bytes: [UInt8], options: CaptureOptions = CaptureOptions(), unit: Int64 = 1, interval: Int64? = nil
 ) throws -> [String] {
@@ -71,7 +71,7 @@ func inputs(
 
 @Suite struct ConverterTests {
     @Test(arguments: Generated.formats, CaptureWriter.Format.allCases)
-    func `L4, T2: a converted capture tells an engine the same`(format: String, target: CaptureWriter.Format) throws {
+    func `L4, T2: a converted capture gives the same inputs`(format: String, target: CaptureWriter.Format) throws {
         let capture = try Generated(
             format, reports: 1500, seed: 11, "--per-event", "4", "--bad-crc", "0.2", "--other-events", "0.3"
         ).bytes
@@ -80,12 +80,11 @@ func inputs(
     }
 
     @Test(arguments: RealCaptureTests.captures, CaptureWriter.Format.allCases)
-    func `L4, T2: a converted real capture tells an engine the same`(name: String, target: CaptureWriter.Format) throws
-    {
+    func `L4, T2: a converted real capture gives the same inputs`(name: String, target: CaptureWriter.Format) throws {
         let capture = try Fixtures.bytes(name)
         let isTimeless = name.hasPrefix("hcidump")
         let converted = try convert(capture, to: target, interval: isTimeless ? .milliseconds(100) : nil)
-        // What btsnoop can't hold: sniffers' nanoseconds, and their adapters' names.
+        // btsnoop cannot store the nanoseconds of sniffers and the names of their adapters.
         func unnamed(_ lines: [String]) -> [String] {
             target != .btsnoop ? lines : lines.map { $0.replacing("wireshark_extcap3300", with: "adp0") }
         }
@@ -100,7 +99,7 @@ func inputs(
     }
 
     @Test(arguments: CaptureWriter.Format.allCases, CaptureWriter.Format.allCases)
-    func `converting in a circle gives the same bytes again`(first: CaptureWriter.Format, second: CaptureWriter.Format)
+    func `a second round of conversions changes no byte`(first: CaptureWriter.Format, second: CaptureWriter.Format)
         throws
     {
         let capture = try Generated("btsnoop-monitor", reports: 300, seed: 4, "--other-events", "0.3").bytes
@@ -109,7 +108,7 @@ func inputs(
         #expect(once == twice)
     }
 
-    @Test func `L4: stretches without listening, names and orders survive every target`() throws {
+    @Test func `L4: every format keeps stretches without scanning, short names of adapters and the order`() throws {
         let log = #"""
             {"time":100.5,"adapter":"a","listening":false}
             {"time":101,"adapter":"lobby","address":"C0:98:E5:00:00:07","addressType":"random","rssi":-61,"data":"1AFF4C000215F7826DA64FA24E988024BC5B71E0893E00640007C5"}
@@ -123,13 +122,13 @@ func inputs(
         for target in CaptureWriter.Format.allCases {
             let converted = try convert(Array(log.utf8), to: target)
             #expect(try inputs(converted.bytes) == inputs(Array(log.utf8)), "\(target)")
-            // The first record of one says that it does not listen.
+            // The first record of adapter a says that it does not scan.
             let kinds: [ConversionLoss.Kind] = target == .advertisementLog ? [] : [.silentBeginnings]
             #expect(converted.losses.map(\.kind) == kinds, "\(target)")
         }
     }
 
-    @Test func `L4: adapters that do not listen at their first records are named as a loss`() throws {
+    @Test func `L4: adapters that do not scan at their first record are reported as a loss`() throws {
         let log = #"""
             {"time":1,"adapter":"hci0","adapterAddress":"00:AA:01:00:00:01","data":"00"}
             {"time":2,"adapter":"hci0","adapterAddress":"00:AA:01:00:00:01","listening":false}
@@ -137,7 +136,7 @@ func inputs(
             {"time":4,"adapter":"hci2","listening":false}
             """#
         for format in [CaptureWriter.Format.btsnoop, .pcapng] {
-            // The adapter at 3 s is the one that hci0 was.
+            // The adapter at 3 s is the same one as hci0, because it has its address.
             let losses = try convert(Array(log.utf8), to: format).losses
             #expect(
                 losses.map(\.description) == [
@@ -147,7 +146,7 @@ func inputs(
         #expect(try convert(Array(log.utf8), to: .advertisementLog).losses == [])
     }
 
-    @Test func `what btsnoop can't hold is named with its count`() throws {
+    @Test func `data that btsnoop cannot store are reported with their number`() throws {
         let log = #"""
             {"time":"2026-11-21T07:46:27.123456789Z","adapter":"conference room","data":"00"}
             {"time":"2026-11-21T07:46:28.123456Z","adapter":"conference hall","data":"00"}
@@ -161,7 +160,7 @@ func inputs(
         #expect(try inputs(whole.bytes) == inputs(Array(log.utf8)))
     }
 
-    @Test func `packets that are no reports are counted where the log can't hold them`() throws {
+    @Test func `packets without reports, which the log cannot store, are counted as a loss`() throws {
         let capture = try Generated("btsnoop-h4", reports: 100, seed: 2, "--other-events", "0.5")
         let others = try #require(capture.statistics["otherEvents"] as? Int)
         let losses = try convert(capture.bytes, to: .advertisementLog).losses
@@ -169,7 +168,7 @@ func inputs(
         #expect(losses.first { $0.kind == .advertisingKinds }?.count == 100)
     }
 
-    @Test func `long data go in fragments and come back whole`() throws {
+    @Test func `long advertising data are written in fragments and read as one report`() throws {
         let data = String(repeating: "02FFAA", count: 500) + "1AFF4C000215F7826DA64FA24E988024BC5B71E0893E00640007C5"
         let log = Array(#"{"time":5,"adapter":"hci0","data":"\#(data)"}"#.utf8)
         for target in CaptureWriter.Format.allCases {
@@ -180,7 +179,7 @@ func inputs(
         }
     }
 
-    @Test func `a capture without times needs an interval, from 0`() throws {
+    @Test func `a capture without times needs an interval, and starts at 0`() throws {
         let capture = try Fixtures.bytes("hcidump-gimbal.raw")
         #expect(throws: CaptureError.timesAbsent(path: "test")) { try convert(capture, to: .btsnoop) }
         let converted = try convert(capture, to: .pcapng, interval: .milliseconds(100))
@@ -192,7 +191,7 @@ func inputs(
         #expect(times == (0..<242).map { Int64($0) * 100_000_000 })
     }
 
-    @Test func `a file that can't be made or written is told with its path`() throws {
+    @Test func `if a file cannot be created or written, the error has its path`() throws {
         #expect {
             _ = try CaptureWriter(path: "/nonexistent/x", format: .btsnoop).close()
         } throws: { error in

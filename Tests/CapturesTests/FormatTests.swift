@@ -7,7 +7,7 @@ private func big<Number: FixedWidthInteger>(_ number: Number) -> [UInt8] {
 
 private func little<Number: FixedWidthInteger>(_ number: Number) -> [UInt8] { big(number).reversed() }
 
-/// 1970-01-01 in microseconds since the year 0.
+/// The start of 1970 in microseconds since the year 0.
 private let epoch: Int64 = 0x00DC_DDB3_0F2F_8000
 
 private func btsnoop(datalink: UInt32 = 2001, _ records: [(flags: UInt32, time: Int64, payload: [UInt8])]) -> [UInt8] {
@@ -17,7 +17,7 @@ private func btsnoop(datalink: UInt32 = 2001, _ records: [(flags: UInt32, time: 
     }
 }
 
-/// A block of pcapng in either byte order.
+/// Returns a block of pcapng in either byte order.
 private func block(_ type: UInt32, _ body: [UInt8], isBig: Bool) -> [UInt8] {
     let padded = body + [UInt8](repeating: 0, count: (4 - body.count % 4) % 4)
     let length = number(UInt32(padded.count + 12), isBig)
@@ -51,7 +51,7 @@ private func packet(_ stamp: UInt64, interface: UInt32 = 0, isBig: Bool, _ data:
 }
 
 @Suite struct FormatTests {
-    @Test func `btsnoop 2001: names, indexes and listening are the monitor's`() throws {
+    @Test func `btsnoop 2001: names, indexes and scanning of adapters are those of the monitor`() throws {
         let newIndex: [UInt8] = [0, 1, 1, 2, 3, 4, 5, 6] + Array("lobby\0\0\0".utf8)
         let bytes = btsnoop([
             (0 << 16 | 0, epoch, newIndex), (0 << 16 | 8, epoch + 1, []), (0 << 16 | 3, epoch + 2, [0x0E, 0]),
@@ -68,7 +68,7 @@ private func packet(_ stamp: UInt64, interface: UInt32 = 0, isBig: Bool, _ data:
             ])
     }
 
-    @Test func `btsnoop 1001: the flags tell what a packet is`() throws {
+    @Test func `btsnoop 1001: the flags give the type and the direction of a packet`() throws {
         let found = try contents(
             btsnoop(datalink: 1001, [(0, epoch, [1]), (1, epoch, [2]), (2, epoch, [3]), (3, epoch, [4])]))
         #expect(
@@ -104,7 +104,7 @@ private func packet(_ stamp: UInt64, interface: UInt32 = 0, isBig: Bool, _ data:
                 "record 2 at byte 42: its time is 2101-01-01T00:00:00Z; must be within 1970…2100",
                 "record 3 at byte 60: its time is 2106-02-07T06:28:15Z; must be within 1970…2100",
             ])
-        // One interface in microseconds, one in seconds that count from a day before 1970.
+        // The first interface has microseconds. The second has seconds with an offset of one day before 1970.
         var bytes = section(isBig: false) + interface(187, isBig: false)
         bytes += interface(187, isBig: false, [(9, [0]), (14, number(Int64(-86_400), false))])
         for (stamp, interface) in [(4_133_980_800_000_000, 0), (UInt64.max, 0), (86_399, 1), (86_400, 1)] {
@@ -118,7 +118,7 @@ private func packet(_ stamp: UInt64, interface: UInt32 = 0, isBig: Bool, _ data:
                 "record 2 at byte 124: its time is 586524-01-19T08:01:49Z; must be within 1970…2100",
                 "record 3 at byte 160: its time is 1969-12-31T23:59:59Z; must be within 1970…2100",
             ])
-        // A packet without a time of its own has that of the one before it.
+        // A packet without a time has the time of the packet before it.
         let simple = block(3, number(UInt32(2), false) + [4, 9], isBig: false)
         bytes = section(isBig: false) + interface(187, isBig: false)
         bytes += packet(4_133_980_800_000_000, isBig: false, [4, 1]) + simple
@@ -152,7 +152,7 @@ private func packet(_ stamp: UInt64, interface: UInt32 = 0, isBig: Bool, _ data:
         #expect(found.damages.map(\.record) == [2])
     }
 
-    @Test func `a record that claims more than 1 MiB is damage with its offset`() throws {
+    @Test func `a record that declares more than 1 MiB is damage with its offset`() throws {
         var bytes = btsnoop([(3, epoch, [1, 2, 3])])
         bytes += big(UInt32(0)) + big(UInt32(1 << 20 + 100)) + [UInt8](repeating: 0, count: 2_000_000)
         let found = try contents(bytes)
@@ -202,7 +202,7 @@ private func packet(_ stamp: UInt64, interface: UInt32 = 0, isBig: Bool, _ data:
         }
     }
 
-    @Test func `pcapng: packets of a link type that is not read are told once, and others read`() throws {
+    @Test func `pcapng: packets of an unsupported link type are reported once, and others are read`() throws {
         let ethernet = section(isBig: false) + interface(1, isBig: false)
         let frames = packet(1, isBig: false, [1, 2]) + packet(2, isBig: false, [1, 2])
         let mixed =
@@ -213,7 +213,7 @@ private func packet(_ stamp: UInt64, interface: UInt32 = 0, isBig: Bool, _ data:
         #expect(throws: CaptureError.linkTypeUnsupported(path: "test", 1)) { try contents(ethernet + frames) }
     }
 
-    @Test func `hcidump text is read with times of both kinds, comments and packets of 20 octets`() throws {
+    @Test func `hcidump text is read with times of both kinds, comments and packets of 20 bytes`() throws {
         let text = """
             HCI sniffer - Bluetooth packet analyzer ver 5.66
             device: hci3 snap_len: 1500 filter: 0xffffffff
@@ -250,7 +250,8 @@ private func packet(_ stamp: UInt64, interface: UInt32 = 0, isBig: Bool, _ data:
             (heading + "\(time) \(packet)" + good, 1, 3), (heading + good + "\(time) \(packet)", 2, 5),
             (good + "  \(time) > 04 0E 00\n", 2, 3),
         ]
-        // Without a heading, other characters are another format, which is refused.
+        // Without a heading, a file with other characters in its time is refused as an unknown format. It is left out
+        // here.
         if time.allSatisfy({ $0.isNumber || "-:. ".contains($0) }) { texts.append(("\(time) \(packet)" + good, 1, 1)) }
         for (text, record, line) in texts {
             let found = try contents(Array(text.utf8))
@@ -265,7 +266,7 @@ private func packet(_ stamp: UInt64, interface: UInt32 = 0, isBig: Bool, _ data:
         }
     }
 
-    @Test func `hcidump text: a shell's prompt before the first packet is not a packet`() throws {
+    @Test func `hcidump text: a shell prompt before the first packet is not a packet`() throws {
         let found = try contents(Array("HCI sniffer\n10:15 > hcidump --raw\n11:20:30 >\n> 04 0E 00\n".utf8))
         #expect(found.records.map(\.payload) == [[0x0E, 0]] && found.damages == [])
     }
@@ -275,7 +276,7 @@ private func packet(_ stamp: UInt64, interface: UInt32 = 0, isBig: Bool, _ data:
         #expect(found.records.map { $0.numbers[0] } == [1_700_000_000_000_000_000] && found.damages == [])
     }
 
-    @Test func `hcidump text: a damaged packet is passed over with its lines, and told once`() throws {
+    @Test func `hcidump text: a damaged packet is skipped with its lines, and reported once`() throws {
         let text = "> 04 0E 01 0\n  02 03\n> 04 0E 00\nwhat is this\nand this\n> 04 0F 00\n"
         let found = try contents(Array(text.utf8))
         #expect(found.records.map(\.payload) == [[0x0E, 0], [0x0F, 0]])
@@ -292,11 +293,11 @@ private func packet(_ stamp: UInt64, interface: UInt32 = 0, isBig: Bool, _ data:
                 .linkTypeUnsupported(path: "test", 1)
             ),
         ] as [([UInt8], CaptureError)])
-    func `what is no capture is told`(bytes: [UInt8], error: CaptureError) {
+    func `an input that is not a supported capture is an error`(bytes: [UInt8], error: CaptureError) {
         #expect(throws: error) { try contents(bytes) }
     }
 
-    @Test func `a file that is missing is told with its path`() {
+    @Test func `the error for a missing file has its path`() {
         #expect {
             _ = try CaptureReader(.path("/nonexistent/capture"))
         } throws: { error in
@@ -306,7 +307,7 @@ private func packet(_ stamp: UInt64, interface: UInt32 = 0, isBig: Bool, _ data:
 
     @Test func `B4, LE link layer: coded frames are read without their coding indicator, nRF's without padding`() throws
     {
-        // ADV_NONCONN_IND of 8 octets with a good CRC flag.
+        // An ADV_NONCONN_IND of 8 bytes. Its CRC is valid if the flags of the pseudo-header say so.
         let pdu: [UInt8] = [0x02, 0x08, 1, 2, 3, 4, 5, 6, 0x01, 0x09]
         let access: [UInt8] = [0xD6, 0xBE, 0x89, 0x8E]
         let crc: [UInt8] = [0, 0, 0]

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct GeneratedCaptureTests {
     @Test(arguments: Generated.formats, [1, 2, 3])
-    func `B1, B2, B3: every format gives the sightings that were put in, in order`(format: String, seed: Int) throws {
+    func `B1, B2, B3: every format gives the generated sightings, in order`(format: String, seed: Int) throws {
         let capture = try Generated(format, reports: 2000, seed: seed, "--bad-crc", "0.1")
         let found = try contents(capture.bytes)
         #expect(found.sightings == capture.sightings)
@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test(arguments: Generated.formats)
-    func `several reports in one event are all read`(format: String) throws {
+    func `all reports of an event are read`(format: String) throws {
         let capture = try Generated(format, reports: 1000, seed: 7, "--per-event", "6", "--extended-share", "0.5")
         let found = try contents(capture.bytes)
         #expect(found.sightings == capture.sightings)
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: Generated.formats)
-    func `T4: however the window cuts the bytes, the records are the same`(format: String) throws {
+    func `T4: the records are the same for every size of the window`(format: String) throws {
         let capture = try Generated(format, reports: 150, seed: 5, "--per-event", "3")
         let whole = try contents(capture.bytes)
         #expect(whole.sightings == capture.sightings)
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: RealCaptureTests.captures)
-    func `T4: however the window cuts a real capture, the records are the same`(name: String) throws {
+    func `T4: the records of a real capture are the same for every size of the window`(name: String) throws {
         let bytes = Array(try Fixtures.bytes(name).prefix(20_000))
         let whole = try contents(bytes)
         for size in [1, 100, 1021] {
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: Generated.formats)
-    func `a capture that is cut off anywhere gives what is whole, and says so`(format: String) throws {
+    func `a capture truncated anywhere gives its complete records and at most one damage`(format: String) throws {
         let capture = try Generated(format, reports: 60, seed: 9)
         let whole = try contents(capture.bytes)
         var before = 0
@@ -54,7 +54,8 @@ import Testing
                 continue
             }
             #expect(part.damageTotal <= 1)
-            // What it gives begins as the whole does; only text can lose the end of its last line unnoticed.
+            // The records must be the first ones of the complete capture. Only a text format can lose the end of its
+            // last line without an error.
             let isText = format == "hcidump"
             let sure = isText ? max(part.records.count - 1, 0) : part.records.count
             #expect(part.records.prefix(sure) == whole.records.prefix(sure), "length \(length)")
@@ -65,7 +66,7 @@ import Testing
     }
 
     @Test(arguments: Generated.formats)
-    func `no bytes whatever trap or hang`(format: String) throws {
+    func `randomly damaged captures never trap or hang`(format: String) throws {
         let count = environment("BEACON_CAPTURE_MUTATIONS", default: 300)
         var random = SeededGenerator(state: SeededGenerator.seed)
         let capture = try Generated(format, reports: 40, seed: 3, "--per-event", "3").bytes

@@ -1,9 +1,10 @@
 import Captures
 import Testing
 
-/// Times without a zone, in one whose clocks go forward from 01:00 to 02:00 and back from 03:00 to 02:00.
+/// Times without an offset, read in a zone whose clocks go forward from 01:00 to 02:00 and back from 03:00 to 02:00.
 @Suite struct LocalTimeTests {
-    /// 2025-03-30T00:00:00Z and 2025-10-26T01:00:00Z: an hour ahead of UTC, and two between them.
+    /// The changes of the clocks, at 2025-03-30T00:00:00Z and 2025-10-26T01:00:00Z. The offset from UTC is two hours
+    /// between them, otherwise one hour.
     static let (forward, back): (Int64, Int64) = (1_743_292_800, 1_761_440_400)
     static let zone = CaptureZone(name: "here") { $0 < forward || $0 >= back ? 3600 : 7200 }
 
@@ -13,7 +14,7 @@ import Testing
             .bytes(Array(log.utf8), name: "test"), options: CaptureOptions(zone: Self.zone))
     }
 
-    /// The times of the records in seconds after the clocks go back.
+    /// Returns the times of the records, in seconds after the clocks go back.
     private func seconds(_ times: String...) throws -> [Double] {
         try contents(of: times).records.map { Double($0.numbers[0] - Self.back * 1_000_000_000) / 1_000_000_000 }
     }
@@ -25,14 +26,14 @@ import Testing
         #expect(try seconds("2025-10-26 02:59:59.9", "2025-10-26 02:00:00", "2025-10-26 02:30:00") == [-0.1, 0, 1800])
         #expect(try seconds("2025-10-26 02:30:00", "2025-10-26 02:29:00") == [-1800, -1860])
         #expect(try seconds("2025-10-26 02:30:00", "2025-10-26 02:28:59") == [-1800, 1739])
-        // After the second occurrence the first does not return.
+        // After the end of the repeated hour, a time in it is its second occurrence.
         #expect(try seconds("2025-10-26 03:00:00", "2025-10-26 02:30:00") == [3600, 1800])
-        // A time with an offset is in no doubt, and decides those that follow.
+        // A time with an offset is unambiguous, and determines the occurrence of the times after it.
         #expect(try seconds("2025-10-26T02:30:00+01:00", "2025-10-26T02:30:00+02:00") == [1800, -1800])
         #expect(try seconds("2025-10-26T02:10:00+01:00", "2025-10-26 02:11:00") == [600, 660])
     }
 
-    @Test func `a refused record decides nothing`() throws {
+    @Test func `a refused record does not change the occurrence of later times`() throws {
         #expect(try seconds("2025-10-26 02:10:00", "2105-10-26 02:10:00", "2025-10-26 02:11:00") == [-3000, -2940])
         let dump = ["2025-10-26 02:10:00", "2105-10-26 02:10:00", "2025-10-26 02:11:00"].map { "\($0).0 > 04 0E 00\n" }
         let found = try CapturesTests.contents(
@@ -40,7 +41,7 @@ import Testing
         #expect(found.records.map { $0.numbers[0] / 1_000_000_000 - Self.back } == [-3000, -2940])
     }
 
-    @Test func `a since in the repeated hour is not after its record, and decides nothing`() throws {
+    @Test func `since in the repeated hour is not after its record, and does not affect later times`() throws {
         let log = [
             #"{"time":"2025-10-26 02:50:00","data":""}"#, #"{"time":"2025-10-26 02:05:00","data":""}"#,
             #"{"time":"2025-10-26 02:10:00","listening":false,"since":"2025-10-26 01:55:00"}"#,
@@ -63,7 +64,7 @@ import Testing
             (["2025-10-26 02:30:00", "2025-10-26 03:00:00"], 1), (["2025-10-26 03:00:00"], nil),
             (["2025-10-26 01:49:59", "2025-10-26 02:30:00", "2025-10-26 04:00:00", "2025-10-26 02:30:00"], 2),
         ] as [([String], Int?)])
-    func `a time of which nothing shows the occurrence is reported`(times: [String], line: Int?) throws {
+    func `the first time that can be either occurrence is reported with its line`(times: [String], line: Int?) throws {
         let dump = times.map { "\($0).0 > 04 0E 00\n" }.joined()
         var reader = try CaptureReader(
             .bytes(Array(dump.utf8), name: "test"), options: CaptureOptions(zone: Self.zone))

@@ -8,7 +8,7 @@ import Testing
         "ubertooth-anechoic-0.pcapng", "whad-pairing.pcap",
     ]
 
-    @Test(arguments: captures) func `B1: a real capture's sightings are those that were expected, in order`(
+    @Test(arguments: captures) func `B1: a real capture gives the expected sightings, in order`(
         name: String
     ) throws {
         let found = try contents(.path(Fixtures.path(name)))
@@ -22,24 +22,24 @@ import Testing
             ("android-multi-report.btsnoop", 32, 59), ("nrf52-screenroom-90.pcapng", 6931, nil),
             ("ubertooth-anechoic-0.pcapng", 1907, nil), ("whad-pairing.pcap", 1604, 0),
         ] as [(String, Int, Int?)])
-    func `a real capture's records and reports are all read`(name: String, records: Int, reports: Int?) throws {
+    func `all records and reports of a real capture are read`(name: String, records: Int, reports: Int?) throws {
         let found = try contents(.path(Fixtures.path(name)))
         #expect(found.records.count == records)
         if let reports { #expect(found.reports == reports) }
     }
 
     @Test(arguments: [("nrf52-screenroom-90.pcapng", 630), ("ubertooth-anechoic-0.pcapng", 36)])
-    func `B4: frames with a bad CRC are counted and give nothing`(name: String, bad: Int) throws {
+    func `B4: frames with a bad CRC are counted`(name: String, bad: Int) throws {
         let counts = try contents(.path(Fixtures.path(name))).malformations
-        // tshark finds 24 in the second, and gives up on 12 more, whose lengths were hit, before it comes to their CRC.
-        // Such a length shows as a cut PDU where it reaches beyond the frame.
+        // In the second capture, tshark finds 24 frames with a bad CRC. In 12 more, the length is damaged, and tshark
+        // stops before it reads the CRC. If such a length is larger than the frame, the PDU counts as truncated.
         #expect(counts[.badCRC, default: 0] + counts[.pduTruncated, default: 0] == bad)
     }
 
     @Test(arguments: [
         "rooms-2015-03-03.json.gz", "rooms-2015-03-07.json.gz", "rooms-2015-03-13-beacon5-run1.json.gz",
     ])
-    func `other people's logs are read by --fields, from gzip, objects without separators`(name: String) throws {
+    func `logs of another program, with gzip and without separators, are read with --fields`(name: String) throws {
         let options = CaptureOptions(
             fields: try FieldMap("adapter=scannerID,measuredPower=calibratedPower|power"))
         let counts = try #require(
@@ -50,7 +50,7 @@ import Testing
         var times: [Int64] = []
         while let record = try reader.next() {
             guard case .beacon(let beacon, _) = record.content else {
-                Issue.record("a record that is no beacon: \(record)")
+                Issue.record("the record is not a beacon: \(record)")
                 continue
             }
             #expect(beacon.measuredPower == -62)

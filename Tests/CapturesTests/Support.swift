@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Where the fixtures and tools of the tests are.
+/// The paths and contents of the captures in Tests/Fixtures.
 enum Fixtures {
     static let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     static let captures = tests.appendingPathComponent("Fixtures/captures")
@@ -19,16 +19,16 @@ enum Fixtures {
     }
 }
 
-/// What a capture gives, as something that can be compared.
+/// The content of a capture, in a form that can be compared.
 struct Contents: Equatable {
-    /// A record: its time, adapter and content in numbers, then its payload.
+    /// A record: its time, adapter and content as numbers, and its payload.
     struct Record: Equatable {
         var numbers: [Int64]
         var payload: [UInt8]
     }
 
     var records: [Record] = []
-    /// In the words of `*.expected.jsonl`.
+    /// The sightings in the format of `*.expected.jsonl`.
     var sightings: [String] = []
     var reports = 0
     var adapters: [String] = []
@@ -37,7 +37,7 @@ struct Contents: Equatable {
     var malformations: [Malformation: Int] = [:]
 }
 
-/// A record's content in numbers, without what only says where its bytes stand.
+/// Returns the content of a record as numbers, without the positions of its bytes.
 func numbers(_ content: CaptureRecord.Content) -> [Int64] {
     func of(_ report: AdvertisingReport) -> [Int64] {
         let address = report.address.map { Int64($0.value) << 8 | Int64($0.kind.rawValue) } ?? -1
@@ -81,7 +81,7 @@ struct Collector: ReportHandler {
     }
 }
 
-/// Seconds with six decimals, what is finer behind them.
+/// Returns seconds with six decimals, or with nine if the time is not a whole number of microseconds.
 func decimal(_ nanoseconds: Int64) -> String {
     let fraction = String(nanoseconds % 1_000_000_000 + 1_000_000_000).dropFirst()
     let fine = fraction.suffix(3)
@@ -120,7 +120,7 @@ func contents(_ bytes: [UInt8], options: CaptureOptions = CaptureOptions()) thro
     try contents(.bytes(bytes, name: "test"), options: options)
 }
 
-/// Captures of Tests/Tools/make_capture.py, with the sightings in them.
+/// A capture of Tests/Tools/make_capture.py, with its sightings and statistics.
 struct Generated {
     static let formats = [
         "btsnoop-h4", "btsnoop-monitor", "pcap-201", "pcap-187", "pcapng-201", "pcap-251", "pcap-256", "hcidump",

@@ -5,7 +5,7 @@ import Testing
 
 @testable import GatewayConfiguration
 
-/// `beacons:` and the settings of those that have no name.
+/// `beacons:` gives beacons names, and `unnamed` decides about beacons without one.
 @Suite struct BeaconNamesTests {
     private static let badges = ProximityUUID("F7826DA6-4FA2-4E98-8024-BC5B71E0893E")
     private static let others = "2F234454-CF6D-4A0F-ADF2-F4911BA9FFA6"
@@ -18,7 +18,7 @@ import Testing
 
     // MARK: The list
 
-    @Test func `a list names beacons, their UUID left out where the conditions have one`() throws {
+    @Test func `a list names beacons, without a UUID if the conditions have only one`() throws {
         let made = try configuration(
             file(
                 """
@@ -34,11 +34,12 @@ import Testing
         let second = made.beacons[BeaconIdentity(uuid: others, major: 0, minor: 65535)]
         #expect(second?.name == "007" && second?.group == nil)
         #expect(made.beacons.beacons == Set(made.beacons.all.map(\.beacon)))
-        // The one condition has no per_beacon, and the second beacon's UUID is another.
+        // The two warnings: the only condition does not have `per_beacon`, and it does not match the second beacon's
+        // UUID.
         #expect(made.beaconsFile == nil && made.warnings.count == 2)
     }
 
-    @Test func `each mistake in a list has its line`() {
+    @Test func `each error in a list has its line`() {
         let found = mistakes(
             """
             beacons:
@@ -67,7 +68,7 @@ import Testing
             ])
     }
 
-    @Test func `a beacon is named once, and two may be called alike`() {
+    @Test func `a beacon can have only one name, but two beacons can have the same name`() {
         #expect(
             mistakes(
                 file(
@@ -80,7 +81,7 @@ import Testing
                 == ["g.yaml:4:5: this beacon already has a name at line 2; remove one"])
     }
 
-    @Test func `what is neither a list nor a file is a mistake`() {
+    @Test func `beacons must be a list or a map with a file`() {
         #expect(
             mistakes(file("beacons: Ada"))
                 == [
@@ -124,7 +125,7 @@ import Testing
     private static let uuid = "uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E"
     private static let ada = "beacons: [{major: 1, minor: 2, name: Ada}]"
 
-    @Test func `names without a condition that has per_beacon are a warning`() throws {
+    @Test func `if no condition has per_beacon, names are a warning`() throws {
         let words =
             "g.yaml:1:10: no condition has per_beacon, so no visit shows a name; "
             + "set per_beacon: true, or remove the names"
@@ -137,7 +138,7 @@ import Testing
                 .first == words)
     }
 
-    @Test func `named beacons that match no condition are one warning at the first of them`() throws {
+    @Test func `named beacons that match no condition are one warning, at the first of them`() throws {
         let condition = "- {identifier: a, \(Self.uuid), major: 1, per_beacon: true}"
         let hint = "; correct uuid, major or minor, add a condition, or remove the name"
         func names(_ majors: [Int]) -> String {
@@ -171,7 +172,7 @@ import Testing
         ("refuse", "all sightings are refused, so it is never satisfied"),
         ("ignore", "no beacon has its own events and visits"),
     ])
-    func `a condition for named beacons that no named beacon matches is a warning`(policy: String, effect: String)
+    func `excluding unnamed beacons is a warning if no named one matches the condition`(policy: String, effect: String)
         throws
     {
         func condition(_ rest: String) -> String { "- {identifier: a, \(Self.uuid), unnamed: \(policy)\(rest)}" }
@@ -186,7 +187,7 @@ import Testing
                 "g.yaml:3:3: unnamed is \(policy), but no condition with it has per_beacon; "
                     + "it has no effect there; set per_beacon: true, or remove it"
             ])
-        // Names in a file are known when it has been read.
+        // Names in a file are known only after the file was read.
         var read = try configuration(
             "beacons: {file: b.csv}\nconditions:\n\(condition(", per_beacon: true, major: 2"))\n")
         #expect(read.warnings == [])
@@ -219,7 +220,7 @@ import Testing
                 == ["g.yaml:5:14: conditions.unnamed is deny; expected track, ignore or refuse"])
     }
 
-    @Test func `a file of an earlier version has strangers for unnamed`() throws {
+    @Test func `a file of an earlier version can have strangers instead of unnamed`() throws {
         let made = try configuration(
             """
             monitor: {strangers: ignore, per_beacon: true}
@@ -229,7 +230,7 @@ import Testing
               - {identifier: c, uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E, unnamed: track}
             """)
         #expect(made.monitors[0].conditions.map(\.settings.strangers) == [.ignore, .refuse, .track])
-        // Messages have the name that the file has.
+        // Messages have the name that is in the file.
         #expect(
             mistakes(condition("strangers: deny"))
                 == ["g.yaml:5:16: conditions.strangers is deny; expected track, ignore or refuse"])
@@ -244,7 +245,7 @@ import Testing
         )
     }
 
-    @Test func `P5: max_new_beacons holds live and not in a replay, unless it is set`() throws {
+    @Test func `P5: max_new_beacons is 2,000 live and 0 in a replay, unless it is set`() throws {
         let unset = try configuration(file(""))
         #expect(unset.liveEngineSettings.maxNewBeacons == 2000)
         #expect(unset.engine.settings(deafAfterUnlessSet: nil).maxNewBeacons == 0)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import GatewayConfiguration
 
-/// The file with the names of beacons, as spreadsheets write it.
+/// The file with names of beacons is read as spreadsheets write it.
 @Suite struct BeaconTableTests {
     private static let uuid = "F7826DA6-4FA2-4E98-8024-BC5B71E0893E"
     private static let other = "2F234454-CF6D-4A0F-ADF2-F4911BA9FFA6"
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: [",", ";"], ["\n", "\r\n", "\r"])
-    func `columns in any order, more of them, either separator, any line ends`(
+    func `columns can be in any order, further columns, both separators and all line ends are accepted`(
         _ separator: String, _ end: String
     ) throws {
         let rows = [
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func `each mistake has its row`() throws {
+    @Test func `each error in a file has its row`() throws {
         let text = """
             uuid;major;minor;name;group
             \(Self.uuid);1;17;Ada;staff
@@ -92,7 +92,7 @@ import Testing
             ])
     }
 
-    @Test func `a name holds no control character, and a row over several lines is told by its number`() throws {
+    @Test func `a name must not have a control character; a row after a multi-line row has its number`() throws {
         #expect(
             try problems("major,minor,name,note\n1,1,a,\"x\ny\"\n1,2,\"b\nc\",\n1,x,d,")
                 == [
@@ -101,7 +101,7 @@ import Testing
                 ])
     }
 
-    @Test func `a file without its heading, an empty one, and a mark that is never closed`() throws {
+    @Test func `a file without a heading, an empty file and a quotation mark that is not closed are errors`() throws {
         let hint = "the first row must have the columns major, minor and name; uuid and group are optional"
         #expect(
             try problems("\(Self.uuid),1,17,Ada")
@@ -120,7 +120,7 @@ import Testing
                 ])
     }
 
-    @Test func `a UUID may be left out where the conditions have one, and not where they have two`() throws {
+    @Test func `the UUID is optional if the conditions have only one, but not if they have two`() throws {
         #expect(try read(Array("name,major,minor\nAda,1,17".utf8)).map(\.beacon) == [try Self.badge(17)])
         #expect(
             try problems("name,major,minor\nAda,1,17", Self.twoUUIDs())
@@ -136,13 +136,13 @@ import Testing
                 ])
     }
 
-    @Test func `what is not UTF-8 is a mistake where it stands`() throws {
+    @Test func `bytes that are not UTF-8 are an error with their position`() throws {
         let latin = Array("major,minor,name\n1,1,Zo".utf8) + [0xEB, 0x0A]
         #expect(try problems(latin) == ["beacons.csv:2:7: the file is not UTF-8 here; save it as UTF-8"])
         #expect(try problems([0xFF, 0xFE, 0x6D, 0]) == ["beacons.csv:1:1: the file is UTF-16; save it as UTF-8"])
     }
 
-    @Test func `a hundred thousand rows are read, and one more is a mistake`() throws {
+    @Test func `100,000 rows are read, and one more is an error`() throws {
         var text = "uuid,major,minor,name,group\r\n"
         for number in 0..<BeaconNames.countMost {
             text += "\(Self.uuid),\(number >> 16),\(number & 0xFFFF),Badge \(number),staff\r\n"
@@ -155,7 +155,7 @@ import Testing
             ])
     }
 
-    @Test func `whatever stands in the file, nothing traps, and every mistake lies within it`() throws {
+    @Test func `no content of the file traps, and each error has a line within the file`() throws {
         let seed = Array(
             "uuid,major,minor,name,group\n\(Self.uuid),1,17,\"A \"\"d\"\" a\",staff\r\n;\"x\ny\",,\n".utf8)
         let made = try configuration(file("beacons: {file: beacons.csv}"))

@@ -3,7 +3,7 @@ import Testing
 @testable import GatewayConfiguration
 
 @Suite struct MistakeTests {
-    @Test func `a mistake reads as file, line, column, what, and what to do`() {
+    @Test func `an error has the file, line, column, setting, value and the expected value`() {
         #expect(
             mistakes(
                 """
@@ -25,7 +25,7 @@ import Testing
                 """) == ["g.yaml:14:9: mqtt.port is 70000; expected 1…65535"])
     }
 
-    @Test func `every mistake is listed at once, in the order of the file`() {
+    @Test func `all errors are listed at once, in the order of the file`() {
         #expect(
             mistakes(
                 """
@@ -62,7 +62,7 @@ import Testing
                 ])
     }
 
-    @Test func `what stands where another kind is expected is named`() {
+    @Test func `if a value has another kind than expected, the error names both`() {
         #expect(
             mistakes(
                 """
@@ -95,7 +95,7 @@ import Testing
                 ])
     }
 
-    @Test func `conditions say what they lack`() {
+    @Test func `the error for a condition names the part that is missing or invalid`() {
         #expect(
             mistakes(
                 """
@@ -133,7 +133,7 @@ import Testing
                 ])
     }
 
-    @Test func `a key that stands twice is a mistake that names the first`() {
+    @Test func `a key that occurs twice is an error that names the first one`() {
         #expect(
             mistakes(file("gateway:\n  name: a\n  name: b\ngateway: {}")) == [
                 "g.yaml:3:3: gateway.name occurs twice; the first is at line 2; remove one",
@@ -142,7 +142,7 @@ import Testing
     }
 
     @Test(arguments: ["password: hunter2", "passwd: hunter2", "Password: hunter2", "secret: 'hunter2'"])
-    func `a secret in the file is refused, and not repeated`(line: String) {
+    func `a secret in the file is refused, and not repeated in the error`(line: String) {
         let found = mistakes(file("mqtt:\n  host: b\n  \(line)"))
         #expect(found.count == 1)
         #expect(found[0].hasSuffix("is unknown; secrets are only read from a file; set mqtt.password_file"))
@@ -153,18 +153,18 @@ import Testing
         "mqtt: {host: b, username: u, password_file: hunter2}", "mqtt: {host: b, password=hunter2}",
         "mqtt:\n  password hunter2",
     ])
-    func `a secret that went to a wrong place is not repeated`(text: String) {
+    func `a secret in a wrong place is not repeated in the error`(text: String) {
         let found = mistakes(file(text))
         #expect(!found.isEmpty)
         #expect(!found.joined().contains("hunter2"))
     }
 
     @Test(arguments: ["", "\n", "# nothing\n", "---\n", "~"])
-    func `an empty file says what it needs`(text: String) {
+    func `the error for an empty file names the required key`(text: String) {
         #expect(mistakes(text).map { $0.drop { $0 != " " } } == [" the file is empty; it needs conditions, a list"])
     }
 
-    @Test func `conditions alone are required`() throws {
+    @Test func `only conditions are required`() throws {
         #expect(
             mistakes("gateway: {name: a}\n") == [
                 "g.yaml:1:1: conditions are missing; add conditions: and a list of them"
@@ -180,7 +180,7 @@ import Testing
     }
 
     @Test(arguments: [(200, 0), (201, 1), (5000, 4800)])
-    func `the first two hundred mistakes are listed and the rest is counted`(count: Int, more: Int) {
+    func `the first 200 errors are listed, and the others are counted`(count: Int, more: Int) {
         let text = "conditions: []\n" + (0..<count).map { "x\($0): 1\n" }.joined()
         let found = mistakes(text)
         #expect(found.count == min(count, 200) + (more > 0 ? 1 : 0))
@@ -195,7 +195,7 @@ import Testing
         #expect(mistakes(file("gateway: {'ä': 1, b: 2}")).map { $0.prefix(12) } == ["g.yaml:1:11:", "g.yaml:1:19:"])
     }
 
-    @Test func `a text in a mistake is short and can't drive a terminal`() {
+    @Test func `a text in an error is short, and its control characters are escaped`() {
         let long = mistakes(file("gateway:\n  name: \"\\e[31m\(String(repeating: "x", count: 500))\""))
         #expect(long.count == 1)
         #expect(long[0].contains("“⟨U+001B⟩[31mxxx"))

@@ -12,13 +12,13 @@ import Testing
         "monitors:\n", "conditions:\n", "  ", "uuid", "radius: 1\n",
     ].map { Array($0.utf8) }
 
-    /// The sample without its comments: shorter, so that a slip hits something.
+    /// Returns the sample without its comments. It is shorter, so a mutation is more likely to change a setting.
     private static func seedText() throws -> [UInt8] {
         let lines = try Sample.text().split(separator: "\n").filter { !$0.drop { $0 == " " }.hasPrefix("#") }
         return Array(lines.joined(separator: "\n").utf8)
     }
 
-    @Test func `no text whatever is more than a list of mistakes`() throws {
+    @Test func `any mutation of the sample gives a configuration or a bounded list of errors in order`() throws {
         let rounds = environment("BEACON_CONFIGURATION_MUTATIONS", default: 1500)
         let seed = SeededGenerator.seed
         var random = SeededGenerator(state: seed)
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `random octets are more than nothing and less than a configuration`() {
+    @Test func `random bytes give at least one error and never a configuration`() {
         var random = SeededGenerator(state: 7)
         for _ in 0..<500 {
             let bytes = (0..<Int.random(in: 0...64, using: &random)).map { _ in
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `every beginning of a file is read or refused`() throws {
+    @Test func `a prefix of a file is accepted or gives an error`() throws {
         let text = try Self.seedText()
         for length in stride(from: 0, to: text.count, by: 3) {
             if case .failure(let found) = Configuration.parse(Array(text[..<length]), file: "m") {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import GatewayConfiguration
 
-/// What was taken over from an example and not filled in.
+/// Values that were copied from an example and not replaced are warnings.
 @Suite struct PlaceholderTests {
     private func warnings(_ text: String) throws -> [String] {
         try configuration(text).warnings.map(\.description)
@@ -12,7 +12,7 @@ import Testing
         "broker.example", "example.com", "mqtt.example.org", "MQTT.Example.NET.", "broker.invalid", "a.b.test",
         "example",
     ])
-    func `a broker with a name that is reserved for examples is warned of`(host: String) throws {
+    func `a broker name that is reserved for examples is a warning`(host: String) throws {
         #expect(
             try warnings(file("mqtt:\n  host: \(host)")) == [
                 """
@@ -26,11 +26,11 @@ import Testing
         "localhost", "broker", "broker.local", "example.home.arpa", "myexample.com", "notexample", "192.0.2.1", "::1",
         "example.com.au", "test.mosquitto.org",
     ])
-    func `a broker with any other name is not`(host: String) throws {
+    func `any other broker name is not a warning`(host: String) throws {
         #expect(try warnings(file("mqtt:\n  host: '\(host)'")) == [])
     }
 
-    @Test func `a name in braces that nobody fills in is warned of, where it stands`() throws {
+    @Test func `a variable in braces is a warning at its position, because variables are not replaced`() throws {
         #expect(
             try warnings(
                 file("gateway:\n  name: ${HOSTNAME}\nmqtt:\n  host: b\n  username: 'x-${USER:-lobby}'\n  tls: true"))
@@ -47,11 +47,11 @@ import Testing
     }
 
     @Test(arguments: ["$HOSTNAME", "{HOSTNAME}", "${}", "${", "${ }", "$ {A}", "${1}", "a$"])
-    func `what no shell would fill in is a name like any other`(name: String) throws {
+    func `a text without a variable name in ${ } is not a warning`(name: String) throws {
         #expect(try warnings(file("gateway:\n  name: '\(name)'")) == [])
     }
 
-    @Test func `a comment is not a value`() throws {
+    @Test func `a variable in a comment is not a warning`() throws {
         #expect(try warnings(file("# ${HOSTNAME}\ngateway:\n  name: a # ${HOSTNAME}")) == [])
     }
 }

@@ -2,9 +2,9 @@ import Testing
 
 @testable import GatewayConfiguration
 
-/// `mqtt.names`.
+/// `mqtt.names` decides whether the broker receives names of beacons.
 @Suite struct PublishedNamesTests {
-    @Test func `the broker is told names where that is asked for, and a doubtful wish is warned of`() throws {
+    @Test func `the broker receives names only if mqtt.names is set; useless or unsafe use is a warning`() throws {
         let ada = "monitor: {per_beacon: true}\nbeacons: [{major: 1, minor: 2, name: Ada}]\n"
         func read(_ mqtt: String, _ beacons: String) throws -> (Bool?, [String]) {
             let read = try configuration(file("mqtt: {\(mqtt)}\n\(beacons)"))

@@ -8,13 +8,13 @@ import Testing
         try configuration(file("ranging: {\(text)}")).ranging
     }
 
-    @Test func `without a section it is free space over five seconds`() throws {
+    @Test func `the defaults are the model of free space and a window of 5 s`() throws {
         #expect(try configuration(file("")).ranging == RangingSettings())
         #expect(RangingSettings().model == .pathLoss(exponent: 2))
         #expect(RangingSettings().window == 5)
     }
 
-    @Test func `model, exponent, coefficients and window are taken`() throws {
+    @Test func `model, exponent, coefficients and window can be set`() throws {
         #expect(try ranging("exponent: 2.7").model == .pathLoss(exponent: 2.7))
         #expect(try ranging("model: path_loss, exponent: 1").model == .pathLoss(exponent: 1))
         #expect(try ranging("exponent: 8").model == .pathLoss(exponent: 8))
@@ -52,13 +52,13 @@ import Testing
         ("model: curve_fit, coefficients: [1, 2, 101]", "a coefficient is 101; expected −100…100"),
         ("modell: curve_fit", "the key modell in ranging is unknown; did you mean “model”?"),
     ])
-    func `a mistake says what is expected`(text: String, message: String) {
+    func `an invalid setting is an error with the expected value`(text: String, message: String) {
         let found = mistakes(file("ranging: {\(text)}"))
         #expect(found.count == 1)
         #expect(found.first?.hasSuffix(message) == true, "\(found)")
     }
 
-    @Test(arguments: ["0s", "999ms", "11s"]) func `a window out of bounds is a mistake`(window: String) {
+    @Test(arguments: ["0s", "999ms", "11s"]) func `a window out of bounds is an error`(window: String) {
         #expect(mistakes(file("ranging: {window: \(window)}")).count == 1)
     }
 }
@@ -68,7 +68,7 @@ import Testing
         try configuration(file("scanner: {\(text)}")).scanner
     }
 
-    @Test func `each mode asks for what it says`() throws {
+    @Test func `each scanning mode gives its demand`() throws {
         #expect(try configuration(file("")).scanner.demand == ServiceDemand(.passive, needsFullAccuracy: true))
         #expect(try scanner("mode: passive").demand == ServiceDemand(.passive, needsFullAccuracy: true))
         #expect(
@@ -88,7 +88,7 @@ import Testing
             "scanner.duty_cycle is only for low_power; write mode: low_power, or remove it"
         ),
     ])
-    func `a duty cycle is a part of the time, with low_power alone`(text: String, message: String) {
+    func `a duty cycle must be 0.01 to 1, and only low_power can have one`(text: String, message: String) {
         let found = mistakes(file("scanner: {\(text)}"))
         #expect(found.count == 1)
         #expect(found.first?.hasSuffix(message) == true, "\(found)")

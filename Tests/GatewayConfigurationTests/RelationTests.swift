@@ -9,7 +9,7 @@ import Testing
         try configuration(text).monitors[0].conditions[0].settings
     }
 
-    @Test func `a condition overrides what the monitor gives`() throws {
+    @Test func `a condition inherits the settings of its monitor, and can override them`() throws {
         let monitor =
             "monitor: {exit_timeout: 20s, enter_count: 2, enter_window: 5s, enter_rssi: -70, exit_rssi: -80, per_beacon: true, ranging: true, outage_timeout: 90s}"
         let inherited = try configuration(condition("", monitor: monitor)).monitors[0].conditions[0]
@@ -36,14 +36,14 @@ import Testing
     }
 
     @Test(arguments: MonitoringPlace.listedMonitor.keys.filter { !MonitoringPlace.condition.keys.contains($0) })
-    func `what belongs to the monitor alone is a mistake in a condition`(key: MonitoringKey) {
+    func `a setting that only a monitor can have is an error in a condition`(key: MonitoringKey) {
         #expect(
             mistakes(condition("\(key.name): 1")) == [
                 "g.yaml:5:5: conditions.\(key.name) is not allowed here; it is only a setting of the monitor"
             ])
     }
 
-    @Test func `X1: exit_rssi needs an enter_rssi and is at most that`() throws {
+    @Test func `X1: exit_rssi must have an enter_rssi, and must not be above it`() throws {
         #expect(try settings(condition("enter_rssi: -80\nexit_rssi: -80")).exitRSSI == RSSI(dBm: -80))
         #expect(
             mistakes(condition("enter_rssi: -80\nexit_rssi: -79")) == [
@@ -56,7 +56,7 @@ import Testing
         #expect(try settings(condition("enter_rssi: -80")).exitRSSI == nil)
     }
 
-    @Test func `X1: what a condition sets is held against what it inherits`() throws {
+    @Test func `X1: a setting of a condition is checked together with the inherited ones`() throws {
         #expect(
             mistakes(condition("exit_rssi: -79", monitor: "monitor: {enter_rssi: -80}")) == [
                 "g.yaml:5:16: conditions.exit_rssi is -79; expected at most enter_rssi, -80"
@@ -66,7 +66,7 @@ import Testing
         #expect(
             mistakes(condition("enter_rssi: -91", monitor: "monitor: {enter_rssi: -80, exit_rssi: -90}"))
                 == ["g.yaml:5:17: conditions.enter_rssi is -91; expected at least exit_rssi, -90"])
-        // The monitor's own pair is of no account where each condition completes it.
+        // The monitor's own pair does not matter if each condition completes it.
         #expect(
             try settings(condition("enter_rssi: -80", monitor: "monitor: {exit_rssi: -90}")).exitRSSI == RSSI(dBm: -90))
         #expect(
@@ -80,20 +80,20 @@ import Testing
     }
 
     @Test(arguments: [("-127", true), ("-128", false), ("20", true), ("21", false)])
-    func `C7: RSSI from -127 to 20`(text: String, isGood: Bool) {
+    func `C7: enter_rssi must be from -127 to 20`(text: String, isGood: Bool) {
         #expect(
             mistakes(condition("enter_rssi: \(text)"))
                 == (isGood ? [] : ["g.yaml:5:17: conditions.enter_rssi is \(text); expected -127…20"]))
     }
 
     @Test(arguments: [("1", true), ("0", false), ("1000", true), ("1001", false)])
-    func `C7: enter_count from 1 to 1000`(text: String, isGood: Bool) {
+    func `C7: enter_count must be from 1 to 1000`(text: String, isGood: Bool) {
         #expect(
             mistakes(condition("enter_count: \(text)"))
                 == (isGood ? [] : ["g.yaml:5:18: conditions.enter_count is \(text); expected 1…1000"]))
     }
 
-    @Test func `C7: outage_timeout above deaf_after`() {
+    @Test func `C7: outage_timeout must be above deaf_after`() {
         #expect(mistakes(file("monitor: {outage_timeout: 20s, deaf_after: 19999ms}")) == [])
         #expect(
             mistakes(file("monitor: {outage_timeout: 20s, deaf_after: 20s}")) == [
@@ -107,14 +107,13 @@ import Testing
     }
 
     @Test
-    func `C7: outage_timeout is held against the default of deaf_after that holds live, and against none in a replay`()
-    {
+    func `C7: if deaf_after is not set, outage_timeout must be above its live default, but not in a replay`() {
         let text = file("monitor: {outage_timeout: 10s}")
         #expect(mistakes(text) == ["g.yaml:1:27: monitor.outage_timeout is 10s; expected above deaf_after, 10s"])
         #expect(mistakes(text, deafAfterUnlessSet: nil) == [])
     }
 
-    @Test func `C7: outage_timeout at least every enter_window`() {
+    @Test func `C7: outage_timeout must be at least each enter_window`() {
         #expect(mistakes(file("monitor: {enter_window: 60s}")) == [])
         #expect(
             mistakes(file("monitor: {enter_window: 61s}")) == [
@@ -128,11 +127,11 @@ import Testing
             mistakes(condition("enter_window: 61s")) == [
                 "g.yaml:5:19: conditions.enter_window is 61s; expected at most outage_timeout, 1m"
             ])
-        // The monitor's own window is of no account where each condition has its own.
+        // The monitor's own window does not matter if each condition has its own.
         #expect(mistakes(condition("enter_window: 5s", monitor: "monitor: {enter_window: 61s}")) == [])
     }
 
-    @Test func `C7: forget_after above outage_timeout`() {
+    @Test func `C7: forget_after must be above outage_timeout`() {
         #expect(mistakes(file("monitor: {forget_after: 60001ms}")) == [])
         #expect(
             mistakes(file("monitor: {forget_after: 60s}")) == [
@@ -144,7 +143,7 @@ import Testing
             ])
     }
 
-    @Test func `L5: deaf_after that is not below an exit_timeout is a warning`() throws {
+    @Test func `L5: a deaf_after that is not below an exit_timeout is a warning`() throws {
         func warnings(_ text: String, unlessSet: Duration? = .seconds(10)) throws -> [String] {
             try configuration(text, deafAfterUnlessSet: unlessSet).warnings.map(\.description)
         }
@@ -183,14 +182,13 @@ import Testing
     @Test(arguments: [
         ("gpsd", "19.9", false), ("gpsd", "20", true), ("gpx, file: /a", "4.9", false), ("gpx, file: /a", "5", true),
     ])
-    func `G2: a radius below what the source can tell is a warning`(source: String, radius: String, isGood: Bool) throws
-    {
+    func `G2: a radius below the source's accuracy is a warning`(source: String, radius: String, isGood: Bool) throws {
         let text = "location: {source: \(source)}\nconditions:\n- {identifier: a, center: [1, 2], radius: \(radius)}\n"
         let made = try configuration(text)
         #expect(made.warnings.isEmpty == isGood)
     }
 
-    @Test func `a track has a speed, a loop and a pace, and gpsd has none of them`() throws {
+    @Test func `a track can have a speed, a loop and a pace within bounds, and gpsd cannot`() throws {
         let rest = "\nconditions:\n- {identifier: a, center: [1, 2], radius: 30}\n"
         let made = try configuration("location: {source: gpx, file: /a.gpx, speed: 0.5, loop: true, pace: 14}" + rest)
         var track = GPXConfiguration(file: "/a.gpx")
@@ -208,16 +206,16 @@ import Testing
         ("[nan, 0]", false),
         ("[inf, 0]", false), ("[0x1, 0]", false), ("[1, 2, 3]", false), ("1, 2", false), ("{latitude: 1}", false),
     ])
-    func `a center has a latitude and a longitude`(text: String, isGood: Bool) {
+    func `a center must be a valid latitude and longitude`(text: String, isGood: Bool) {
         #expect(mistakes("conditions:\n- identifier: a\n  center: \(text)\n  radius: 3\n").isEmpty == isGood)
     }
 
     @Test(arguments: [("0.001", true), ("0", false), ("-1", false), ("1e400", false), ("2e3", true), ("nan", false)])
-    func `a radius is above 0`(text: String, isGood: Bool) {
+    func `a radius must be a number above 0`(text: String, isGood: Bool) {
         #expect(mistakes("conditions:\n- identifier: a\n  center: [1, 2]\n  radius: \(text)\n").isEmpty == isGood)
     }
 
-    @Test func `a circle has no RSSI and no beacons, whatever the monitor gives`() throws {
+    @Test func `a circle does not inherit settings of beacons, and ranging there is a warning`() throws {
         let made = try configuration(
             "monitor: {per_beacon: true, exit_rssi: -90, enter_rssi: -80, ranging: true}\nconditions:\n- identifier: a\n  center: [1, 2]\n  radius: 3\n  ranging: true\n"
         )
@@ -229,7 +227,7 @@ import Testing
                 "g.yaml:6:3: conditions.ranging is not a setting of a circle; remove it"))
     }
 
-    @Test func `C6: identifiers are unique over all monitors, and octets decide`() throws {
+    @Test func `C6: identifiers must be unique over all monitors, compared by bytes`() throws {
         #expect(
             mistakes(
                 """
@@ -248,19 +246,19 @@ import Testing
     }
 
     @Test(arguments: ["a/b", "a+b", "'a#b'", ".", "..", "''", "\"a\\tb\"", "\"\\x85\""])
-    func `C6: what can't be an identifier can't be a name either`(text: String) {
+    func `C6: an invalid identifier is also invalid as a name`(text: String) {
         #expect(mistakes(file("gateway: {name: \(text)}")).count == 1)
         #expect(mistakes(file("monitor: {name: \(text)}")).count == 1)
         #expect(mistakes(condition("").replacing("identifier: a", with: "identifier: \(text)")).count == 1)
     }
 
     @Test(arguments: [(128, true), (129, false)])
-    func `C6: an identifier has at most 128 octets`(count: Int, isGood: Bool) {
+    func `C6: the name of a gateway must have at most 128 bytes`(count: Int, isGood: Bool) {
         let name = String(repeating: "ä", count: count / 2) + (count % 2 == 1 ? "a" : "")
         #expect(mistakes(file("gateway: {name: \(name)}")).isEmpty == isGood)
     }
 
-    @Test func `monitors stand in for monitor and conditions, and not beside them`() throws {
+    @Test func `monitors replaces monitor and conditions, and must not be used together with them`() throws {
         let entry = "monitors:\n- conditions: []\n"
         #expect(try configuration(entry).monitors.map(\.name.text) == ["site"])
         #expect(
@@ -277,7 +275,7 @@ import Testing
             ])
     }
 
-    @Test func `names of monitors are unique`() {
+    @Test func `names of monitors must be unique`() {
         let found = mistakes(
             "monitors:\n- name: a\n  conditions: []\n- name: a\n  conditions: []\n- conditions: []\n- conditions: []\n")
         #expect(
@@ -292,13 +290,12 @@ import Testing
         ("max_beacons", "5", "6"),
         ("max_new_beacons", "0", "6"),
     ])
-    func `what holds for the whole gateway must not differ between monitors`(key: String, first: String, second: String)
-    {
+    func `settings of the whole gateway must not differ between monitors`(key: String, first: String, second: String) {
         func text(_ second: String) -> String {
             "monitors:\n- name: a\n  \(key): \(first)\n  conditions: []\n- name: b\n  \(second)\n  conditions: []\n"
         }
         #expect(mistakes(text("\(key): \(first)")) == [])
-        // One that does not say follows the one that does.
+        // A monitor without the setting has the value of the other one.
         #expect(mistakes(text("exit_timeout: 30s")) == [])
         let column = key.count + 5
         #expect(
@@ -308,7 +305,7 @@ import Testing
                 ])
     }
 
-    @Test func `C1: what is assumed is unknown, satisfied or unsatisfied`() throws {
+    @Test func `C1: the assumed state must be unknown, satisfied or unsatisfied`() throws {
         for (text, state) in [
             ("unknown", BeaconMonitor.Event.State.unknown), ("satisfied", .satisfied), ("unsatisfied", .unsatisfied),
         ] {
@@ -320,7 +317,7 @@ import Testing
             ])
     }
 
-    @Test func `a password that goes unprotected is a warning`() throws {
+    @Test func `a password that is sent without TLS is a warning, unless the broker is on this machine`() throws {
         func count(_ mqtt: String) throws -> Int { try configuration(file("mqtt: {\(mqtt)}")).warnings.count }
         #expect(try count("host: broker, username: u") == 1)
         #expect(try count("host: broker, username: u, tls: false") == 1)
@@ -329,7 +326,7 @@ import Testing
         #expect(try count("host: broker") == 0)
     }
 
-    @Test func `topics of more than seven slashes or 256 octets are a warning`() throws {
+    @Test func `topics with more than 7 slashes or 256 bytes are a warning`() throws {
         func warnings(_ mqtt: String, gateway: String = "lobby", _ condition: String) throws -> [String] {
             try configuration(
                 """
@@ -343,7 +340,7 @@ import Testing
             ).warnings.map(\.description)
         }
         let each = "per_beacon: true, identifier: "
-        // a/b/g/event/c/UUID/1/2 has seven.
+        // `a/b/g/event/c/UUID/1/2` has 7 slashes.
         #expect(try warnings("prefix: a/b", each + "c") == [])
         #expect(
             try warnings("prefix: a/b/c", each + "c") == [
@@ -354,18 +351,18 @@ import Testing
             try warnings("prefix: a/b/c/d/e/f/g", "identifier: c").first?.contains("c (and 1 more) have") == true)
         #expect(try warnings("home_assistant: true, home_assistant_prefix: a/b/c/d", each + "c") == [])
         #expect(try warnings("home_assistant: true, home_assistant_prefix: a/b/c/d/e", each + "c").count == 1)
-        // p/GATEWAY/visit/c/UUID/65535/65535: 2 + 128 + 7 + 70 + 49.
+        // `p/GATEWAY/visit/c/UUID/65535/65535` has 2 + 128 + 7 + 70 + 49 bytes.
         let (name, long) = (String(repeating: "g", count: 128), String(repeating: "c", count: 70))
         #expect(try warnings("prefix: p", gateway: name, each + long) == [])
         #expect(try warnings("prefix: p", gateway: name, each + long + "c").first?.contains("257 bytes") == true)
         #expect(try warnings("prefix: p", gateway: name, "identifier: c" + long) == [])
-        // In discovery's topics a space counts thrice.
+        // In discovery topics, a space counts as 3 bytes.
         let blanks = "\"x" + String(repeating: " x", count: 40) + "\""
         #expect(try warnings("prefix: p, home_assistant: true", each + blanks).count == 1)
         #expect(try warnings("prefix: p", each + blanks) == [])
     }
 
-    @Test func `trackers go by a state or by zones`() throws {
+    @Test func `home_assistant_trackers must be state or zones, and is state if it is not set`() throws {
         func trackers(_ mqtt: String) throws -> MQTTConfiguration.HomeAssistantTrackers? {
             try configuration(file("mqtt: {host: localhost\(mqtt)}")).mqtt?.homeAssistantTrackers
         }
@@ -378,7 +375,7 @@ import Testing
             ])
     }
 
-    @Test func `the port follows tls where it is not set`() throws {
+    @Test func `if the port is not set, it is 8883 with TLS and 1883 without`() throws {
         func port(_ mqtt: String) throws -> UInt16? { try configuration(file("mqtt: {host: b, \(mqtt)}")).mqtt?.port }
         #expect(try port("tls: false") == 1883)
         #expect(try port("tls: true") == 8883)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import GatewayConfiguration
 
-/// The sample that is installed.
+/// The sample configuration that is installed.
 enum Sample {
     static let url = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "Config/gateway.yaml")
@@ -14,12 +14,12 @@ enum Sample {
 }
 
 @Suite struct SampleTests {
-    @Test func `the sample has no mistake, and warns of nothing but the broker that it can't know`() throws {
+    @Test func `the sample has no error, and its only warning is about the placeholder of the broker`() throws {
         let sample = try configuration(Sample.text())
         #expect(sample.warnings.map { $0.message.prefix { $0 != "," } } == ["mqtt.host is broker.example"])
     }
 
-    @Test func `the sample says what it shows`() throws {
+    @Test func `the sample sets the values that it shows`() throws {
         let sample = try configuration(Sample.text())
         #expect(sample.gatewayName?.text == "lobby")
         #expect(sample.scanner.backend == .auto)
@@ -69,13 +69,13 @@ enum Sample {
         #expect(monitor.conditions[2].condition == .circle(circle))
     }
 
-    @Test func `every key of the schema is explained in the sample, in its own section`() throws {
+    @Test func `each key of the schema is in the sample, in its own section`() throws {
         let chunks = try sections(of: Sample.text())
         #expect(Schema.sections.count > 5 && Schema.sections.allSatisfy { !$0.keys.isEmpty || $0.path == "monitors" })
         for section in Schema.sections {
             let top = String(section.path.split(separator: ".").first ?? "")
             let chunk = try section.path.isEmpty ? Sample.text() : #require(chunks[top], "no section \(top)")
-            // `monitors` says that it takes what stands under `monitor`.
+            // The section `monitors` refers to `monitor` for all other settings.
             let keys = section.path == "monitors" ? ["name", "conditions"] : section.keys
             for key in keys {
                 let isMentioned = chunk.split(separator: "\n").contains { line in
@@ -88,7 +88,7 @@ enum Sample {
         }
     }
 
-    /// The lines of the sample by the top-level key that they follow.
+    /// Returns the lines of the sample by the top-level key before them.
     private func sections(of text: String) -> [String: String] {
         var chunks: [String: String] = [:]
         var current = ""
@@ -103,11 +103,11 @@ enum Sample {
         return chunks
     }
 
-    @Test func `each setting that the sample leaves out can be set by taking its # out`() throws {
+    @Test func `if the # of a setting in the sample is removed, the file is still valid`() throws {
         let lines = try Sample.text().split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
-        // What needs other lines changed: the track needs its source, the map of tls stands in for the flag, exit_rssi
-        // needs an enter_rssi, the coefficients need their model, the file of beacons stands in for their list, and
-        // monitors stands in for monitor.
+        // Settings that need changes in other lines: the track needs its source, `exit_rssi` needs an `enter_rssi`, the
+        // coefficients need their model, and the duty cycle needs its mode. The map of `tls` replaces the flag, the
+        // file of beacons replaces their list, and `monitors` replaces `monitor`.
         let others = [
             "file:", "speed:", "loop:", "pace:", "tls:", "exit_rssi:", "ca_file", "ca_directory", "certificate_file",
             "key_file", "server_name", "coefficients:", "duty_cycle:", "beacons:",
@@ -127,7 +127,7 @@ enum Sample {
         #expect(tried >= 12)
     }
 
-    @Test func `the map of tls and the list of monitors in the sample are right as they stand`() throws {
+    @Test func `the map of tls and the list of monitors in the sample are valid`() throws {
         let text = try Sample.text()
         let tls = text.split(separator: "\n").drop { $0 != "  #tls:" }
             .prefix { !$0.contains("The user name for the broker") }.filter { !$0.contains("# ") }

@@ -9,7 +9,7 @@ import Testing
     @Test(arguments: [
         "no", "true", "1e10", "010", "0123", "0x1F", "1_000", "2026-11-21", ".inf", "12:30:45", "off", "=", "y",
     ])
-    func `the schema decides a scalar's type: an identifier stays what was written, in quotes or not`(text: String)
+    func `the schema decides the type of a scalar: an identifier is used as written, quoted or not`(text: String)
         throws
     {
         for spelling in [text, "'\(text)'", "\"\(text)\""] {
@@ -22,7 +22,7 @@ import Testing
         "12345678123456781234567812345678", "12345678-1234-5678-1234-567812345678", "1234567812345678123456781234567e",
         "00000000000000000000000000000010", "abcdefabCDEFabcdefabcdefabcdef99",
     ])
-    func `a UUID of digits alone, or that looks like a number, stays a UUID`(text: String) throws {
+    func `a UUID that has only digits, or looks like a number, is a UUID`(text: String) throws {
         let uuid = try #require(ProximityUUID(text))
         for spelling in [text, "'\(text)'"] {
             let made = try configuration("conditions:\n- identifier: a\n  uuid: \(spelling)\n")
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: ["0", "65535", "007", "'100'", "\"100\"", "+5", "010"])
-    func `numbers are decimal, in quotes or not`(text: String) throws {
+    func `numbers are decimal, quoted or not`(text: String) throws {
         let made = try configuration(condition("major: \(text)"))
         let digits = text.filter { $0.isNumber }
         guard case .beacon(let beacon) = made.monitors[0].conditions[0].condition else { return }
@@ -42,7 +42,7 @@ import Testing
     @Test(arguments: [
         "65536", "-1", "1e3", "0x10", "1_000", "1.0", "ten", "99999999999999999999999", "''", "'-'", "١٠",
     ])
-    func `what is not a number from 0 to 65535 is no major`(text: String) {
+    func `a major must be a number from 0 to 65535`(text: String) {
         #expect(mistakes(condition("major: \(text)")).count == 1)
     }
 
@@ -71,7 +71,7 @@ import Testing
         ("999999999999999999999999999999d", "expected 1ms…30d"),
         ("off", "expected 1ms…30d, a number and a unit such as 30s"),
     ])
-    func `C7: what is no duration of 1 ms to 30 d says what to write`(text: String, hint: String) {
+    func `C7: a duration must be 1 ms to 30 d, and the error suggests a correction`(text: String, hint: String) {
         let shown = text.contains(" ") ? "“\(text)”" : text
         #expect(
             mistakes(condition("exit_timeout: \(text)")) == [
@@ -83,7 +83,7 @@ import Testing
         ("64MiB", 67_108_864), ("4KiB", 4096), ("1.5GiB", 1_610_612_736), ("5000B", 5000), ("64kB", 64_000),
         ("64MB", 64_000_000), ("1GB", 1_000_000_000), ("1TiB", 1_099_511_627_776),
     ])
-    func `sizes are exact, binary and decimal`(text: String, octets: Int64) throws {
+    func `sizes are exact, with binary and decimal units`(text: String, octets: Int64) throws {
         let made = try configuration(file("output: {rotate_size: \(text), retain_size: 1024TiB}"))
         #expect(made.output.rotateSize == octets)
     }
@@ -94,7 +94,7 @@ import Testing
         ("4095B", "expected 4KiB…1TiB"), ("2TiB", "expected 4KiB…1TiB"), ("5000.5B", "expected fewer decimals"),
         ("64M", "expected one number and one unit (B, kB, MB, GB, TB, KiB, MiB, GiB or TiB), such as 64MiB"),
     ])
-    func `what is no size says what to write`(text: String, hint: String) {
+    func `the error for an invalid size suggests a correction`(text: String, hint: String) {
         let shown = text.contains(" ") ? "“\(text)”" : text
         #expect(
             mistakes(file("output:\n  rotate_size: \(text)")) == [
@@ -106,14 +106,14 @@ import Testing
         ("yes", "true"), ("on", "true"), ("True", "true"), ("1", "true"), ("no", "false"), ("off", "false"),
         ("FALSE", "false"),
     ])
-    func `true and false alone are flags`(text: String, meant: String) {
+    func `a flag must be true or false, and the error suggests the right one`(text: String, meant: String) {
         #expect(
             mistakes(condition("per_beacon: \(text)"))
                 == ["g.yaml:5:17: conditions.per_beacon is \(text); expected true or false: write \(meant)"])
     }
 
     @Test(arguments: ["", " ~", " null", " Null", " NULL"])
-    func `a known key without a value is a mistake that says so`(text: String) {
+    func `a known key without a value is an error`(text: String) {
         let column = text.isEmpty ? 8 : 9
         let hint =
             text.isEmpty ? "add a value, or remove the line" : "add a value, or quote the word if it is the value"
@@ -123,7 +123,7 @@ import Testing
         #expect(mistakes("conditions:\(text)\n").first?.contains("conditions has no value") == true)
     }
 
-    @Test func `a quoted null is a word`() throws {
+    @Test func `a quoted null is a text`() throws {
         #expect(try configuration(file("gateway: {name: 'null'}")).gatewayName?.text == "null")
         #expect(try configuration(file("gateway: {name: \"~\"}")).gatewayName?.text == "~")
     }
@@ -133,7 +133,7 @@ import Testing
         #expect(try configuration(file("monitor: {deaf_after: \(text)}")).engine.deafAfter == expected)
     }
 
-    @Test func `L5: deaf_after that is not set is told from one that is`() throws {
+    @Test func `L5: a deaf_after that is not set differs from one that is off`() throws {
         let unset = try configuration(file("")).engine
         #expect(unset.deafAfter == .unset)
         #expect(unset.settings(deafAfterUnlessSet: nil).deafAfter == nil)
@@ -146,7 +146,7 @@ import Testing
         ("F7826DA6-4FA2-4E98-8024-BC5B71E0893", "; found 31"),
         ("F7826DA64FA2-4E98-8024-BC5B71E0893E", ", with all four hyphens or none"), ("staff", "; found 3"),
     ])
-    func `what is no UUID says what is missing`(text: String, end: String) {
+    func `the error for an invalid UUID has the number of digits or names the hyphens`(text: String, end: String) {
         #expect(
             mistakes("conditions:\n- identifier: a\n  uuid: \(text)\n") == [
                 "g.yaml:3:9: conditions.uuid is \(text); expected 32 hexadecimal digits, such as F7826DA6-4FA2-4E98-8024-BC5B71E0893E\(end)"

@@ -5,7 +5,7 @@ import Testing
 @testable import GatewayConfiguration
 @testable import settings_manual
 
-/// What documents say of each setting, held against what the parser does with it.
+/// Documents describe each setting as the parser handles it.
 @Suite struct SettingTableTests {
     private static let root = Sample.url.deletingLastPathComponent().deletingLastPathComponent()
 
@@ -13,18 +13,18 @@ import Testing
         try String(contentsOf: root.appending(path: path), encoding: .utf8)
     }
 
-    @Test func `docs/configuration.md is what the setting table makes`() throws {
+    @Test func `docs/configuration.md is equal to the output of the setting table`() throws {
         #expect(try Self.document("docs/configuration.md") == MarkdownManual.text, "run `make manual`")
     }
 
-    @Test func `the manual page gateway.yaml(5) is what the setting table makes`() throws {
+    @Test func `the manual page gateway.yaml(5) is equal to the output of the setting table`() throws {
         #expect(try Self.document("docs/gateway.yaml.5") == ManualPage.text, "run `make manual`")
     }
 
-    @Test func `every key of the schema stands in the table once, in its own section`() {
+    @Test func `each key of the schema is in the table once, in its own section`() {
         for section in Schema.sections {
             let explained = SettingTable.sections.filter { $0.path == section.path }.flatMap(\.settings).map(\.name)
-            // What a monitor has too is explained there.
+            // Settings that a monitor also has are described there.
             let elsewhere =
                 ["conditions", "monitors"].contains(section.path) ? MonitoringPlace.monitor.keys.map(\.name) : []
             #expect(Set(explained).count == explained.count, "\(section.path)")
@@ -34,7 +34,7 @@ import Testing
         #expect(SettingTable.sections.count == Schema.sections.count)
     }
 
-    @Test func `every note says something, and ends its sentence`() {
+    @Test func `each note has a type, ends with a period and has complete code spans`() {
         for section in SettingTable.sections {
             #expect(section.text.hasSuffix("."), "\(section.path)")
             for (name, note) in section.settings {
@@ -45,8 +45,8 @@ import Testing
         }
     }
 
-    /// A file with one setting more, at the section's end so that nothing else stands at another place; `nil` for a
-    /// section that has nothing to try.
+    /// Returns a file with one more setting, at the end of its section so that no other position changes; `nil` for a
+    /// section without settings to check.
     private func file(_ path: String, _ key: String, _ value: String) -> String? {
         let uuid = "uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E\n"
         let condition = "conditions:\n  - identifier: a\n    \(uuid)"
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test(arguments: bounded)
-    func `the bounds that documents give are those that the parser holds a setting to`(
+    func `the documented bounds are those that the parser checks`(
         path: String, key: String, least: String, most: String
     ) throws {
         for bound in [least, most] {
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    /// A value a little below or above: a thousandth of a number that has decimals or a unit, else one.
+    /// Returns a value just below or above: by a thousandth if the number has decimals, else by 1.
     private static func past(_ value: String, by step: Int) -> String {
         let digits = value.prefix { $0.isNumber || $0 == "." || $0 == "-" }
         let unit = value.dropFirst(digits.count)
@@ -118,7 +118,7 @@ import Testing
     }
 
     @Test(arguments: defaulted)
-    func `the default that documents give changes nothing where it is written`(
+    func `a documented default changes nothing if it is written`(
         path: String, key: String, value: String
     ) throws {
         let with = try #require(file(path, key, value), "\(path).\(key)")
@@ -133,7 +133,7 @@ import Testing
         return String(reflecting: configuration)
     }
 
-    @Test func `enough settings have bounds and defaults for these tests to mean something`() {
+    @Test func `at least 25 settings have bounds and 35 have defaults, so the tests are not empty`() {
         #expect(Self.bounded.count >= 25)
         #expect(Self.defaulted.count >= 35)
     }

@@ -1,7 +1,7 @@
 import BeaconMonitoring
 import GatewayConfiguration
 
-/// What is wrong with a text, one line each, as an operator reads it; none where all is well.
+/// Returns the errors of a text, one line each, as an operator reads them; empty if there are none.
 func mistakes(_ text: String, deafAfterUnlessSet: Duration? = .seconds(10)) -> [String] {
     mistakes(Array(text.utf8), deafAfterUnlessSet: deafAfterUnlessSet)
 }
@@ -13,17 +13,17 @@ func mistakes(_ bytes: [UInt8], deafAfterUnlessSet: Duration? = .seconds(10)) ->
     }
 }
 
-/// The configuration of a text that has no mistake.
+/// Returns the configuration of a text, which must not have errors.
 func configuration(_ text: String, deafAfterUnlessSet: Duration? = .seconds(10)) throws -> Configuration {
     try Configuration.parse(Array(text.utf8), file: "g.yaml", deafAfterUnlessSet: deafAfterUnlessSet).get()
 }
 
-/// A whole file of the given lines, with one good condition after them.
+/// Returns a complete file with the given lines, and one valid condition after them.
 func file(_ lines: String) -> String {
     lines + "\nconditions:\n  - identifier: a\n    uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E\n"
 }
 
-/// A whole file whose one condition has the given further lines, indented by four.
+/// Returns a complete file whose only condition has the given further lines, indented by four.
 func condition(_ lines: String, monitor: String = "") -> String {
     monitor + "\nconditions:\n  - identifier: a\n    uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E\n"
         + lines.split(separator: "\n").map { "    \($0)\n" }.joined()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import GatewayConfiguration
 
-/// Settings that are valid but probably not intended.
+/// Settings that are valid but probably not intended are warnings.
 @Suite struct WarningTests {
     @Test(
         arguments: [
@@ -37,13 +37,12 @@ import Testing
                 ]
             ),
         ] as [(String, [String])])
-    func `a port that is registered for the other kind of connection is a warning`(mqtt: String, words: [String]) throws
-    {
+    func `port 1883 with TLS and port 8883 without TLS are warnings`(mqtt: String, words: [String]) throws {
         #expect(
             try configuration(file("mqtt: {host: broker, \(mqtt)}")).warnings.map(\.description) == words)
     }
 
-    @Test func `warnings beyond those that are listed are counted`() throws {
+    @Test func `200 warnings are listed, and the others are counted`() throws {
         let conditions = (0..<250).map {
             "- {identifier: c\($0), uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E, exit_timeout: 5s}\n"
         }

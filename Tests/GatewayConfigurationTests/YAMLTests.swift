@@ -55,11 +55,11 @@ import Testing
         ("a: b\u{2028}", "1:5: the file contains the invisible character U+2028; remove it"),
         ("a: \u{FEFF}", "1:4: the file contains the invisible character U+FEFF; remove it"),
     ])
-    func `what is not YAML is said with its place and what to do`(text: String, expected: String) {
+    func `invalid YAML is an error with its position and a correction`(text: String, expected: String) {
         #expect(mistakes(text) == ["g.yaml:\(expected)"])
     }
 
-    @Test func `aliases, anchors, tags and merge keys are refused, each at its place`() {
+    @Test func `aliases, anchors, tags and merge keys are refused, each at its position`() {
         #expect(
             mistakes("gateway:\n  name: *x\nconditions: &c []\nmqtt: !!map {host: !x y}\n<<: *y\n") == [
                 "g.yaml:2:9: an alias (*) is not supported; write the value itself, set a default under monitor, or quote a value that starts with *",
@@ -71,7 +71,7 @@ import Testing
             ])
     }
 
-    @Test func `a list or map as a key is refused`() {
+    @Test func `a list or a map as a key is refused`() {
         #expect(
             mistakes("conditions: []\n? [a]\n: b\n{a}: c\n") == [
                 "g.yaml:2:3: expected a key instead of a list or map; write key: value",
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test
-    func `what stands before a syntax error is checked all the same, and nothing is missed for standing after it`() {
+    func `values before a syntax error are checked, and keys after it are not reported as missing`() {
         #expect(
             mistakes("mqtt:\n  port: 70000\nmonitor:\n  exit_rssi: -80\n  name: \"x") == [
                 "g.yaml:2:3: mqtt has no host; add the host of the broker, or remove mqtt to write only files",
@@ -89,12 +89,12 @@ import Testing
             ])
     }
 
-    @Test func `a node is sixteen octets, so that many conditions fit`() {
+    @Test func `a node has 16 bytes, so that many conditions fit`() {
         #expect(MemoryLayout<Document.Node>.stride == 16)
     }
 
     @Test(arguments: [[0xFF, 0xFE, 0x61, 0x00], [0xFE, 0xFF, 0x00, 0x61]])
-    func `UTF-16 is told by name`(bytes: [UInt8]) {
+    func `the error for UTF-16 names the encoding`(bytes: [UInt8]) {
         #expect(mistakes(bytes) == ["g.yaml:1:1: the file is UTF-16; save it as UTF-8"])
     }
 
@@ -103,26 +103,26 @@ import Testing
         [0xF8, 0x88, 0x80, 0x80],
         [0x80], [0xE0, 0x80, 0x80], [0xF0, 0x80, 0x80, 0x80],
     ])
-    func `what is not UTF-8 is said with its place`(bytes: [UInt8]) {
+    func `invalid UTF-8 is an error with its position`(bytes: [UInt8]) {
         #expect(mistakes(Array("a: ".utf8) + bytes) == ["g.yaml:1:4: the file is not UTF-8 here; save it as UTF-8"])
     }
 
-    @Test func `a byte order mark is passed over`() throws {
+    @Test func `a byte order mark is skipped and does not count for columns`() throws {
         #expect(
             mistakes([0xEF, 0xBB, 0xBF] + Array("conditions: []\nx: 1".utf8)).map { $0.prefix(11) } == ["g.yaml:2:1:"])
         #expect(
             mistakes([0xEF, 0xBB, 0xBF] + Array("x: 1\nconditions: []".utf8)).map { $0.prefix(11) } == ["g.yaml:1:1:"])
     }
 
-    @Test func `tabs between words are fine`() throws {
+    @Test func `tabs between words are accepted`() throws {
         #expect(
             try configuration("conditions:\t\n  - identifier:\ta\t# b\n    uuid: 00000000000000000000000000000000\n")
                 .monitors[0].conditions.count == 1)
     }
 
     @Test(arguments: [("{", "}"), ("[", "]")])
-    func `sixteen levels are read, seventeen are not`(open: String, close: String) {
-        // The file's own map and the value of `a` at level 2.
+    func `16 levels are accepted, 17 are an error`(open: String, close: String) {
+        // Level 1 is the map of the file, and level 2 is the value of `a`.
         func nested(_ levels: Int) -> String {
             let inner = open == "{" ? "{a: " : "["
             return "conditions: []\na: " + String(repeating: inner, count: levels - 1) + "1"
@@ -134,7 +134,7 @@ import Testing
         #expect(mistakes(nested(100_000)).joined().contains("the nesting is more than 16 deep"))
     }
 
-    @Test func `a file above 64 MiB is refused unread`() {
+    @Test func `a file above 64 MiB is refused without being read`() {
         let bytes = [UInt8](repeating: 0x0A, count: SourceText.lengthMost + 1)
         #expect(mistakes(bytes) == ["g.yaml:1:1: the file has 67108865 bytes; expected at most 64MiB"])
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import JSON
 
-/// What `body` appends to an empty buffer.
+/// Returns the text that `body` appends to an empty buffer.
 func text(_ body: (inout LineBuffer) -> Void) -> String {
     var buffer = LineBuffer(capacity: 0)
     body(&buffer)
@@ -16,11 +16,11 @@ func text(_ body: (inout LineBuffer) -> Void) -> String {
         0, 1, -1, 9, 10, 11, 99, 100, -99, -100, 65_535, 1_000_000_000, 999_999_999_999_999_999,
         1_000_000_000_000_000_000, Int.max, Int.max - 1, Int.min, Int.min + 1,
     ])
-    func `whole numbers are written as they are`(number: Int) {
+    func `whole numbers are written in decimal`(number: Int) {
         #expect(text { $0.append(number) } == String(number))
     }
 
-    @Test func `random whole numbers of every length are written as they are`() {
+    @Test func `random whole numbers of every length are written in decimal`() {
         var generator = SeededGenerator(state: SeededGenerator.seed)
         for shift in 0..<64 {
             let number = Int.random(in: .min ... .max, using: &generator) >> shift
@@ -28,7 +28,7 @@ func text(_ body: (inout LineBuffer) -> Void) -> String {
         }
     }
 
-    @Test func `numbers of a fixed length have zeros in front`() {
+    @Test func `numbers with a fixed length have leading zeros`() {
         #expect(text { $0.append(7, digits: 3) } == "007")
         #expect(text { $0.append(0, digits: 12) } == "000000000000")
         #expect(text { $0.append(123_456, digits: 6) } == "123456")
@@ -39,7 +39,7 @@ func text(_ body: (inout LineBuffer) -> Void) -> String {
         (70_500_000, "70.5"), (999_999, "0.999999"), (100_000, "0.1"), (1_000_010, "1.00001"),
         (2_592_000_000_000, "2592000.0"), (Int64.max, "9223372036854.775807"), (Int64.min, "-9223372036854.775808"),
     ])
-    func `millionths are a decimal of one place to six, without other trailing zeros`(
+    func `millionths have one to six decimals, without other trailing zeros`(
         microseconds: Int64, seconds: String
     ) {
         #expect(text { $0.append(millionths: microseconds) } == seconds)
@@ -51,11 +51,11 @@ func text(_ body: (inout LineBuffer) -> Void) -> String {
         ("\u{0}\u{1F}\u{20}", #"\u0000\u001F "#), ("\u{7F}", "\u{7F}"), ("é", "é"), ("𝄞", "𝄞"),
         ("\u{2028}", "\u{2028}"),
     ])
-    func `text is escaped as RFC 8259 has it`(plain: String, escaped: String) {
+    func `text is escaped as RFC 8259 requires`(plain: String, escaped: String) {
         #expect(text { $0.append(escaped: plain) } == escaped)
     }
 
-    @Test func `UUIDs and addresses are upper case`() {
+    @Test func `UUIDs and addresses are written in upper case`() {
         let uuid = ProximityUUID(high: 0x0123_4567_89AB_CDEF, low: 0xFEDC_BA98_7654_3210)
         #expect(text { $0.append(uuid) } == "01234567-89AB-CDEF-FEDC-BA9876543210")
         let beacon = BeaconIdentity(uuid: uuid, major: 0, minor: 65_535)
@@ -63,7 +63,7 @@ func text(_ body: (inout LineBuffer) -> Void) -> String {
         #expect(text { $0.append(DeviceAddress(0x0A1B_2C3D_4E5F, kind: .public)) } == "0A:1B:2C:3D:4E:5F")
     }
 
-    @Test func `a buffer grows with what it is given and keeps it`() {
+    @Test func `a buffer grows as needed and keeps its content until removeAll`() {
         var buffer = LineBuffer(capacity: 1)
         var expected = ""
         for number in 0..<20_000 {

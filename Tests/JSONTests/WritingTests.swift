@@ -4,9 +4,9 @@ import Testing
 
 @testable import JSON
 
-/// That what is written is JSON, whatever is written.
+/// The output must be valid JSON for every input.
 @Suite struct WritingTests {
-    @Test func `members stand in their order, with commas between them and none elsewhere`() {
+    @Test func `members are written in order, with commas only between them`() {
         let written = text { buffer in
             buffer.object { buffer in
                 buffer.write("a", 1)
@@ -28,7 +28,7 @@ import Testing
                 + #""k":["{","[",","],"{":7,"l":"m"}"#)
     }
 
-    @Test func `what stands on lines of its own is the same JSON`() throws {
+    @Test func `an array with each element on its own line is valid JSON`() throws {
         let written = text { buffer in
             buffer.object { $0.objects("a", [1, 2], onLines: true) { $0.write("b", $1) } }
         }
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: ["", "{", "[", ",", "\"", "\\", "\u{0}", "é{", "𝄞[", "a\nb"])
-    func `a text of any characters is read back as it was, as a value, a key and an element`(given: String) throws {
+    func `a text of any characters is read back unchanged as a value, a key and an element`(given: String) throws {
         let written = text { buffer in
             buffer.object { buffer in
                 buffer.write("text", given)
@@ -51,7 +51,7 @@ import Testing
         #expect(object["texts"] as? [String] == [given, given])
     }
 
-    @Test func `characters that may not stand are escaped, beyond the first plane by their halves`() throws {
+    @Test func `characters that are not allowed are escaped, those beyond U+FFFF as surrogate pairs`() throws {
         var buffer = LineBuffer(capacity: 64) { $0.value < 0x7F || $0 == "é" }
         buffer.string("aé\"\u{9B}𝄞\u{202E}")
         #expect(buffer.text == #""aé\"\u009B\uD834\uDD1E\u202E""#)
@@ -59,7 +59,7 @@ import Testing
         #expect(read as? String == "aé\"\u{9B}𝄞\u{202E}")
     }
 
-    @Test func `a beacon is its UUID, major and minor`() {
+    @Test func `a beacon is written as its UUID, major and minor`() {
         let uuid = ProximityUUID(high: 0x0123_4567_89AB_CDEF, low: 0xFEDC_BA98_7654_3210)
         let beacon = BeaconIdentity(uuid: uuid, major: 65_535, minor: 0)
         #expect(
@@ -72,7 +72,7 @@ import Testing
         (1_795_247_187_123_456_789, "2026-11-21T07:46:27.123456789Z"),
         (1_795_247_187_123_456_000, "2026-11-21T07:46:27.123456Z"), (-1, "1969-12-31T23:59:59.999999999Z"),
     ])
-    func `a date has nanoseconds where microseconds don't say all`(nanoseconds: Int64, date: String) {
+    func `a date has nanoseconds if it is not a whole number of microseconds`(nanoseconds: Int64, date: String) {
         #expect(text { $0.append(dateOfNanoseconds: nanoseconds) } == date)
     }
 
@@ -81,7 +81,7 @@ import Testing
         #expect(text { $0.append(tenths: tenths) } == written)
     }
 
-    /// The outermost value of a text, written again.
+    /// Returns the outermost value of a text, written again; `nil` if the text is not valid JSON.
     private func copied(_ given: String) -> String? {
         var parsed = JSONText(Array(given.utf8))
         guard parsed.parse() else { return nil }
@@ -92,7 +92,7 @@ import Testing
         #"{"a":[1,-2,0.5,-0,1e9,-12.5E-3],"b":{"c":true,"d":false,"e":null,"f":[],"g":{}},"h":["x"]}"#,
         #"{"version":2,"type":"event","gateway":"Büro 🏠","sequence":17,"x":"\"\\\u001B"}"#, "[]", "{}", #""""#, "0",
     ])
-    func `what a buffer wrote is copied byte for byte`(given: String) {
+    func `JSON that a buffer wrote is copied byte for byte`(given: String) {
         #expect(copied(given) == given)
     }
 
@@ -101,7 +101,7 @@ import Testing
         (#""\/\b\f\n\r\t""#, #""/\u0008\u000C\u000A\u000D\u0009""#), (#""\ud83c\udfe0\ud800""#, "\"🏠\u{FFFD}\""),
         (#"{"a\"b":{"":1}}"#, #"{"a\"b":{"":1}}"#),
     ])
-    func `a text becomes JSON on one line`(given: String, expected: String) throws {
+    func `JSON with white space and other escapes is copied to one line`(given: String, expected: String) throws {
         let written = try #require(copied(given))
         #expect(written == expected)
         _ = try JSONSerialization.jsonObject(with: Data(written.utf8), options: .fragmentsAllowed)

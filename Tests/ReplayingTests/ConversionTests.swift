@@ -2,13 +2,14 @@ import Foundation
 import ProgramSupport
 import Testing
 
-/// `convert`: a converted capture replays as its source does.
+/// `convert`: a converted capture must replay as its source does.
 @Suite struct ConversionTests {
     static let endings = ["btsnoop", "pcapng", "jsonl"]
 
-    /// Converts `path` to each format, and each result to the other two; every one must replay to the same lines.
+    /// Converts `path` to each format, and each result to the other two. Every result must replay to the same lines.
     ///
-    /// btsnoop has no room for a long name of an adapter: there it may be `shortName`, and that must be said.
+    /// If an adapter has a long name, btsnoop has no room for it. The name can then be `shortName`, and `convert` must
+    /// report this.
     private func circle(
         _ path: String, converting: [String] = [], replaying: [String] = [], name: String = "", shortName: String = ""
     ) throws {
@@ -35,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: Fixtures.captures)
-    func `T4, L4: a converted capture of the real world replays to the same lines`(name: String) throws {
+    func `T4, L4: a real capture replays to the same lines after conversion`(name: String) throws {
         let isLongNamed = name.hasPrefix("nrf52")
         try circle(
             Fixtures.path(name), converting: name.hasPrefix("hcidump") ? ["--interval", "100ms"] : [],
@@ -43,16 +44,16 @@ import Testing
     }
 
     @Test(arguments: ["btsnoop-h4", "btsnoop-monitor", "pcapng-201", "pcap-256", "hcidump", "log"])
-    func `T4, L4: a made capture replays to the same lines after conversion`(format: String) throws {
+    func `T4, L4: a generated capture replays to the same lines after conversion`(format: String) throws {
         let made = try MadeCapture(format, seed: 5, perEvent: 3, reports: 600, ["--other-events", "0.2"])
         try circle(made.path, replaying: ["--config", try made.configuration(exitTimeout: 10), "--settle"])
     }
 
-    @Test func `T4, L4: a log of other people's names replays to the same lines after conversion`() throws {
+    @Test func `T4, L4: a log with other names of fields replays to the same lines after conversion`() throws {
         try circle(Fixtures.path(Fixtures.rooms[2]), converting: ["--fields", Fixtures.roomFields])
     }
 
-    @Test func `what the result can't hold is named`() throws {
+    @Test func `convert lists the data that the output cannot store`() throws {
         let scratch = try Scratch()
         let log = try scratch.write(
             "a.jsonl",
@@ -72,7 +73,7 @@ import Testing
         #expect(phone.errors.contains("reports lost their kind of advertising"))
     }
 
-    @Test func `convert says what is wrong and ends as sysexits has it`() throws {
+    @Test func `convert reports errors and ends with the exit codes of sysexits`() throws {
         let scratch = try Scratch()
         let capture = Fixtures.path("android-gym-bike.btsnoop")
         func check(_ arguments: String..., status: Int32, says: String) throws {

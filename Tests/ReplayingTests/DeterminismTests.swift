@@ -10,7 +10,7 @@ import Testing
     static let names = Fixtures.captures + [Fixtures.rooms[2]]
 
     @Test(arguments: names)
-    func `T4: at any speed, plain or packed, from a file or a pipe, the lines are the same`(name: String) throws {
+    func `T4: the lines are the same at any speed, compressed or not, from a file or a pipe`(name: String) throws {
         let arguments = Fixtures.arguments(for: name) + ["--settle"]
         let path = Fixtures.path(name)
         let whole = try Gateway.replay(arguments + [path])
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(arguments: [1, 7, 64, 1000, 4099])
-    func `T4: however the bytes are cut into windows, the lines are the same`(size: Int) throws {
+    func `T4: the lines are the same, whatever the size of the windows in which bytes are read`(size: Int) throws {
         let scratch = try Scratch()
         func lines(_ name: String, size: Int?) throws -> [UInt8] {
             var options = ReplayOptions(inputs: [ReplayOptions.Input(.path(Fixtures.path(name)))])
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `T4: what becomes due between two records is told at its own time at any speed`() throws {
+    @Test func `T4: at any speed, an exit that is due between two records has its own time`() throws {
         let log = """
             {"time":1000,"rssi":-60,"uuid":"F7826DA64FA24E988024BC5B71E0893E","major":1,"minor":2,"measuredPower":-59}
             {"time":1100,"data":""}

@@ -6,16 +6,16 @@ import ProgramSupport
 import TestSupport
 import Testing
 
-/// Captures that are cut off, damaged, or meant to do harm. `BEACON_CUTS` and `BEACON_MUTATIONS` say how many of each
-/// capture are tried, `BEACON_SEED` which.
+/// Captures that are truncated, damaged or malicious. `BEACON_CUTS` and `BEACON_MUTATIONS` set how many variants of
+/// each capture are tried. `BEACON_SEED` selects them.
 @Suite struct HostileCaptureTests {
     static let seed = SeededGenerator.seed
-    // The long ones are of one format: where much is asked for, all of them.
+    // The long captures all have the same format. If `BEACON_CUTS` is above 8, all of them are tried, else one.
     static let names =
         Fixtures.captures
         + (environment("BEACON_CUTS", default: 8) > 8 ? Fixtures.rooms : [Fixtures.rooms[2]])
 
-    /// Counts what a reader hands over.
+    /// Counts the reports of a reader.
     private struct Counter: ReportHandler {
         var reports = 0
         mutating func report(_ report: AdvertisingReport, data: Span<UInt8>, adapter: Int?, time: Instant?) {
@@ -24,7 +24,7 @@ import Testing
         mutating func beacon(_ beacon: IBeacon, report: AdvertisingReport, adapter: Int?, time: Instant?) {}
     }
 
-    /// Reads all there is, as a replay does; that this returns or throws is what is tested.
+    /// Reads a capture to its end, as a replay does. The test is that this returns or throws.
     private func read(_ bytes: [UInt8]) throws -> (reports: Int, isWhole: Bool) {
         let fields = try FieldMap(Fixtures.roomFields)
         do throws(CaptureError) {
@@ -42,15 +42,15 @@ import Testing
     }
 
     @Test(arguments: names)
-    func `a capture that is cut anywhere gives what is whole and ends`(name: String) throws {
+    func `a capture that is cut anywhere gives no more reports than the whole one, and ends`(name: String) throws {
         let bytes = try Fixtures.bytes(name)
         let whole = try read(bytes)
         #expect(whole.isWhole)
         var random = SeededGenerator(state: Self.seed)
-        // Every byte of the first 4 KiB would take minutes in a debug build: by default every 23rd.
+        // Every byte of the first 4 KiB would take minutes in a debug build, so by default it is every 23rd.
         let stride = max(1, environment("BEACON_CUT_STRIDE", default: 23))
         var cuts = Array(Swift.stride(from: 0, through: min(4096, bytes.count), by: stride))
-        // Far behind, reading up to the cut takes its time.
+        // There are only a few cuts in the whole capture, because reading up to a late cut takes time.
         for _ in 0..<environment("BEACON_CUTS", default: 8) {
             cuts.append(Int.random(in: 0...bytes.count, using: &random))
         }
@@ -61,9 +61,9 @@ import Testing
     }
 
     @Test(arguments: names)
-    func `a capture that is damaged anywhere ends in a report`(name: String) throws {
+    func `reading a capture that is damaged anywhere ends, with or without an error`(name: String) throws {
         var random = SeededGenerator(state: Self.seed)
-        // The beginning says how the rest is read; a little of what follows is enough to be misread.
+        // The start of a capture decides how the rest is read, and a small part of the rest is enough for errors.
         let bytes = Array(try Fixtures.bytes(name).prefix(6000))
         for _ in 0..<environment("BEACON_MUTATIONS", default: 150) {
             _ = try read(mutated(bytes, using: &random))
@@ -73,7 +73,7 @@ import Testing
     private func mutated(_ bytes: [UInt8], using random: inout SeededGenerator) -> [UInt8] {
         var bytes = bytes
         for _ in 0..<Int.random(in: 1...6, using: &random) {
-            // Half of the time near the beginning, where the headers are.
+            // Half of the changes are near the start, in the headers.
             let end = Bool.random(using: &random) ? min(64, bytes.count) : bytes.count
             let place = Int.random(in: 0..<end, using: &random)
             switch Int.random(in: 0..<5, using: &random) {
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(arguments: names)
-    func `the command itself survives cuts and damage, and says what it met`(name: String) throws {
+    func `a replay of a truncated or damaged capture ends with 0, or with 65 and a message`(name: String) throws {
         var random = SeededGenerator(state: Self.seed)
         let bytes = Array(try Fixtures.bytes(name).prefix(20_000))
         for round in 0..<environment("BEACON_RUNS", default: 6) {
@@ -101,13 +101,13 @@ import Testing
                     + (name.hasPrefix("rooms") ? ["--fields", Fixtures.roomFields] : []), input: hurt)
             #expect(!ending.wasKilled, "seed \(Self.seed), round \(round): \(ending.errors)")
             #expect([0, 65].contains(ending.status), "seed \(Self.seed), round \(round): \(ending.errors)")
-            // Beside the statistics, which stand on a line of their own.
+            // The messages, without the statistics, which have a line of their own.
             let said = ending.errors.split(separator: "\n").filter { !$0.hasPrefix("{") }
             #expect((ending.status == 65) == said.contains { $0.contains("standard input") })
         }
     }
 
-    @Test func `time that jumps to its bounds ends in order`() throws {
+    @Test func `a log whose times jump to the bounds can be replayed with --lenient`() throws {
         let log = ["0", "9223372036", "\"9999-12-31T23:59:59Z\"", "1e300", "-5", "\"0001-01-01T00:00:00Z\"", "12"]
             .map { Log.sighting($0) }.joined(separator: "\n")
         let ending = try Gateway.run("replay", "--lenient", "--settle", "--stats", "-", input: Array(log.utf8))
@@ -116,11 +116,11 @@ import Testing
         #expect(try payloads(ending.lines, type: "event").count >= 2)
     }
 
-    @Test func `a gzip bomb costs time, not memory`() throws {
+    @Test func `a gzip bomb takes time, but less than 100 MiB, and a larger one less than 8 MiB more`() throws {
         let scratch = try Scratch()
         func peak(mebibytes: Int) throws -> Int {
             let bomb = scratch.path("\(mebibytes).gz")
-            // A log's brace and then blanks, all of which a reader must look at.
+            // The start of a JSON object and then spaces, all of which a reader must check.
             let made = try run(
                 "/bin/sh",
                 [
@@ -128,7 +128,7 @@ import Testing
                     "(printf '{\"time\":1'; head -c \(mebibytes << 20) /dev/zero | tr '\\0' ' '; printf '}') | gzip -1 > '\(bomb)'",
                 ])
             try #require(made.status == 0)
-            // What the child had at the most, in KiB; Python between, because it is small itself.
+            // The peak memory of the child process in KiB. Python starts it, because Python itself is small.
             let ending = try run(
                 Tool.python,
                 [

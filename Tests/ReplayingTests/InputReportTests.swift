@@ -2,14 +2,14 @@ import Foundation
 import ProgramSupport
 import Testing
 
-/// The visits of a replay in short: arrival, departure, sightings.
+/// Returns the visits of beacons in a replay in short: arrival, departure, sightings.
 func beaconVisits(_ lines: [String]) throws -> [String] {
     try payloads(lines, type: "visit").filter { $0["scope"] as? String == "beacon" }.map {
         "\($0["arrival"] as? String ?? "") \($0["departure"] as? String ?? "") \($0["sightings"] as? Int ?? -1)"
     }
 }
 
-/// Inputs that once gave wrong or empty results without a message.
+/// Inputs that gave wrong or empty results without a message in earlier versions.
 @Suite struct InputReportTests {
     let scratch: Scratch
     init() throws { scratch = try Scratch() }
@@ -186,7 +186,7 @@ func beaconVisits(_ lines: [String]) throws -> [String] {
             (#""\#(String(repeating: "00", count: 255))""#, "has 255 bytes; must be at most 254"),
             (#"{"76":"\#(String(repeating: "00", count: 253))"}"#, "has 253 bytes; must be at most 252"),
         ] as [(String, String?)])
-    func `manufacturer data of others are reports without an iBeacon, and invalid ones are refused`(
+    func `manufacturer data of other companies give no iBeacon, and invalid ones are refused`(
         value: String, reason: String?
     ) throws {
         let log = #"{"time":1,"manufacturerData":\#(value)}"# + Self.sighting
@@ -203,12 +203,12 @@ func beaconVisits(_ lines: [String]) throws -> [String] {
         #""manufacturerData":[76,0,2,21],"#, #""manufacturerData":"Apple, Inc.","#, #""manufacturerData":"59000215","#,
         #""data":"","manufacturerData":"","#,
     ])
-    func `a beacon by name is read whatever its manufacturer data are`(member: String) throws {
+    func `a beacon that is given by its fields is read, whatever its manufacturer data are`(member: String) throws {
         let log = Self.sighting.replacing(#""adapter""#, with: member + #""adapter""#)
         #expect(try Gateway.replay(["--sightings", "-"], input: Array(log.utf8)).text == Self.sighting)
     }
 
-    @Test func `data come before manufacturer data, unless they are empty`() throws {
+    @Test func `data have precedence over manufacturer data, unless data are empty`() throws {
         func count(_ members: String) throws -> Int {
             try Gateway.replay(["--sightings", "-"], input: Array("{\"time\":1,\(members)}".utf8)).lines.count
         }
@@ -244,7 +244,7 @@ func beaconVisits(_ lines: [String]) throws -> [String] {
                     --fields manufacturerData=\(key)
 
                     """)
-            // A transmitter can send such bytes: a log that has iBeacons is not at fault, nor is its conversion.
+            // A transmitter can send such bytes, so a log with iBeacons is not at fault, and neither is its conversion.
             let recording = try scratch.write(
                 "recording.jsonl", log.replacing(key, with: "data") + "\n" + Self.sighting)
             #expect(try Gateway.replay(["--sightings", recording]).text == Self.sighting)
@@ -276,7 +276,7 @@ func beaconVisits(_ lines: [String]) throws -> [String] {
         }
     }
 
-    @Test func `a capture without iBeacons, or without records, is named with a warning`() throws {
+    @Test func `a capture without iBeacons, or without records, is reported with a warning`() throws {
         let none = try scratch.write("none", #"{"time":1,"data":"020106"}{"time":2,"adapter":"hci0"}"#)
         let empty = try scratch.write("empty", "HCI sniffer - Bluetooth packet analyzer ver 5.66\n")
         let some = try scratch.write("some", Self.sighting)
@@ -286,19 +286,19 @@ func beaconVisits(_ lines: [String]) throws -> [String] {
             #expect(try Gateway.replay(arguments + [empty]).errors == warnings[1])
         }
         #expect(try Gateway.replay([empty, some, none]).errors == warnings[1] + warnings[0])
-        // A summary says so, unless another capture has some.
+        // With `--summary`, the summary replaces the warning, unless another capture has iBeacons.
         #expect(
             try Gateway.replay(["--summary", none]).errors == "2 records, 1 report, 0 iBeacons: nothing to monitor\n")
         #expect(try Gateway.replay(["--summary", none, some]).errors.hasSuffix(" events\n" + warnings[0]))
     }
 
-    @Test func `an adapter of which no capture has a record is an error with the adapters that are there`() throws {
+    @Test func `if --adapter selects an adapter without records, the error lists the adapters of the capture`() throws {
         let first = try scratch.log("a", [Log.sighting("1"), Log.sighting("2", adapter: "hci1")])
         let second = try scratch.log("b", [Log.sighting("1", adapter: "desk")])
         let absent = "\(first) has no records of the adapter desk; its adapters are hci0, hci1\n"
         let ending = try Gateway.run("replay", "--sightings", "--adapter", "desk", first)
         #expect(ending.status == 65 && ending.text == "" && ending.errors == absent)
-        // In several files one that has it is enough.
+        // If there are several files, it is enough that one of them has the adapter.
         let both = try Gateway.replay(["--sightings", "--adapter", "desk", first, second])
         #expect(both.lines.count == 1 && both.errors == "warning: \(absent)")
         let named = try Gateway.run("replay", "--adapter", "hci0", "lobby=\(first)")
@@ -308,7 +308,7 @@ func beaconVisits(_ lines: [String]) throws -> [String] {
         #expect(try Gateway.replay(["--sightings", "--adapter", "lobby/hci0", "lobby=\(first)"]).lines.count == 1)
     }
 
-    @Test func `a key that is given to a field is read as that field alone, and metadata keep their keys`() throws {
+    @Test func `a mapped data key is read only as its new field, but a mapped address also as the address`() throws {
         let log =
             #"{"t":1,"address":"C0:98:E5:00:00:07","rssi":-60,"data":"4C00\#(Self.beacon)","uuid":"not a UUID"}"#
         let read = try Gateway.replay(
@@ -317,7 +317,7 @@ func beaconVisits(_ lines: [String]) throws -> [String] {
         #expect(read.text.contains(#""adapter":"C0:98:E5:00:00:07","address":"C0:98:E5:00:00:07""#))
     }
 
-    @Test func `a file without iBeacons is named with its malformed reports, and one with iBeacons is not`() throws {
+    @Test func `a file without iBeacons is reported with its malformed reports, and one with iBeacons is not`() throws {
         let malformed = #"{"time":1,"data":"1AFF4C00"}"# + "\n"
         let one = try scratch.write("one", malformed + malformed)
         let both = try scratch.write("both", malformed + Self.sighting)
@@ -332,7 +332,7 @@ func beaconVisits(_ lines: [String]) throws -> [String] {
                 == "warning: \(other) has no iBeacons of hci1, but malformed reports (adStructureTruncated: 1)\n")
     }
 
-    @Test func `a log whose first object is refused is named with that if the rest has no times`() throws {
+    @Test func `if the first object of a log is refused and the rest has no times, the error has the reason`() throws {
         let log = #"{"time":"2025-11-24 09:00:00","data":""}"# + "\n" + #"{"data":""}"#
         let ending = try Gateway.run("replay", "-", input: Array(log.utf8))
         #expect(ending.status == 65)
@@ -356,15 +356,15 @@ func beaconVisits(_ lines: [String]) throws -> [String] {
         #expect(
             try Gateway.replay(["--summary", path]).errors
                 == "9 records, 9 reports, 9 iBeacons, 4 out of order by up to 3 s: 2 events\n")
-        // The statistics have them in numbers.
+        // The statistics count the late records.
         #expect(try object(try Gateway.replay(["--stats", path]).errors)["reordered"] as? Int == 4)
-        // In order after all: nothing is handled at another time than its own.
+        // With a sufficient `--reorder`, records are sorted, and each is handled at its own time.
         #expect(try Gateway.replay(["--reorder", "3s", path]).errors == "")
         #expect(
             try Gateway.replay(["--reorder", "1ms", path]).errors
                 == "warning: 1 record is earlier than a record before, by up to 0.001 s, \(effect) a longer "
                 + "--reorder\n")
-        // Rounded up to the minute from an hour on, so that a --reorder of it is enough.
+        // From one hour on, the duration is rounded up to the minute, so that a `--reorder` with it is enough.
         let far = try scratch.log("far", ["4195", "0", "4196"].map { Log.sighting($0) })
         #expect(try Gateway.replay(["--sightings", far]).errors.contains(", by up to 1 h 10 min; if"))
         #expect(try Gateway.replay(["--sightings", "--reorder", "70m", far]).errors == "")

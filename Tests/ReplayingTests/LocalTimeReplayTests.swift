@@ -2,12 +2,12 @@ import Foundation
 import ProgramSupport
 import Testing
 
-/// Captures whose times name no zone.
+/// Captures whose times have no time zone.
 @Suite struct LocalTimeReplayTests {
     let scratch: Scratch
     init() throws { scratch = try Scratch() }
 
-    /// A beacon's report as `hcidump --raw` writes it.
+    /// Returns a beacon's report in the format of `hcidump --raw`.
     private static func dump(_ time: String) -> String {
         """
         \(time) > 04 3E 2A 02 01 03 01 07 00 00 E5 98 C0 1E 02 01 06 1A FF 4C\u{20}
@@ -23,7 +23,7 @@ import Testing
 
         """
 
-    /// Every 10 s from 02:40:00 of summer time to 02:20:00 of winter time.
+    /// A report every 10 s from 02:40:00 in summer time to 02:20:00 in winter time.
     private static let night =
         heading
         + (0...240).map { step in
@@ -52,7 +52,7 @@ import Testing
                 """)
         let utc = try Gateway.replay(["--sightings", "--zone", "UTC", path])
         #expect(utc.errors == "" && utc.output == assumed.output)
-        // A conversion keeps the times that a replay would have.
+        // A conversion has the same times as a replay.
         let log = try scratch.write("log.jsonl", "")
         let loss =
             "not stored in the output: 3 reports lost their kind of advertising or their advertising set\n"
@@ -91,14 +91,14 @@ import Testing
     }
 
     @Test(arguments: ["UTC+2", "GMT-1", "UTC2", "Foo+99", "Foo"])
-    func `a zone whose name could be read in two ways, or in none, is refused`(zone: String) throws {
+    func `a zone name that is ambiguous or unknown is refused`(zone: String) throws {
         let ending = try Gateway.run(
             "replay", "--zone", zone, "-", input: Array(Self.dump("2025-11-24 09:00:00.0").utf8))
         #expect(ending.status == 64 && ending.errors.contains("--zone is \(zone), which is not a time zone"))
     }
 
     @Test(arguments: ["GMT0", "GMT+0", "GMT-0", "UTC0", "UTC", "Etc/GMT-0"])
-    func `a zone whose name can be read only as UTC is UTC`(zone: String) throws {
+    func `a zone name that can only mean UTC is UTC`(zone: String) throws {
         let dump = Array(Self.dump("2025-11-24 09:00:00.0").utf8)
         let ending = try Gateway.replay(["--sightings", "--zone", zone, "-"], input: dump)
         #expect(ending.text.hasPrefix(#"{"time":"2025-11-24T09:00:00.000000Z","#))
@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test(arguments: [("Etc/GMT-2", "07:00"), ("CET-1CEST,M3.5.0,M10.5.0/3", "08:00"), ("Asia/Kathmandu", "03:15")])
-    func `a zone may be a name of tzdata or a rule of POSIX`(zone: String, time: String) throws {
+    func `a zone can be a name of tzdata or a POSIX rule`(zone: String, time: String) throws {
         let dump = Array(Self.dump("2025-11-24 09:00:00.0").utf8)
         let ending = try Gateway.replay(["--sightings", "--zone", zone, "-"], input: dump)
         #expect(ending.text.hasPrefix(#"{"time":"2025-11-24T\#(time):00.000000Z","#))

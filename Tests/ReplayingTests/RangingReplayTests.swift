@@ -12,7 +12,7 @@ import Testing
     private let configuration = """
         monitor: {ranging: true}
         conditions:
-          - {identifier: everybody, uuid: \(Log.uuid), assuming: unsatisfied, exit_timeout: 3s}
+          - {identifier: everyone, uuid: \(Log.uuid), assuming: unsatisfied, exit_timeout: 3s}
           - {identifier: one, uuid: \(Log.uuid), major: 1, minor: 1, ranging: false}
           - {identifier: two, uuid: \(Log.uuid), major: 1, minor: 2}
 
@@ -25,7 +25,7 @@ import Testing
             ["--config", config] + arguments + ["-"], input: Array(log.map { $0 + "\n" }.joined().utf8))
     }
 
-    /// Second, condition and the minors in view, nearest first.
+    /// Returns the second, the condition and the minors in view, nearest first, of each `ranging` line.
     private func brief(_ lines: [String]) throws -> [String] {
         try payloads(lines, type: "ranging").map { payload in
             let time = (payload["monotonic"] as? Int64 ?? -1) / 1_000_000
@@ -35,15 +35,15 @@ import Testing
         }
     }
 
-    @Test func `each second of the capture's time tells who is in view of the conditions that ask for it`() throws {
+    @Test func `conditions with ranging get a line with the beacons in view for each second of capture time`() throws {
         let log = [
             Log.sighting("10.2"), Log.sighting("11.5", minor: 2), Log.report("13.999999"), Log.report("14"),
         ]
         let ending = try replay(log)
         #expect(
             try brief(ending.lines) == [
-                "11 everybody: 1", "12 everybody: 1 2", "12 two: 2", "13 everybody: 1 2", "13 two: 2",
-                "14 everybody: 1 2", "14 two: 2",
+                "11 everyone: 1", "12 everyone: 1 2", "12 two: 2", "13 everyone: 1 2", "13 two: 2",
+                "14 everyone: 1 2", "14 two: 2",
             ])
         let first = try #require(try payloads(ending.lines, type: "ranging").first)
         let beacon = try #require((first["beacons"] as? [[String: Any]])?.first)
@@ -55,7 +55,7 @@ import Testing
         #expect(first["sequence"] == nil)
     }
 
-    @Test func `lines stand in the order of their times: an exit before the second that ends with it`() throws {
+    @Test func `lines are in the order of their times: an exit is before the ranging of the same time`() throws {
         let ending = try replay([Log.sighting("10"), Log.report("13")])
         let lines = try payloads(ending.lines).compactMap { payload -> String? in
             guard let type = payload["type"] as? String, type == "event" || type == "ranging" else { return nil }
@@ -63,18 +63,18 @@ import Testing
         }
         #expect(
             lines == [
-                "10 event everybody", "10 event one", "11 ranging everybody", "12 ranging everybody",
-                "13 event everybody", "13 ranging everybody",
+                "10 event everyone", "10 event one", "11 ranging everyone", "12 ranging everyone",
+                "13 event everyone", "13 ranging everyone",
             ])
     }
 
-    @Test func `with --settle the last leave the view: one empty line, and no more`() throws {
+    @Test func `with --settle, a beacon leaves the view with one empty line, and no line follows`() throws {
         let ending = try replay([Log.sighting("10.5", minor: 2)], ["--settle"])
         let told = try brief(ending.lines).filter { $0.contains("two") }
         #expect(told == ["11 two: 2", "12 two: 2", "13 two: 2", "14 two: 2", "15 two: 2", "16 two: "])
     }
 
-    @Test func `the configuration's model and window hold`() throws {
+    @Test func `the exponent and the window of the configuration apply`() throws {
         let text = "ranging: {exponent: 4, window: 1s}\n" + configuration
         let ending = try replay([Log.sighting("10.5", minor: 2), Log.report("13")], [], text)
         let ranging = try payloads(ending.lines, type: "ranging").filter { $0["identifier"] as? String == "two" }
@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test(arguments: ["android-gym-bike.btsnoop", "hcidump-gimbal.raw"])
-    func `T4: the same capture gives the same bytes twice, at any speed and in any window`(name: String) throws {
+    func `T4: the same capture gives the same bytes again, at any speed and in any window`(name: String) throws {
         let scratch = try Scratch()
         let times = Fixtures.arguments(for: name)
         let uuids = try Set(
@@ -108,7 +108,7 @@ import Testing
             _ = try Replay(options).run()
             #expect(try contents(of: scratch.path("\(size)/current")) == whole.output)
         }
-        // All but the ranging lines are those of a replay without.
+        // Except for the ranging lines, the lines are those of a replay without ranging.
         let plain = try Gateway.replay(
             times + [
                 "--config",
@@ -119,7 +119,7 @@ import Testing
         try Schema.expectValid(whole.output, "--first", "1")
     }
 
-    @Test func `a folder takes them too, and readers of the files pass over them`() throws {
+    @Test func `ranging lines are also written to a folder, and the visits command ignores them`() throws {
         let scratch = try Scratch()
         let config = try scratch.write("c.yaml", configuration)
         let log = try scratch.log("l.json", [Log.sighting("10.2"), Log.sighting("12.2"), Log.report("30")])
@@ -128,6 +128,6 @@ import Testing
         #expect(lines.contains(#""type":"ranging""#))
         let visits = try Gateway.run("visits", "--json", "--utc", scratch.path("out"))
         #expect(visits.status == 0, "\(visits.errors)")
-        #expect(visits.text.contains("everybody"))
+        #expect(visits.text.contains("everyone"))
     }
 }

@@ -2,7 +2,7 @@ import Foundation
 import ProgramSupport
 import Testing
 
-/// The options of `replay`, as an operator meets them.
+/// The options of `replay`, as an operator uses them.
 @Suite struct ReplayOptionTests {
     let scratch: Scratch
     init() throws { scratch = try Scratch() }
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: [("022", 0o750, 0o640), ("000", 0o750, 0o640), ("077", 0o700, 0o600)])
-    func `event files and captures that are written can be read by the owner and the group alone`(
+    func `only the owner and the group can read event files and captures that are written`(
         mask: String, folderMode: Int, fileMode: Int
     ) throws {
         let capture = Fixtures.path("android-gym-bike.btsnoop")
@@ -42,7 +42,7 @@ import Testing
 
     private static let backwards = ["0", "5", "2", "4", "6", "5.0", "7", "5.999999", "20"]
 
-    @Test func `--reorder hands records over in the order of their times`() throws {
+    @Test func `--reorder sorts records by their times`() throws {
         let path = try scratch.log("a", Self.backwards.map { Log.sighting($0) })
         func times(_ arguments: String...) throws -> [Double] {
             try Gateway.replay(arguments + ["--sightings", path]).lines.map {
@@ -51,11 +51,11 @@ import Testing
         }
         #expect(try times() == [0, 5, 2, 4, 6, 5, 7, 5.999999, 20])
         #expect(try times("--reorder", "10s") == [0, 2, 4, 5, 5, 5.999999, 6, 7, 20])
-        // Held back for too short a time, a record comes late all the same; none is lost.
+        // If records are held for too short a time, some are still late, but none is lost.
         #expect(try times("--reorder", "1ms").sorted() == [0, 2, 4, 5, 5, 5.999999, 6, 7, 20])
     }
 
-    @Test func `T2: --stats counts what runs behind, and tells each step of more than a second`() throws {
+    @Test func `T2: --stats counts late records, and lists each step back of more than a second`() throws {
         let path = try scratch.log("a", Self.backwards.map { Log.sighting($0) })
         let counts = try object(try Gateway.replay(["--stats", path]).errors)
         #expect(counts["reordered"] as? Int == 4)
@@ -63,12 +63,12 @@ import Testing
         #expect(steps["count"] as? Int == 2)
         let first = try #require(steps["first"] as? [[String: Any]])
         #expect(first.map { $0["record"] as? Int } == [3, 8])
-        // A second, to the microsecond, is none.
+        // A step of exactly one second is not listed.
         #expect(first.map { $0["seconds"] as? Double } == [3, 1.000001])
         #expect(first.allSatisfy { $0["file"] as? String == path })
     }
 
-    @Test func `without a configuration the first thousand UUIDs become conditions and the rest is counted`() throws {
+    @Test func `without a configuration, the first 1,000 UUIDs are conditions; other sightings are counted`() throws {
         func uuid(_ number: Int) -> String {
             let digits = String(number, radix: 16, uppercase: true)
             return "F7826DA6-4FA2-4E98-8024-" + String(repeating: "0", count: 12 - digits.count) + digits
@@ -85,7 +85,7 @@ import Testing
         #expect(!whole.errors.contains("after the first"))
     }
 
-    @Test func `--output makes a folder with one segment and a link to it`() throws {
+    @Test func `--output creates a folder with one segment and a link to it`() throws {
         let capture = Fixtures.path("android-gym-bike.btsnoop")
         let folder = scratch.path("events")
         let ending = try Gateway.replay(["--output", folder, capture])
@@ -104,7 +104,7 @@ import Testing
         #expect(try Gateway.run("replay", "--output", empty, capture).status == 0)
     }
 
-    @Test func `the configuration's gateway and monitor name the lines`() throws {
+    @Test func `lines have the names of the gateway and the monitor in the configuration`() throws {
         let config = try scratch.write(
             "c.yaml", "gateway:\n  name: depot\nmonitor:\n  name: floor\n" + Log.configuration)
         let lines = try Gateway.replay(["--config", config, try scratch.log("a", [Log.sighting("1")])]).lines

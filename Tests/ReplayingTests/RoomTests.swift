@@ -2,7 +2,8 @@ import Foundation
 import ProgramSupport
 import Testing
 
-/// Beacons that were carried through rooms, each scanner alone, against events that were worked out elsewhere.
+/// Captures of beacons that were carried through rooms. For each scanner alone, the events are compared with expected
+/// ones that were not made by this project's code.
 @Suite struct RoomTests {
     struct Job: CustomTestStringConvertible, Sendable {
         var name: String
@@ -13,7 +14,7 @@ import Testing
     }
 
     @Test(arguments: Job.all)
-    func `E1, X2, L4: each scanner alone tells who came and went, and when`(job: Job) throws {
+    func `E1, X2, L4: each scanner alone gives the expected entries and exits with their times`(job: Job) throws {
         let expected = try Ending(
             output: Fixtures.bytes("\(job.name).events-\(job.timeout).jsonl"), errors: "", status: 0, wasKilled: false
         ).lines.map(object)
@@ -39,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `T2: records that run behind are handled at now, counted, and each step back is told`() throws {
+    @Test func `T2: --stats counts all sightings and the late records, and no more steps back than these`() throws {
         let path = Fixtures.path(Fixtures.rooms[2])
         let counts = try object(
             try Gateway.replay(["--stats", "--sightings", "--fields", Fixtures.roomFields, path]).errors)

@@ -13,7 +13,7 @@ import Testing
         }
     }
 
-    @Test func `L4: files are merged by time, those at the same time in the order given`() throws {
+    @Test func `L4: files are merged by time; records with the same time are in the order of the files`() throws {
         let a = try scratch.log("a", ["1", "3", "4"].map { Log.sighting($0) })
         let b = try scratch.log("b", ["2", "3", "3", "5"].map { Log.sighting($0, adapter: "hci7") })
         #expect(
@@ -24,13 +24,13 @@ import Testing
                 == ["1 hci0", "2 hall/hci7", "3 hall/hci7", "3 hall/hci7", "3 hci0", "4 hci0", "5 hall/hci7"])
     }
 
-    @Test func `L4, T2: inside a file its own order stands`() throws {
+    @Test func `L4, T2: the records of a file keep their order`() throws {
         let a = try scratch.log("a", ["10", "4", "11"].map { Log.sighting($0) })
         let b = try scratch.log("b", ["5", "10"].map { Log.sighting($0, adapter: "hci7") })
         #expect(try sightings(a, b) == ["5 hci7", "10 hci0", "4 hci0", "10 hci7", "11 hci0"])
     }
 
-    @Test func `L4: an adapter listens from its first record in a file to its last there, and again in the next`()
+    @Test func `L4: an adapter scans from its first record in a file to its last there, and again in the next`()
         throws
     {
         let a = try scratch.log("a", [Log.sighting("0"), Log.report("10")])
@@ -46,14 +46,14 @@ import Testing
         #expect(reasons == ["first record", "last record", "first record"])
     }
 
-    @Test func `L4, L1: another file's adapter of another name does not make somebody leave`() throws {
+    @Test func `L4, L1: an adapter of another name in another file causes no exit`() throws {
         let a = try scratch.log("a", [Log.sighting("0"), Log.report("10")])
         let b = try scratch.log("b", [Log.report("40"), Log.report("69.999999"), Log.report("70")])
         let lines = try Gateway.replay(["lobby=\(a)", "hall=\(b)"]).lines
         #expect(
             try Told(lines, "adapter").lines
                 == ["0.0 lobby/hci0 listening", "10.0 lobby/hci0 off", "40.0 hall/hci0 listening"])
-        // Rule L2: the one who held it stopped sixty seconds ago.
+        // Rule L2: the only holder stopped sixty seconds ago.
         #expect(
             try Told(lines, "event").lines.filter { !$0.hasPrefix("0.0") }.allSatisfy {
                 $0 == "70.0 \(Log.uuid) unknown"
@@ -61,7 +61,7 @@ import Testing
         #expect(try payloads(lines, type: "visit").isEmpty)
     }
 
-    @Test func `L4: an adapter that two files speak of at once stops when both have ended`() throws {
+    @Test func `L4: an adapter that is in two files at once stops when both have ended`() throws {
         let a = try scratch.log("a", [Log.sighting("0"), Log.report("20")])
         let b = try scratch.log("b", [Log.report("10"), Log.report("25")])
         let c = try scratch.log("c", [Log.report("40", adapter: "hci1"), Log.report("41", adapter: "hci1")])
@@ -70,13 +70,13 @@ import Testing
                 == ["0.0 hci0 listening", "25.0 hci0 off", "40.0 hci1 listening"])
     }
 
-    @Test func `L4: a file that begins when another ends leaves no gap`() throws {
+    @Test func `L4: a file that starts when another ends leaves no gap`() throws {
         let a = try scratch.log("a", [Log.sighting("0"), Log.report("10")])
         let b = try scratch.log("b", [Log.report("10"), Log.report("25")])
         #expect(try Told(try Gateway.replay([a, b]).lines, "adapter").lines == ["0.0 hci0 listening"])
     }
 
-    @Test func `a file name with = in its folder is a file name`() throws {
+    @Test func `an argument with a slash before its = is a file name`() throws {
         let path = try scratch.log("x=1", [Log.sighting("1")])
         #expect(try sightings(path) == ["1 hci0"])
     }

@@ -2,10 +2,10 @@ import Foundation
 import ProgramSupport
 import Testing
 
-/// `replay --sightings` against answers that this project's code had no part in.
+/// `replay --sightings`, compared with expected results that were not made by this project's code.
 @Suite struct SightingTests {
     @Test(arguments: Fixtures.captures)
-    func `B1, B2, B4: replay tells exactly the iBeacons of a capture, in order`(name: String) throws {
+    func `B1, B2, B4: replay gives exactly the iBeacons of a capture, in order`(name: String) throws {
         let found = try Gateway.replay(["--sightings", Fixtures.path(name)])
         let expected = try Ending(
             output: Fixtures.bytes(name + ".expected.jsonl"), errors: "", status: 0, wasKilled: false
@@ -29,7 +29,7 @@ import Testing
             "00 00 01 00 00 00 00 C0 1E 02 01 06 1A FF 4C 00 02 15 F7 82 6D A6 4F A2 4E 98 80 24 BC 5B 71 E0 89 3E 00 01 00 02 C5 C0 "
         let before = (0..<10).map { "170000000\($0).0 > 04 3E 2A 02 01 \(report)\n" }.joined()
         for ending in ["> 04 3E 2A 02 01 \(report)", "> 04 3E 52 02 02 \(report)\(report)"] {
-            // The exit is due at 39 s; at that time, and later.
+            // The exit is due at 39 s. The silence ends at that time, or later.
             for second in ["39", "99"] {
                 let text = before + "17000000\(second).0 \(ending)\n"
                 let lines = try Gateway.replay(["--evidence", "-"], input: Array(text.utf8)).lines
@@ -53,16 +53,16 @@ import Testing
     }
 
     @Test(arguments: [("nrf52-screenroom-90.pcapng", 630), ("ubertooth-anechoic-0.pcapng", 36)])
-    func `B4: frames with a bad CRC are counted and give nothing`(name: String, bad: Int) throws {
+    func `B4: frames with a bad CRC are counted and give no event`(name: String, bad: Int) throws {
         let ending = try Gateway.replay(["--stats", Fixtures.path(name)])
         let malformed = try #require(try object(ending.errors)["malformed"] as? [String: Int])
-        // tshark finds 24 in the second, and gives up on 12 more, whose lengths were hit, before it comes to their CRC.
-        // Such a length shows as a cut PDU where it reaches beyond the frame.
+        // In the second capture, tshark finds 24 bad CRCs. It stops at 12 more frames before their CRC, because their
+        // lengths are damaged. If such a length exceeds the frame, the frame counts as a truncated PDU.
         #expect((malformed["badCRC"] ?? 0) + (malformed["pduTruncated"] ?? 0) == bad)
         #expect(try payloads(ending.lines, type: "event").isEmpty)
     }
 
-    @Test func `comments in the text of hcidump are no damage`() throws {
+    @Test func `comments in the text of hcidump are not damage`() throws {
         let packet =
             "04 3E 27 02 01 00 00 58 C1 C9 72 39 D0 1B 1A FF 4C 00 02 15 \n"
             + "  A4 95 DE AD C5 B1 4B 44 B5 12 13 70 F0 2D 74 DE 30 39 FF FF \n  C5 BC \n"
@@ -77,7 +77,7 @@ import Testing
         #expect(damaged.lines == ending.lines)
     }
 
-    @Test func `sightings are a log themselves: replayed they say the same`() throws {
+    @Test func `sightings are a log: a replay of them gives the same sightings and visits`() throws {
         let capture = Fixtures.path("android-gym-bike.btsnoop")
         let sightings = try Gateway.replay(["--sightings", capture]).output
         #expect(try Gateway.replay(["--sightings", "-"], input: sightings).output == sightings)

@@ -2,7 +2,7 @@ import Foundation
 import ProgramSupport
 import Testing
 
-/// GPX files in a replay: where the gateway was, on one timeline with captures.
+/// GPX files in a replay: the positions of the gateway, on one timeline with captures.
 @Suite struct TrackReplayTests {
     let scratch: Scratch
     init() throws { scratch = try Scratch() }
@@ -13,14 +13,15 @@ import Testing
         - {identifier: staff, uuid: \(Log.uuid), assuming: unsatisfied}
         """
 
-    /// Of the circle and the adapters; no adapter hears anything at first, so that staff is unknown after a minute.
+    /// Returns the events of the circle and the adapters, and the entries and exits of `staff`. At first no adapter
+    /// scans, so `staff` is unknown after a minute; this is left out. Times are without their first digits, 17952.
     private func told(_ arguments: String...) throws -> [String] {
         let config = try scratch.write("c.yaml", Self.configuration)
         return try Told(try Gateway.replay(["--config", config] + arguments).lines, "event", "adapter").lines
             .map { String($0.replacing("17952", with: "")) }.filter { !$0.hasSuffix("staff unknown") }
     }
 
-    @Test func `a ride gives events, and a visit with no RSSI`() throws {
+    @Test func `a ride gives events, a visit without RSSI, and the same lines at any speed`() throws {
         let ride = try scratch.write("ride.gpx", Fixtures.ride)
         #expect(
             try told(ride) == ["47160.0 gpx listening", "47254.0 depot satisfied", "47309.0 depot unsatisfied"])
@@ -33,7 +34,7 @@ import Testing
         let condition = try #require(visit["condition"] as? [String: Any])
         #expect(condition["center"] as? [Double] == [48.2082, 16.3738])
         #expect(condition["radius"] as? Double == 200)
-        // The same again, and at any speed, byte for byte.
+        // The lines are the same, byte for byte, at another speed.
         #expect(try Gateway.replay(["--config", config, "--speed", "1000", ride]).lines == lines)
     }
 
@@ -57,12 +58,12 @@ import Testing
         #expect(ending.errors == "\(ride): the file has 1 time, which cannot be used.\n\(damages)")
         let paced = try Gateway.run("replay", "--config", config, "--pace", "10", "--lenient", ride)
         #expect(paced.status == 0 && paced.errors == damages && !paced.lines.isEmpty)
-        // An empty element is not a time.
+        // An empty element does not count as a time.
         let empty = try Gateway.run("replay", "--config", config, track(""))
         #expect(empty.status == 65 && empty.errors.contains("the file has no times; set the speed"), "\(empty.errors)")
     }
 
-    @Test func `a capture and a track on one timeline, whichever is named first`() throws {
+    @Test func `a capture and a track are on one timeline, in either order of the arguments`() throws {
         let ride = try scratch.write("ride.gpx", Fixtures.ride)
         let log = try scratch.log("log", [Log.sighting("1795247254"), Log.report("1795247320", adapter: "hci1")])
         let expected = [
@@ -75,7 +76,7 @@ import Testing
         #expect(try told("bus=\(ride)", log)[0] == "47160.0 bus/gpx listening")
     }
 
-    @Test func `a break in the track: no fix is not leaving, and after the outage it is unknown`() throws {
+    @Test func `a break in the track is not an exit, and after the outage the circle is unknown`() throws {
         let broken = Fixtures.ride.replacing("<trkpt lat=\"48.2200\"", with: "</trkseg><trkseg><trkpt lat=\"48.2200\"")
         let ride = try scratch.write("ride.gpx", broken)
         #expect(
@@ -85,7 +86,7 @@ import Testing
             ])
     }
 
-    @Test func `without a track circles are unmonitored`() throws {
+    @Test func `without a track, circles are unmonitored`() throws {
         let log = try scratch.log("log", [Log.report("5")])
         #expect(try told(log).contains("5.0 depot unmonitored"))
     }
@@ -100,21 +101,21 @@ import Testing
         func depot(_ lines: [String]) throws -> [String] {
             try Told(lines, "event").lines.filter { $0.contains("depot") }
         }
-        // At 10 m a second the middle is reached after 91.179 s; from there on there is a fix each second.
+        // At 10 m/s, the center is reached after 91.179 s. From there on, there is a fix each second.
         #expect(try depot(lines) == ["72.0 depot satisfied", "112.179318 depot unsatisfied"])
-        // Beside a capture it begins when that does.
+        // With a capture, the track starts at the start of the capture.
         let log = try scratch.log("log", [Log.report("1000"), Log.report("2000")])
         let both = try Gateway.replay(["--config", config, "--pace", "10", untimed, log]).lines
         #expect(
             try depot(both) == [
                 "1072.0 depot satisfied", "1112.179318 depot unsatisfied",
-                // The track ends before the capture does: a minute later nobody knows.
+                // The track ends before the capture, so the circle is unknown one minute later.
                 "1282.388812 depot unknown",
             ])
         #expect(try Gateway.run("replay", "--pace", "0", untimed).status == 64)
     }
 
-    @Test func `a track that is cut off: what is whole is used, the rest is told with its line, exit 65`() throws {
+    @Test func `the valid part of a truncated track is used, the rest is reported with a line, exit 65`() throws {
         let cut = String(Fixtures.ride.prefix(Fixtures.ride.count - 60))
         let ride = try scratch.write("cut.gpx", cut)
         let config = try scratch.write("c.yaml", Self.configuration)
@@ -127,7 +128,7 @@ import Testing
         #expect(try Gateway.run("replay", empty).status == 65)
     }
 
-    @Test func `visits and explain know circles`() throws {
+    @Test func `visits and explain support circles`() throws {
         let ride = try scratch.write("ride.gpx", Fixtures.ride)
         let config = try scratch.write("c.yaml", Self.configuration)
         let folder = scratch.path("events")
@@ -148,7 +149,7 @@ import Testing
             .filter { $0["identifier"] as? String == identifier }.compactMap { $0["sequence"] as? Int }
     }
 
-    @Test func `every line is as docs has it`() throws {
+    @Test func `every line conforms to the schema in docs`() throws {
         let ride = try scratch.write("ride.gpx", Fixtures.ride)
         let config = try scratch.write("c.yaml", Self.configuration)
         let lines = try Gateway.replay(["--config", config, "--settle", ride])
