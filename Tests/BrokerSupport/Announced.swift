@@ -1,23 +1,23 @@
 import Foundation
 import Synchronization
 
-/// A value under a lock, and who waits for it to change.
+/// A value under a lock, with which threads can wait for its changes.
 package final class Announced<Value: Sendable>: Sendable {
     private let value: Mutex<Value>
-    // The lock tells nobody; this keeps nothing.
+    // The mutex cannot wake waiting threads, and this condition protects no value.
     private let condition = NSCondition()
 
     package init(_ value: Value) { self.value = Mutex(value) }
 
-    /// What is so now.
+    /// The present value.
     package var now: Value { value.withLock { $0 } }
 
-    /// Looks at it, or changes it unannounced.
+    /// Reads the value, or changes it without waking waiting threads.
     package func look<Result: Sendable>(_ body: (inout Value) -> Result) -> Result {
         value.withLock { value in body(&value) }
     }
 
-    /// Changes it, and tells who waits.
+    /// Changes the value, and wakes waiting threads.
     package func change(_ body: (inout Value) -> Void) {
         condition.lock()
         value.withLock { value in body(&value) }
@@ -25,7 +25,8 @@ package final class Announced<Value: Sendable>: Sendable {
         condition.unlock()
     }
 
-    /// Waits until `body` gives something; `nil` where that was not so for `seconds` after it last changed.
+    /// Waits until `body` returns a value, and returns it. It returns `nil` if this did not happen within `seconds`
+    /// after the last change, or before `end`.
     package func wait<Result: Sendable>(
         quiet seconds: TimeInterval = .infinity, until end: Date = .distantFuture, _ body: (inout Value) -> Result?
     ) -> Result? {

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// What the tests need beside the toolchain.
+/// The programs that the tests need in addition to the toolchain.
 package enum BrokerTools {
     package static let broker = "/usr/sbin/mosquitto"
     package static let subscribe = "/usr/bin/mosquitto_sub"
@@ -10,14 +10,15 @@ package enum BrokerTools {
     package static let openssl = "/usr/bin/openssl"
 }
 
-/// A real broker with a configuration of its own.
+/// A real broker with its own configuration.
 package final class Broker {
     package let folder: TestFolder
     package var port: UInt16 { held.number }
     private let held: HeldPort
     private var child: Child?
 
-    /// Starts one; with `listener` in place of a plain one at the loopback.
+    /// Creates a broker at a free port of the loopback, and starts it if `isStarted` is true. The settings in
+    /// `listener` are added to this listener, and those in `more` to the configuration.
     package init(
         _ folder: TestFolder, listener: String? = nil, more: String = "allow_anonymous true", isStarted: Bool = true
     )
@@ -64,7 +65,7 @@ package final class Broker {
 
     package func signal(_ number: Int32) { child?.signal(number) }
 
-    /// Waits until it logs a line.
+    /// Waits until the broker logs a line that contains `text`, and returns it.
     @discardableResult package func line(with text: String) throws -> String { try child?.line(with: text) ?? "" }
 
     package var log: [String] { child?.said ?? [] }

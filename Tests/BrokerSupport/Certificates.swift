@@ -1,6 +1,6 @@
 import Foundation
 
-/// An authority and what it vouches for, made anew for each test with openssl.
+/// A certificate authority and its certificates, which openssl creates for each test.
 package final class Certificates {
     package let folder: TestFolder
 
@@ -16,7 +16,7 @@ package final class Certificates {
         guard child.wait() == 0 else { throw NothingCame(description: "openssl \(arguments): \(child.said)") }
     }
 
-    /// `<name>.pem` and `<name>.key`.
+    /// Creates the authority `<name>.pem` with its key `<name>.key`.
     package func authority(_ name: String) throws {
         try openssl(
             "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
@@ -24,7 +24,8 @@ package final class Certificates {
             "-addext", "basicConstraints=critical,CA:TRUE")
     }
 
-    /// `<name>.pem` and `<name>.key`, for `names` such as `DNS:broker.test,IP:127.0.0.1`.
+    /// Creates the certificate `<name>.pem` with its key `<name>.key`, for `names` such as
+    /// `DNS:broker.test,IP:127.0.0.1`.
     package func certificate(_ name: String, for names: String, by authority: String = "ca", days: Int = 2) throws {
         try openssl(
             "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=\(name)",
@@ -36,7 +37,7 @@ package final class Certificates {
             path("\(name).pem"))
     }
 
-    /// What a broker says in its configuration to be `name`.
+    /// Returns the settings of a broker that uses the certificate `name`.
     package func listener(_ name: String, more: String = "") -> String {
         "cafile \(path("ca.pem"))\ncertfile \(path("\(name).pem"))\nkeyfile \(path("\(name).key"))\n\(more)"
     }

@@ -3,16 +3,16 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Something that was waited for did not come.
+/// The error that an expected line or event did not arrive.
 package struct NothingCame: Error, CustomStringConvertible {
     package var description: String
 
     package init(description: String) { self.description = description }
 }
 
-/// A program that runs beside the test, whose lines are taken as they come; it ends with this value.
+/// A program that runs during the test. Its lines are read as they arrive. It is killed when this value is released.
 package final class Child {
-    /// What its reader's thread has in common with whoever waits.
+    /// The values that the reading thread and a waiting one share.
     private struct Output: Sendable {
         var lines: [String] = []
         var isAtEnd = false
@@ -22,7 +22,7 @@ package final class Child {
     private let output = Announced(Output())
     private var taken = 0
 
-    /// Starts it; `body`, where there is one, takes each line, in a thread of its own.
+    /// Starts the program. If there is a `body`, it is called with each line, in a separate thread.
     package init(_ program: String, _ arguments: [String], each body: (@Sendable (String) -> Void)? = nil) throws {
         process = try SpawnedProcess(program, arguments, output: .pipe, errors: .output)
         let descriptor = dup(process.output?.fileDescriptor ?? -1)
@@ -55,7 +55,7 @@ package final class Child {
 
     deinit { if process.isRunning { end(SIGKILL) } }
 
-    /// Waits until a line holds `text`, and gives it; lines before it are passed over.
+    /// Waits for a line that contains `text`, and returns it. Earlier lines are skipped.
     @discardableResult package func line(with text: String, within seconds: TimeInterval = 300) throws -> String {
         let from = taken
         let found = output.wait(until: Date(timeIntervalSinceNow: seconds)) { output -> (String?, Int)? in
@@ -66,7 +66,7 @@ package final class Child {
         }
         taken = found?.1 ?? said.count
         guard let line = found?.0 else {
-            throw NothingCame(description: "no line with “\(text)” came; these did: \(said.suffix(10))")
+            throw NothingCame(description: "no line with “\(text)” arrived; the last lines: \(said.suffix(10))")
         }
         return line
     }
@@ -76,7 +76,7 @@ package final class Child {
 
     package func signal(_ number: Int32) { process.signal(number) }
 
-    /// Ends it, and gives how it ended; what it said is there then.
+    /// Ends the program, and returns how it ended. All of its lines are available then.
     @discardableResult package func end(_ number: Int32 = SIGTERM) -> Int32 {
         if process.isRunning {
             signal(number)
@@ -85,7 +85,7 @@ package final class Child {
         return wait()
     }
 
-    /// Waits for its end.
+    /// Waits for the end of the program, and returns how it ended.
     @discardableResult package func wait() -> Int32 {
         let status = process.wait()
         _ = output.wait(until: Date(timeIntervalSinceNow: 10)) { $0.isAtEnd ? true : nil }

@@ -2,25 +2,25 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A broker that does what a test says: octets in, octets out, over TCP. By itself it is a good one.
+/// A broker that a test controls byte by byte, over TCP. With ``ScriptedLink/serve(_:)`` it is a correct broker.
 package final class ScriptedBroker: Sendable {
-    /// What a client asked for.
+    /// The content of a client's CONNECT.
     package struct Connect: Sendable, Hashable {
         /// 5, or 4 for MQTT 3.1.1.
         package var version: UInt8
-        /// MQTT 5 §3.1.2.3.
+        /// The connect flags (MQTT 5 §3.1.2.3).
         package var flags: UInt8
         package var hasWill: Bool { flags & 0x04 != 0 }
         package var willIsRetained: Bool { flags & 0x20 != 0 }
     }
 
-    /// A message that came.
+    /// A received message.
     package struct Message: Sendable, Hashable {
         package var topic: String
         package var payload: [UInt8]
         package var isRetained: Bool
         package var identifier: UInt16
-        /// The number of the line that it carries.
+        /// The sequence number of the line in the payload; `nil` if there is none.
         package var sequence: Int? {
             let text = String(decoding: payload, as: UTF8.self)
             guard let key = text.range(of: "\"sequence\":") else { return nil }
@@ -28,11 +28,11 @@ package final class ScriptedBroker: Sendable {
         }
     }
 
-    /// All that came so far.
+    /// Everything that was received so far.
     package struct Came: Sendable {
         package var connects: [Connect] = []
         package var messages: [Message] = []
-        /// How many connections there were.
+        /// The number of connections.
         package var connections = 0
         package var numbers: [Int] { messages.compactMap(\.sequence) }
     }
@@ -43,7 +43,7 @@ package final class ScriptedBroker: Sendable {
     private let sockets = Mutex<Set<Int32>>([])
     private let serve: @Sendable (ScriptedLink, Int) -> Void
 
-    /// Listens; `serve` is called with each connection, counted from 1, in a thread of its own.
+    /// Opens a listening socket. `serve` is called with each connection and its number, from 1, in a separate thread.
     package init(_ serve: @escaping @Sendable (ScriptedLink, Int) -> Void) {
         self.serve = serve
         listener = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
@@ -63,7 +63,7 @@ package final class ScriptedBroker: Sendable {
         Thread.detachNewThread { [self] in accept() }
     }
 
-    /// Takes no more connections, and ends those that stand.
+    /// Accepts no more connections, and closes the open ones.
     package func close() {
         shutdown(listener, Int32(SHUT_RDWR))
         sockets.withLock { for socket in $0 { shutdown(socket, Int32(SHUT_RDWR)) } }
@@ -77,7 +77,7 @@ package final class ScriptedBroker: Sendable {
                 if errno == EINTR || errno == ECONNABORTED { continue }
                 break
             }
-            // A child must not keep the connection open.
+            // A child process must not keep the connection open.
             _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
             count += 1
             let number = count

@@ -1,19 +1,20 @@
 import Foundation
 import Glibc
 
-/// One connection of a scripted broker's; it belongs to the thread that serves it.
+/// One connection of a scripted broker. It belongs to the thread that serves it.
 package final class ScriptedLink {
-    /// What a good broker does otherwise.
+    /// The differences from a correct broker.
     package struct Manner: Sendable {
-        /// Properties of its CONNACK in MQTT 5, without their length.
+        /// The properties of the CONNACK in MQTT 5, without their length.
         package var properties: [UInt8] = []
-        /// The reason of the PUBACK to a message; 0 where it is taken, and `nil` where there is none at all.
+        /// Returns the reason code of the PUBACK for a message: 0 if it is accepted, `nil` if there is no PUBACK at
+        /// all.
         package var reason: @Sendable (ScriptedBroker.Message) -> UInt8? = { _ in 0 }
 
         package init() {}
     }
 
-    /// A packet as it came.
+    /// A received packet.
     package struct Packet {
         package var type: UInt8
         package var body: [UInt8]
@@ -37,13 +38,13 @@ package final class ScriptedLink {
         Glibc.close(socket)
     }
 
-    /// Ends the connection with RST.
+    /// Makes the connection end with RST when it is closed.
     package func reset() {
         var now = linger(l_onoff: 1, l_linger: 0)
         setsockopt(socket, SOL_SOCKET, SO_LINGER, &now, socklen_t(MemoryLayout<linger>.size))
     }
 
-    /// Sends octets; whether the client took them.
+    /// Sends bytes, and returns whether all of them were sent.
     @discardableResult package func send(_ octets: [UInt8]) -> Bool {
         var sent = 0
         while sent < octets.count {
@@ -56,7 +57,7 @@ package final class ScriptedLink {
         return true
     }
 
-    /// Reads and throws away until the client ends the connection, or nothing came for so long.
+    /// Reads and discards data until the client ends the connection, or nothing arrives for this time.
     package func drain(milliseconds: Int32) { while read(milliseconds) {} }
 
     private func read(_ milliseconds: Int32) -> Bool {
@@ -69,7 +70,7 @@ package final class ScriptedLink {
         return true
     }
 
-    /// The next packet, noted; `nil` where the connection is over, or nothing comes for so long.
+    /// Returns the next packet, and records it; `nil` if the connection has ended, or nothing arrives for this time.
     package func packet(milliseconds: Int32 = 60_000) -> Packet? {
         while true {
             if let (header, length) = Self.size(rest[...]) {
@@ -82,7 +83,8 @@ package final class ScriptedLink {
         }
     }
 
-    /// What a packet asks for, done as a good broker does it; whether the connection goes on.
+    /// Answers a packet as a correct broker, except for the differences in `manner`. It returns whether the connection
+    /// continues.
     package func answer(_ packet: Packet, _ manner: Manner = Manner()) -> Bool {
         switch packet.kind {
         case 1:
@@ -98,7 +100,7 @@ package final class ScriptedLink {
         }
     }
 
-    /// A good broker, until the connection is over.
+    /// Behaves as a correct broker until the connection ends.
     package func serve(_ manner: Manner = Manner()) {
         while let packet = packet(), answer(packet, manner) {}
     }
@@ -128,14 +130,15 @@ package final class ScriptedLink {
             identifier = UInt16(body[index]) << 8 | UInt16(body[index + 1])
             index += 2
         }
-        // A length of properties in one octet: a number and an expiry are shorter than 128.
+        // The length of the properties has one byte: a sequence number and an expiry are shorter than 128 bytes.
         if version == 5 { index += body.count > index ? 1 + Int(body[index]) : 0 }
         guard body.count >= index else { return nil }
         return ScriptedBroker.Message(
             topic: topic, payload: Array(body[index...]), isRetained: packet.type & 1 != 0, identifier: identifier)
     }
 
-    /// How long the header and the body of the packet are that `octets` begin with, where it is whole.
+    /// Returns the lengths of the header and the body of the packet at the start of `octets`; `nil` if it is
+    /// incomplete.
     private static func size(_ octets: ArraySlice<UInt8>) -> (Int, Int)? {
         var (length, shift, index) = (0, 0, octets.startIndex + 1)
         while true {

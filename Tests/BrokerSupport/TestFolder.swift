@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder for one test's files, gone with this value.
+/// A folder for the files of one test. It is deleted when this value is released.
 package final class TestFolder {
     package let path = FileManager.default.temporaryDirectory.path + "/mqtt-\(UUID().uuidString.prefix(8))"
 

@@ -8,7 +8,7 @@ import Testing
 
     private func octets(_ topic: String) -> [UInt8] { Array(topic.utf8) + [0] }
 
-    @Test func `a condition's badges count as one topic, and as no other's`() {
+    @Test func `the beacons of a condition count as one topic with the condition, and as no other topic`() {
         var topics = AcceptedTopics(capacity: 8)
         topics.insert(octets("beacons/lobby/event/staff/\(Self.badge)"))
         #expect(topics.contains(octets("beacons/lobby/event/staff/f7826da6-4fa2-4e98-8024-bc5b71e0893e/0/65535")))
@@ -25,14 +25,15 @@ import Testing
         "event/G7826DA6-4FA2-4E98-8024-BC5B71E0893E/1/2", "event/F7826DA6-4FA2-4E98-8024-BC5B71E0893E/1/123456",
         "F7826DA6-4FA2-4E98-8024-BC5B71E0893E/1/2", "/F7826DA6-4FA2-4E98-8024-BC5B71E0893E/1/2",
     ])
-    func `what is no badge's topic stands for itself`(topic: String) {
+    func `a topic that is not a condition's topic with the three levels of a beacon is not shortened`(topic: String) {
         #expect(AcceptedTopics.subtree(of: octets(topic)) == octets(topic))
     }
 
-    @Test func `where there is no more room one makes place, and none is taken for another`() {
+    @Test func `a full table removes one topic for each new one, and never contains a topic that was not accepted`() {
         var topics = AcceptedTopics(capacity: 100)
         var found = 0
-        // Round a circle of more than there is room for: those that were taken are there, mostly, and no others ever.
+        // Repeats a cycle of 110 topics with room for 100. In later rounds many of them are still found. In the first
+        // round none is found before it is inserted.
         for round in 0..<5 {
             for number in 0..<110 {
                 let topic = octets("event/c\(number)")

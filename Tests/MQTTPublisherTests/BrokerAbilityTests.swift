@@ -7,7 +7,8 @@ import PublisherProtocol
 import SystemPackage
 import Testing
 
-/// What a broker can't do, and what becomes of the lines then.
+/// Brokers without some features, and lines that MQTT or one broker cannot accept: which lines are published, and which
+/// problems are reported.
 @Suite struct BrokerAbilityTests {
     private struct World {
         let folder: TestFolder
@@ -37,17 +38,17 @@ import Testing
 
     // MARK: The version
 
-    @Test func `a broker that has spoken 5 and closes without a word is not spoken to in 3-1-1, nor after a restart`()
+    @Test func `if a broker that used MQTT 5 closes without an answer, 3.1.1 is not tried; the checkpoint stores 5`()
         throws
     {
         let world = try World { link, number in
-            // It restarts behind a proxy: the connections come to nothing.
+            // The broker restarts behind a proxy, so these connections end without an answer.
             if (2...6).contains(number) || (8...12).contains(number) {
                 _ = link.packet()
                 return
             }
             var manner = ScriptedLink.Manner()
-            // What is denied stays here.
+            // The broker refuses topics that end with /secret, so their lines would stay in the files.
             manner.reason = { $0.topic.hasSuffix("/secret") ? 0x87 : 0 }
             while let packet = link.packet(), link.answer(packet, manner) {
                 if number == 1, packet.kind == 3, link.message(packet)?.sequence == 10 { return }
@@ -55,7 +56,7 @@ import Testing
         }
         try world.run { publisher in
             #expect(world.waits(for: 40))
-            try publisher.until("it has come that far") { publisher.status.shipped >= 40 }
+            try publisher.until("the expected state is reached") { publisher.status.shipped >= 40 }
         }
         let broker = world.broker
         let versions = broker.came.now.connects.map(\.version)
@@ -63,7 +64,7 @@ import Testing
         #expect(try ShippingCheckpoint.read(world.options.checkpoint)?.five == "127.0.0.1:\(broker.port)")
     }
 
-    @Test func `what was heard of a broker holds after a restart, and for that broker alone`() throws {
+    @Test func `stored support of MQTT 5 applies after a restart, and only to the broker it was stored for`() throws {
         let world = try World { link, number in
             if number <= 4 { _ = link.packet() } else { link.serve() }
         }
@@ -75,7 +76,7 @@ import Testing
 
         let other = try World { link, number in
             guard let packet = link.packet() else { return }
-            // It knows 3.1.1 alone, and has no word for another.
+            // This broker supports only 3.1.1, and does not answer to other versions.
             if packet.body[6] == 4, link.answer(packet) { link.serve() }
         }
         try ShippingCheckpoint(position: LinePosition(sequence: 0), five: place).write(other.options.checkpoint)
@@ -88,7 +89,7 @@ import Testing
         #expect(other.broker.came.now.connects.map(\.version) == [5, 5, 4])
     }
 
-    @Test func `5 is tried again at each connection`() throws {
+    @Test func `after a broker refused MQTT 5, each later connection tries 5 first`() throws {
         let world = try World { link, number in
             while let packet = link.packet() {
                 if packet.kind == 1, packet.body[6] == 5, number < 5 {
@@ -104,7 +105,7 @@ import Testing
     }
 
     @Test(arguments: [PublisherOptions.VersionChoice.five, .three])
-    func `a version that is set is spoken alone, and what refuses it is said`(_ version: PublisherOptions.VersionChoice)
+    func `only the configured version is used, and its refusal is logged`(_ version: PublisherOptions.VersionChoice)
         throws
     {
         var world = try World { link, _ in
@@ -115,7 +116,7 @@ import Testing
         try world.run { publisher in
             let said = try publisher.remark(with: "does not support this version of MQTT")
             #expect(said.contains("mqtt.protocol"), "\(said)")
-            try publisher.until("it has come that far") { world.broker.came.now.connects.count >= 3 }
+            try publisher.until("the expected state is reached") { world.broker.came.now.connects.count >= 3 }
         }
         #expect(Set(world.broker.came.now.connects.map(\.version)) == [version == .five ? 5 : 4])
     }
@@ -129,7 +130,7 @@ import Testing
     }
 
     @Test(arguments: ["CONNACK", "property", "PUBACK", "DISCONNECT"])
-    func `where no message is retained lines are shipped, without will and states, and that is said`(_ how: String)
+    func `a broker without retained messages receives lines but no will or states, and this is logged`(_ how: String)
         throws
     {
         var world = try World { link, _ in
@@ -157,9 +158,9 @@ import Testing
             #expect(publisher.status.limitation?.contains("retained") == true)
             try files.append(10)
             #expect(world.waits(for: 50))
-            // What is shipped may be deleted: the fold is kept all the same.
+            // The present state is still stored, so published lines may be deleted.
             publisher.mailbox.tell(status: Array("{}".utf8))
-            try publisher.until("it has come that far") {
+            try publisher.until("the expected state is reached") {
                 publisher.status.released >= 50 || publisher.status.shipped >= 50
             }
         }
@@ -173,7 +174,7 @@ import Testing
         #expect(came.connects.count <= 2)
     }
 
-    // MARK: What MQTT can't carry
+    // MARK: Lines that MQTT cannot carry
 
     private static func line(_ sequence: Int, _ topic: [UInt8]) -> [UInt8] {
         let text = EventFiles.line(sequence, topic: "@")
@@ -189,7 +190,7 @@ import Testing
             Array("a\\u0041\u{FFFE}".utf8), Array("\u{FFFE}".utf8), Array(repeating: 0x61, count: 65_536),
             Array("\\u0061".utf8) + [0xFF],
         ] as [[UInt8]])
-    func `a line that no broker can take is passed over in order, counted and said, and not those behind it`(
+    func `a line that no broker can accept is skipped in its order, counted and logged; later lines are published`(
         _ topic: [UInt8]
     ) throws {
         let world = try World(0) { link, _ in link.serve() }
@@ -199,7 +200,7 @@ import Testing
                 sequence % 3 == 2
                 ? Self.line(sequence, topic) : Self.line(sequence, Array("beacons/lobby/event/a".utf8))
         }
-        // The last line too: nothing comes behind it.
+        // The last line has this topic too, so no line follows it.
         octets += Self.line(10, topic)
         try Data(octets).write(
             to: URL(fileURLWithPath: world.folder.file("events") + "/events-000000000001-20261121T074627Z.jsonl"))
@@ -207,7 +208,7 @@ import Testing
             let said = try publisher.remark(with: "line 2 can't be published to any broker")
             #expect(said.contains("its topic is invalid in MQTT"), "\(said)")
             #expect(world.waits(for: 6))
-            try publisher.until("it has come that far") { publisher.status.shipped >= 10 }
+            try publisher.until("the expected state is reached") { publisher.status.shipped >= 10 }
             #expect(publisher.status.setAside == 4)
             #expect(publisher.status.missed == 0 && publisher.status.damaged == 0)
         }
@@ -215,10 +216,10 @@ import Testing
         #expect(try ShippingCheckpoint.read(world.options.checkpoint)?.position.sequence == 10)
     }
 
-    @Test func `what this broker alone finds too large waits, and is said with its limit`() throws {
+    @Test func `a line that is too large only for this broker waits, and the log has the broker's limit`() throws {
         let world = try World(3) { link, number in
             var manner = ScriptedLink.Manner()
-            // Maximum Packet Size, until somebody raises it.
+            // The Maximum Packet Size is 256 bytes, until an operator raises it.
             if number == 1 { manner.properties = [0x27, 0, 0, 1, 0] }
             while let packet = link.packet(), link.answer(packet, manner) {}
         }
@@ -230,10 +231,10 @@ import Testing
         }
     }
 
-    @Test func `a broker that answers pings and acknowledges nothing is left, and another connection ships`() throws {
+    @Test func `a broker that answers pings but stops acknowledging is disconnected, and all lines arrive`() throws {
         var world = try World(20) { link, number in
             var manner = ScriptedLink.Manner()
-            // Two seconds, as MQTT 5 lets a broker have it (§3.2.2.3.14).
+            // A keep-alive time of two seconds, which a broker can set in MQTT 5 (§3.2.2.3.14).
             manner.properties = [0x13, 0, 2]
             if number == 1 { manner.reason = { $0.sequence ?? 0 > 5 ? nil : 0 } }
             link.serve(manner)
@@ -243,7 +244,7 @@ import Testing
             let said = try publisher.remark(with: "it acknowledged nothing for")
             #expect(said.contains("does not answer"), "\(said)")
             #expect(world.waits(for: 20))
-            try publisher.until("it has come that far") { publisher.status.shipped >= 20 }
+            try publisher.until("the expected state is reached") { publisher.status.shipped >= 20 }
         }
         #expect(Subscriber.distinct(world.broker.came.now.numbers) == Array(1...20))
         #expect((2...4).contains(world.broker.came.now.connects.count))
@@ -251,10 +252,10 @@ import Testing
 
     // MARK: Topics
 
-    @Test func `each condition's first line goes alone in a connection, and not each badge's`() throws {
+    @Test func `in a connection, the first line of each condition is sent alone, but not that of each badge`() throws {
         let limit = 8
         let world = try World(0) { link, _ in
-            // PUBACKs come when so many are under way, or no more come.
+            // Sends the PUBACKs when eight messages are in flight, or when no message arrives for 200 ms.
             var waiting: [ScriptedLink.Packet] = []
             while true {
                 guard let packet = link.packet(milliseconds: waiting.isEmpty ? 60_000 : 200) else {
@@ -274,8 +275,8 @@ import Testing
         try world.files.append(81) { "beacons/lobby/event/staff/\(uuid)/100/\($0)" }
         try world.run { publisher in
             #expect(world.waits(for: 81))
-            try publisher.until("it has come that far") { publisher.status.shipped >= 81 }
-            // The first alone; then all the others, which nothing kept back.
+            try publisher.until("the expected state is reached") { publisher.status.shipped >= 81 }
+            // The first line is sent alone. After that, no line should be held back.
             #expect(publisher.status.repeated == 0)
         }
         #expect(world.broker.came.now.numbers == Array(1...81))

@@ -7,7 +7,7 @@ import Testing
 
 @testable import MQTTPublisher
 
-/// How far lines were shipped, on the disk.
+/// The checkpoint on the disk, which is the position up to which lines were published.
 @Suite struct CheckpointKeeperTests {
     private static func window(_ count: Int, of capacity: Int) -> ShippingWindow {
         var window = ShippingWindow(after: LinePosition(sequence: 0), capacity: capacity)
@@ -15,7 +15,7 @@ import Testing
         return window
     }
 
-    @Test func `what is kept is read again, and what is the same is not kept again`() throws {
+    @Test func `a stored checkpoint can be read again, and unchanged values need not be stored again`() throws {
         let folder = try TestFolder()
         let path = FilePath(folder.file("mqtt.json"))
         var keeper = CheckpointKeeper(path, five: nil, FailingFiles())
@@ -31,7 +31,7 @@ import Testing
         #expect(kept?.position.sequence == 7 && kept?.five == "broker:1883")
     }
 
-    @Test func `where it can't be kept it says how far shipping goes, and then that it has stopped`() throws {
+    @Test func `if storing fails, the error states the limit of lines, then that publishing stopped`() throws {
         let folder = try TestFolder()
         let files = FailingFiles()
         files.failures[.rename] = .readOnlyFileSystem

@@ -9,9 +9,9 @@ import Testing
 @testable import BeaconMonitoring
 @testable import MQTTPublisher
 
-/// What a real broker holds in a condition's life, as whoever comes later is told it.
+/// The retained topics of a real broker during the life of a condition, as a later subscriber receives them.
 @Suite struct ConditionLifeTests {
-    /// A gateway's lines in files, its publisher, and the broker.
+    /// The lines of a gateway in event files, its publisher, and the broker.
     private final class World {
         var engine: PresentWorld
         let folder: TestFolder
@@ -36,7 +36,7 @@ import Testing
             try publisher.remark(with: "accepts lines from 1 on")
         }
 
-        /// The engine's new lines come to stand in the files.
+        /// Appends the new lines of the engine to the event file.
         func write() throws {
             let path = folder.file("events/events-000000000001-20261121T074627Z.jsonl")
             var text = Data()
@@ -51,9 +51,9 @@ import Testing
             try file.close()
         }
 
-        /// All that is retained, as a subscriber is told it that was never there before.
+        /// Returns all retained messages by topic, as a new subscriber receives them.
         func retained() throws -> [String: String] {
-            // In the order of the subscriptions: with the last one all is there.
+            // The broker sends them in the order of the subscriptions, so all have arrived when the last one arrives.
             let subscriber = try Child(
                 BrokerTools.subscribe,
                 [
@@ -68,8 +68,9 @@ import Testing
             }
         }
 
-        /// All retained topics, when the states are these (by what follows `state/` and `tracker/`) and Home Assistant
-        /// knows this number of entities. The publisher sends states before entities.
+        /// Returns all retained topics as soon as the states are `states`, the gateway is `online`, and Home Assistant
+        /// has this number of entities. The keys of `states` are topics without `beacons/lobby/`, such as
+        /// `state/staff`. The publisher sends states before entities.
         func retained(once states: [String: String], entities: Int) async throws -> [String: String] {
             var topics: [String: String] = [:]
             var now: [String: String] = [:]
@@ -95,7 +96,8 @@ import Testing
             topics.keys.count { $0.hasPrefix("homeassistant/") }
         }
 
-        /// What a Home Assistant shows that has just started: presence, tracker; absent where there is no entity.
+        /// Returns the states of the presence and the tracker in a Home Assistant that has just started. A state is
+        /// `nil` if it has no such entity.
         func shown(_ topics: [String: String]) throws -> [String?] {
             let steps = topics.keys.sorted().map { ["do": "publish", "topic": $0, "payload": topics[$0] ?? ""] }
             let shown = try #require(try HomeAssistantSimulator.run(steps + [["do": "show"]]).last)
@@ -111,7 +113,7 @@ import Testing
         "homeassistant/device_tracker/beacons_2Flobby/\(tracker)/config",
     ]
 
-    @Test func `configured, satisfied, outage, back, gone, removed while the broker is away: as retained by a broker`()
+    @Test func `a broker retains each state: configured, satisfied, outage, back, exited, removed while it is down`()
         async throws
     {
         let world = try World()
@@ -147,7 +149,7 @@ import Testing
         #expect(try world.shown(back) == ["on", "home"])
         #expect(try presentObject(back["beacons/lobby/state/staff"] ?? "")["date"] as? String != nil)
 
-        // Its beacon is forgotten (P1); Home Assistant's own topic stays.
+        // The beacon is forgotten, so its state is cleared (P1). The topic for Home Assistant stays.
         world.engine.advance(to: 131)
         let gone = try await topics(["state/staff": "unsatisfied", "tracker/staff/\(Self.beacon)": "unsatisfied"])
         #expect(try world.shown(gone) == ["off", "not_home"])
@@ -163,7 +165,7 @@ import Testing
         #expect(removed.keys.filter { $0.contains("staff") }.isEmpty)
         #expect(World.entities(removed) == health)
 
-        // An orderly end is told as what it is.
+        // A normal stop publishes `offline`.
         try world.publisher.stop()
         #expect(try world.retained()["beacons/lobby/availability"] == "offline")
     }

@@ -11,7 +11,7 @@ import Testing
         ConnectionPlan(PublisherOptions.BackOff(), version, hasSeenFive: hasSeenFive, seed: seed, at: start)
     }
 
-    /// The delay after each of some failures, one after the other.
+    /// Returns the delays after this number of failures in a row.
     private func delays(_ trouble: BrokerTrouble, _ count: Int, seed: UInt64 = 7) -> [Duration] {
         var plan = plan(seed: seed)
         var now = start
@@ -24,38 +24,37 @@ import Testing
         }
     }
 
-    @Test func `the first attempt is due at once`() {
+    @Test func `the first attempt is immediate, with MQTT 5`() {
         #expect(plan().nextAttempt == start)
         #expect(plan().version == .five)
     }
 
-    @Test func `what may pass by itself is tried after one second, then twice as long, up to a minute, less at random`()
-    {
+    @Test func `a temporary error is retried after 1 s, doubling up to 60 s, with a random part of at most half`() {
         let found = delays(.unreachable("a:1", "refused"), 12)
         for (index, whole) in [1, 2, 4, 8, 16, 32, 60, 60, 60, 60, 60, 60].enumerated() {
             #expect(found[index] >= .seconds(whole) / 2 && found[index] <= .seconds(whole), "\(index): \(found[index])")
         }
     }
 
-    @Test func `what somebody has to mend is tried after 15 seconds, then up to five minutes`() {
+    @Test func `an error that an operator must fix is retried after 15 s, doubling up to 300 s`() {
         let found = delays(.refused(0x87, "Not authorized"), 8)
         for (index, whole) in [15, 30, 60, 120, 240, 300, 300, 300].enumerated() {
             #expect(found[index] >= .seconds(whole) / 2 && found[index] <= .seconds(whole), "\(index): \(found[index])")
         }
     }
 
-    @Test func `two gateways do not come back at one moment, and one seed gives one sequence`() {
+    @Test func `two seeds (gateways) give different delays, and one seed always gives the same delays`() {
         let trouble = BrokerTrouble.unreachable("a:1", "refused")
         #expect(delays(trouble, 8, seed: 1) == delays(trouble, 8, seed: 1))
         #expect(delays(trouble, 8, seed: 1) != delays(trouble, 8, seed: 2))
     }
 
-    @Test func `an acknowledgement ends the history, a connection alone does not`() {
+    @Test func `an acknowledgement resets the delay, a connection alone does not`() {
         var plan = plan()
         for _ in 0..<6 { plan.failed(.lost("closed"), .five, .answered, at: start) }
         plan.connected(.five, at: start)
         plan.failed(.lost("closed"), .five, .answered, at: start + .seconds(1))
-        // The seventh in a row.
+        // This is the seventh failure in a row.
         #expect((plan.nextAttempt ?? start) - (start + .seconds(1)) >= .seconds(30))
         plan.connected(.five, at: start)
         plan.progressed()
@@ -64,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: [(59, false), (60, true)])
-    func `a connection that held for a minute was a good one, even without lines`(_ seconds: Int, _ isGood: Bool) {
+    func `a connection of 60 s, but not 59 s, resets the delay, even without lines`(_ seconds: Int, _ isGood: Bool) {
         var plan = plan()
         for _ in 0..<6 { plan.failed(.lost("closed"), .five, .answered, at: start) }
         plan.connected(.five, at: start)
@@ -73,7 +72,7 @@ import Testing
         #expect(((plan.nextAttempt ?? end) - end <= .seconds(1)) == isGood)
     }
 
-    @Test func `a refused version is no failure: 3.1.1 at once, and 5 is tried again at the next connection`() {
+    @Test func `a refused version is not a failure: 3.1.1 follows at once, and the next connection tries 5 again`() {
         var plan = plan()
         #expect(plan.failed(.versionRefused, .five, .answered, at: start) == true)
         #expect(plan.nextAttempt == start)
@@ -81,13 +80,13 @@ import Testing
         plan.connected(.three, at: start)
         plan.failed(.lost("closed"), .three, .answered, at: start + .seconds(5))
         #expect(plan.version == .five)
-        // Nor does it go round at once: what refuses both waits.
+        // A broker that refuses both versions must not be tried again immediately.
         plan.failed(.versionRefused, .five, .answered, at: start)
         #expect(plan.failed(.versionRefused, .three, .answered, at: start) == false)
         #expect((plan.nextAttempt ?? start) > start)
     }
 
-    @Test func `a broker never heard in 5 that gives no answer twice is tried with 3.1.1, once`() {
+    @Test func `after two attempts with 5 without an answer, a new broker is tried with 3.1.1 once`() {
         var plan = plan()
         plan.failed(.unanswered("a:1", .none), .five, .unanswered, at: start)
         #expect(plan.version == .five)
@@ -97,7 +96,7 @@ import Testing
         #expect(plan.version == .five)
     }
 
-    @Test func `a broker that answered 3.1.1 alone is tried with 5 at each connection, once`() {
+    @Test func `a broker that answered only to 3.1.1 is tried with 5 once at each connection`() {
         var plan = plan()
         for _ in 0..<2 { plan.failed(.silent("no answer"), .five, .unanswered, at: start) }
         plan.connected(.three, at: start)
@@ -108,7 +107,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a broker that has spoken 5 is not downgraded by silence, here or in a process before`(isBefore: Bool) {
+    func `a broker that used MQTT 5 in this or an earlier process is not downgraded without an answer`(isBefore: Bool) {
         var plan = plan(hasSeenFive: isBefore)
         if !isBefore {
             plan.connected(.five, at: start)
@@ -118,12 +117,12 @@ import Testing
             plan.failed(.unanswered("a:1", .none), .five, .unanswered, at: start)
             #expect(plan.version == .five)
         }
-        // It says itself that it speaks 5 no more: it was replaced.
+        // The broker itself reports that it does not support 5 any more, because it was replaced.
         #expect(plan.failed(.versionRefused, .five, .answered, at: start) == true)
         #expect(plan.version == .three)
     }
 
-    @Test func `what comes to nothing before a broker was asked says nothing of its version`() {
+    @Test func `failures before a broker was asked do not change the version`() {
         var plan = plan()
         for _ in 0..<20 {
             plan.failed(.unreachable("a:1", "refused"), .five, .nobody, at: start)
@@ -131,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func `a version that is set is the one that is spoken`() {
+    @Test func `a configured version is always used, even after a refusal or without an answer`() {
         var (five, three) = (plan(.five), plan(.three))
         #expect(three.version == .three)
         #expect(five.failed(.versionRefused, .five, .answered, at: start) == false)
@@ -141,11 +140,11 @@ import Testing
         #expect(three.version == .three)
     }
 
-    @Test func `no retained messages is no failure: without them at once, and with them at the next connection`() {
+    @Test func `refused retained messages are not a failure: immediately without them, next connection with them`() {
         var plan = plan()
         #expect(plan.failed(.retainRefused, .five, .answered, at: start) == true)
         #expect(plan.isWithoutRetained && plan.nextAttempt == start)
-        // Said of a connection that did without them, it is a failure like others.
+        // If a connection without retained messages reports this, it is a failure like others.
         #expect(plan.failed(.retainRefused, .five, .answered, wasWithoutRetained: true, at: start) == false)
         #expect(!plan.isWithoutRetained && (plan.nextAttempt ?? start) > start)
         plan.failed(.retainRefused, .five, .answered, at: start)
@@ -153,7 +152,7 @@ import Testing
         #expect(!plan.isWithoutRetained)
     }
 
-    @Test func `connections that are closed soon, one after the other, are counted until one holds`() {
+    @Test func `connections in a row that end soon are counted until one lasts 60 s`() {
         var plan = plan()
         for count in 1...4 {
             plan.connected(.three, at: start)
@@ -170,7 +169,7 @@ import Testing
         (UInt8(0x03), false), (0x04, true), (0x05, true), (0x86, true), (0x87, true), (0x88, false), (0x89, false),
         (0x8A, true), (0x97, false), (0x85, true),
     ])
-    func `a broker that is busy passes, one that does not know us does not`(_ code: UInt8, _ needsSomebody: Bool) {
+    func `a busy broker recovers without an operator, a refused client does not`(_ code: UInt8, _ needsSomebody: Bool) {
         #expect(BrokerTrouble.refused(code, "x").needsSomebody == needsSomebody)
     }
 }

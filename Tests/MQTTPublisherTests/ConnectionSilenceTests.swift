@@ -3,15 +3,15 @@ import Testing
 
 @testable import MQTTPublisher
 
-/// When a broker is asked whether it is there, and when its silence ends the connection.
+/// When a ping must be sent, and when a broker that acknowledges nothing is disconnected.
 @Suite struct ConnectionSilenceTests {
     private static let start = Instant(nanoseconds: 1_000_000_000_000)
     private static func at(_ seconds: Int) -> Instant { start + .seconds(seconds) }
 
-    @Test func `it is asked once both sides were silent for as long as they may be, and not a nanosecond before`() {
+    @Test func `a ping is due when either side was silent for the keep-alive time, not 1 ns earlier`() {
         var silence = ConnectionSilence(upTo: .seconds(60), at: Self.start)
         #expect(!silence.isDue(at: Self.at(60) - .nanoseconds(1)) && silence.isDue(at: Self.at(60)))
-        // The library counts in whole seconds, and would not ask yet.
+        // The library counts whole seconds, so it would not send a ping yet.
         #expect(silence.next == Self.at(61))
         silence.sent(at: Self.at(30))
         #expect(silence.isDue(at: Self.at(60)))
@@ -21,7 +21,7 @@ import Testing
         #expect(!silence.isDue(at: Self.at(139)) && silence.isDue(at: Self.at(140)))
     }
 
-    @Test func `the broker's own time counts from its answer on`() {
+    @Test func `a keep-alive time that the broker sets applies from its answer on`() {
         var silence = ConnectionSilence(upTo: .seconds(60), at: Self.start)
         silence.begin(upTo: .seconds(10), at: Self.at(5))
         #expect(silence.isDue(at: Self.at(15)) && !silence.isDue(at: Self.at(14)))
@@ -29,7 +29,7 @@ import Testing
         #expect(silence.next == Self.at(31))
     }
 
-    @Test func `answers to pings alone do not keep a connection on which nothing is acknowledged`() {
+    @Test func `after twice the keep-alive time without an acknowledgement, answers to pings are not enough`() {
         var silence = ConnectionSilence(upTo: .seconds(10), at: Self.start)
         silence.note(isUnderWay: true, at: Self.at(1))
         silence.note(isUnderWay: true, at: Self.at(15))

@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// Stands between a publisher and a broker: counts what passes, cuts connections, and plays an old broker.
+/// A proxy between a publisher and a broker. It counts messages, cuts connections, and can act as an old broker.
 final class CountingProxy: Sendable {
     let port: UInt16
     private let target: UInt16
@@ -11,17 +11,17 @@ final class CountingProxy: Sendable {
     private struct State: Sendable {
         var sockets: [Int32] = []
         var sent: [Int] = []
-        // By the connection that they came through, counted from 1.
+        // By the number of the connection through which they arrived, counted from 1.
         var acknowledged: [Int: Set<Int>] = [:]
         var connections = 0
         var versions: [UInt8] = []
         var isClosed = false
-        // Cuts the connection by itself when so many more messages have passed.
+        // The connection is cut after this number of further messages.
         var cutAfter = Int.max
     }
 
     private let state = Mutex(State())
-    /// Whether a connection in MQTT 5 is refused as a broker refuses it that knows 3.1.1 alone.
+    /// Whether a connection with MQTT 5 is refused, as by a broker that supports only 3.1.1.
     private let refusesFive: Bool
 
     init(to target: UInt16, refusesFive: Bool = false) {
@@ -50,17 +50,17 @@ final class CountingProxy: Sendable {
         cut()
     }
 
-    /// Ends every connection that stands.
+    /// Closes all open connections.
     func cut() { state.withLock { for socket in $0.sockets { shutdown(socket, Int32(SHUT_RDWR)) } } }
 
-    /// Ends the connection when `count` more messages have passed.
+    /// Closes the connection after `count` more messages.
     func cut(after count: Int) { state.withLock { $0.cutAfter = count } }
 
-    /// The numbers of all messages that passed towards the broker, in order.
+    /// The sequence numbers of all messages that were sent to the broker, in order.
     var sent: [Int] { state.withLock { $0.sent } }
-    /// Those that the broker acknowledged.
+    /// The sequence numbers that the broker acknowledged.
     var acknowledged: Set<Int> { acknowledged(through: .max) }
-    /// Those that it acknowledged through the first so many connections.
+    /// Returns the sequence numbers that the broker acknowledged in connections 1 to `connections`.
     func acknowledged(through connections: Int) -> Set<Int> {
         state.withLock { state in
             state.acknowledged.reduce(into: []) { if $1.key <= connections { $0.formUnion($1.value) } }
@@ -108,13 +108,13 @@ final class CountingProxy: Sendable {
         Glibc.close(listener)
     }
 
-    /// One connection, through both of its directions.
+    /// One connection, with both of its directions.
     private final class Link: Sendable {
         let proxy: CountingProxy
         let number: Int
         let client: Int32
         let server: Int32
-        // What was sent, by the library's numbers; and how many directions are open.
+        // The sequence numbers of messages that were sent, by the library's numbers, and the number of open directions.
         private let numbers = Mutex<[UInt16: Int]>([:])
         private let open = Mutex(2)
 
@@ -129,11 +129,11 @@ final class CountingProxy: Sendable {
             copy(from: client, to: server) { type, body in
                 switch type >> 4 {
                 case 1:
-                    // CONNECT: the length of the name, the name, the version.
+                    // CONNECT: the length of the protocol's name, the name, the version.
                     let version = body.count > 6 ? body[6] : 0
                     proxy.state.withLock { $0.versions.append(version) }
                     guard version == 5, proxy.refusesFive else { break }
-                    // Unacceptable protocol version (3.1.1 §3.2.2.3), as 3.1.1 says it.
+                    // Unacceptable protocol version, in the format of 3.1.1 (§3.2.2.3).
                     let refusal: [UInt8] = [0x20, 2, 0, 1]
                     _ = refusal.withUnsafeBytes { Glibc.send(client, $0.baseAddress, 4, Int32(MSG_NOSIGNAL)) }
                     return false
@@ -172,7 +172,8 @@ final class CountingProxy: Sendable {
             }
         }
 
-        /// Copies octets, and looks at each packet before it is passed on; `false` ends the connection.
+        /// Copies bytes, and calls `look` with each packet before it is forwarded. If it returns `false`, the
+        /// connection ends.
         private func copy(from: Int32, to: Int32, _ look: (UInt8, ArraySlice<UInt8>) -> Bool) {
             var rest: [UInt8] = []
             var buffer = [UInt8](repeating: 0, count: 1 << 16)
@@ -213,7 +214,8 @@ final class CountingProxy: Sendable {
             Glibc.close(server)
         }
 
-        /// How long the header and the body of the packet are that `octets` begin with, where it is whole.
+        /// Returns the lengths of the header and the body of the packet at the start of `octets`; `nil` if it is
+        /// incomplete.
         private static func packet(_ octets: ArraySlice<UInt8>) -> (Int, Int)? {
             var (length, shift, index) = (0, 0, octets.startIndex + 1)
             while true {

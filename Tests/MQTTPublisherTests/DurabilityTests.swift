@@ -8,9 +8,9 @@ import Testing
 
 @testable import MQTTPublisher
 
-/// What is on the disk before a broker is told of it, and what becomes of shipping where nothing can be kept.
+/// Lines must be on the disk before a broker receives them. Publishing is limited if nothing can be stored.
 @Suite struct DurabilityTests {
-    @Test func `where no gateway says what is durable, no line is sent that is not on the disk`() throws {
+    @Test func `without a gateway that reports durable lines, a line is only sent after it was synchronized`() throws {
         let (folder, calls, early) = (try TestFolder(), FailingFiles(), Announced<[Int]>([]))
         let files = try EventFiles(folder.file("events"), linesPerSegment: 40)
         try files.append(100)
@@ -20,7 +20,7 @@ import Testing
             let number = message.sequence ?? 0
             let begin = (number - 1) / 40 * 40
             let name = String(format: "events-%012d-20261121T074627Z.jsonl", begin + 1)
-            // Lines of one digit are the shortest.
+            // Lines with a number of one digit are the shortest, so this is a lower bound.
             if calls.synchronized[name] ?? 0 < (number - begin) * length { early.change { $0.append(number) } }
             return 0
         }
@@ -33,14 +33,14 @@ import Testing
         try publisher.stop()
         #expect(early.now == [])
         #expect(broker.came.now.numbers == Array(1...150))
-        // Each name, and each file where lines came to it; not each line.
+        // Each name is synchronized, and each file after new lines, but not each line.
         #expect((4...10).contains(calls.counts[.synchronize, default: 0] - checkpoints(calls)), "\(calls.counts)")
     }
 
-    /// How often the checkpoint was synchronised: it is a new file each time.
+    /// Returns how often the checkpoint was synchronized: it is a new file each time.
     private func checkpoints(_ calls: FailingFiles) -> Int { calls.counts[.rename, default: 0] }
 
-    @Test func `what can't be put on the disk is not sent before it can, and that is said`() throws {
+    @Test func `lines that cannot be synchronized are not sent until they can be, and the error is logged`() throws {
         let (folder, calls) = (try TestFolder(), FailingFiles())
         try EventFiles(folder.file("events")).append(20)
         calls.failures[.synchronize] = .ioError
@@ -56,7 +56,7 @@ import Testing
         #expect(broker.came.now.numbers == Array(1...20))
     }
 
-    @Test func `a gateway says what is durable: nothing is synchronised after it`() throws {
+    @Test func `if a gateway reports which lines are durable, the publisher does not synchronize event files`() throws {
         let (folder, calls) = (try TestFolder(), FailingFiles())
         try EventFiles(folder.file("events")).append(20)
         let broker = ScriptedBroker { link, _ in link.serve() }
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test
-    func `on a read-only state directory shipping stops after its bound, which is said then, and goes on with it`()
+    func `with a read-only state directory, publishing stops after 1,000 lines, logs it, and continues when writable`()
         throws
     {
         let (folder, calls) = (try TestFolder(), FailingFiles())

@@ -2,7 +2,7 @@ import EventLog
 import Foundation
 import SystemPackage
 
-/// A folder of event files as a gateway writes them, without one.
+/// A folder of event files as a gateway writes them, but without a gateway.
 final class EventFiles {
     let path: String
     private(set) var sequence = 0
@@ -15,7 +15,7 @@ final class EventFiles {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     }
 
-    /// One line, without its end.
+    /// Returns one line, without its line feed.
     static func line(_ sequence: Int, topic: String = "beacons/lobby/event/staff") -> String {
         """
         {"topic":"\(topic)","qos":1,"retain":false,"payload":{"version":2,"type":"event","gateway":"lobby",\
@@ -29,7 +29,7 @@ final class EventFiles {
 
     func append(_ count: Int, topic: String = "beacons/lobby/event/staff") throws { try append(count) { _ in topic } }
 
-    /// Lines whose topics go by their numbers.
+    /// Appends lines whose topics depend on their sequence numbers.
     func append(_ count: Int, topic: (Int) -> String) throws {
         var left = count
         while left > 0 {

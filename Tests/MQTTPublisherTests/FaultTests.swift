@@ -7,17 +7,17 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// What a site's network and machines do to a gateway, at random by seed.
+/// Faults of a site's network and machines, at random by a seed.
 ///
-/// `BEACON_EVENTS` sets how many lines, `BEACON_SEED` what happens.
+/// `BEACON_EVENTS` sets the number of lines, `BEACON_SEED` the seed.
 @Suite(.serialized) struct FaultTests {
-    /// The built command, beside the test bundle.
+    /// The path of the built command, which is in the folder of the test program.
     static let gateway: String = {
         let bundle = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
         return URL(fileURLWithPath: bundle).deletingLastPathComponent().appendingPathComponent("beacon-gateway").path
     }()
 
-    /// A gateway's publisher as a process, to be killed.
+    /// Starts `beacon-gateway publish` as a process that can be killed.
     private static func publish(_ folder: TestFolder, port: UInt16, _ more: String...) throws -> Child {
         try folder.write(
             "g.yaml",
@@ -36,7 +36,7 @@ import Testing
                 + more)
     }
 
-    @Test func `stopped, cut, stalled and killed at random, every line comes, in order, and few twice`() throws {
+    @Test func `with random stops, cuts, stalls and kills, every line arrives in order, and few arrive twice`() throws {
         let count = environment("BEACON_EVENTS", default: 5000)
         let seed = SeededGenerator.seed
         var random = SeededGenerator(state: seed)
@@ -62,7 +62,7 @@ import Testing
             case 1, 2:
                 proxy.cut(after: 1 + Int(random.next() % 400))
             case 3:
-                // It stands still for as long as some lines take to be written; longer than TCP's buffers last.
+                // The broker is suspended while lines are written: more of them than TCP's buffers can hold.
                 broker.signal(SIGSTOP)
                 try files.append(min(count - files.sequence, 2000))
                 broker.signal(SIGCONT)
@@ -72,7 +72,7 @@ import Testing
                 gateway = try Self.publish(folder, port: proxy.port, "--follow")
             default: break
             }
-            // Faults meet it at work: at some of the lines, not all of them.
+            // Waits for some of the lines, not all of them, so that the next fault occurs while lines are published.
             let reached = Int(Double(files.sequence) * Double(random.next() % 100) / 100)
             #expect(subscriber.wait(for: reached), "seed \(seed)")
         }
@@ -83,17 +83,17 @@ import Testing
         let all = subscriber.all
         #expect(isComplete, "seed \(seed): \(Set(all).count) of \(count); \(gateway.said.suffix(5))")
         #expect(Subscriber.distinct(all) == Array(1...count), "seed \(seed)")
-        // Each further connection repeats at most a window of lines. If the broker stops, the subscriber's connection ends too,
-        // and at most 20 lines that it had not acknowledged are repeated.
+        // Each further connection repeats at most a window of lines. If the broker stops, the subscriber's connection
+        // ends too, and at most 20 lines that it had not acknowledged are repeated.
         let cuts = proxy.connections - 1
-        // A broker that is stopped for longer than the keep-alive ends a connection too.
+        // A broker that is suspended for longer than the keep-alive time also ends a connection.
         #expect(cuts <= 3 * faults + 10, "seed \(seed): \(cuts) further connections after \(faults) faults")
         let most = cuts * window + stops * 20
-        #expect(all.count - count <= most, "seed \(seed): \(all.count - count) twice in \(cuts) cuts, \(stops) stops")
-        print("faults, seed \(seed): \(count) lines, \(cuts) cuts, \(kills) kills, \(all.count - count) came twice")
+        #expect(all.count - count <= most, "seed \(seed): \(all.count - count) repeated, \(cuts) cuts, \(stops) stops")
+        print("faults, seed \(seed): \(count) lines, \(cuts) cuts, \(kills) kills, \(all.count - count) arrived twice")
     }
 
-    @Test func `a killed broker loses what it had acknowledged and not kept, nothing else; --from ships it again`()
+    @Test func `a killed broker loses only lines that it acknowledged and did not store; --from publishes them again`()
         throws
     {
         let count = 3000
@@ -102,7 +102,7 @@ import Testing
         let broker = try Broker(folder)
         let proxy = CountingProxy(to: broker.port)
         defer { proxy.close() }
-        // Its session is kept; then it is away while the broker is killed.
+        // The broker stores the session of this subscriber, which is then not connected while the broker is killed.
         let first = try Subscriber(broker)
         first.end()
         broker.stop()
@@ -111,7 +111,7 @@ import Testing
         let publisher = try RunningPublisher(options)
         try publisher.remark(with: "accepts lines from 1 on")
         try files.append(count / 3)
-        // Some are under way, some are acknowledged.
+        // Some lines are in flight, some are acknowledged.
         try publisher.until("some are acknowledged") { proxy.acknowledged.count >= 100 }
         let connections = proxy.connections
         broker.stop(SIGKILL)
@@ -123,10 +123,10 @@ import Testing
         let last = files.sequence
         let came = Set(subscriber.settled(last))
         let missing = Set(1...count).subtracting(came)
-        // Every one of them had been acknowledged by the broker that was killed: the proxy saw it.
+        // The killed broker had acknowledged every missing line, as the proxy recorded.
         #expect(missing.isSubset(of: proxy.acknowledged(through: connections)))
         #expect(!missing.isEmpty)
-        // What is missing is shipped again.
+        // Missing lines are published again.
         options.from = missing.min()
         options.follows = false
         try RunningPublisher(options).end()
@@ -135,7 +135,7 @@ import Testing
 }
 
 extension RunningPublisher {
-    /// Looks every 2 ms until a condition holds; it fails after five minutes.
+    /// Checks a condition every 2 ms until it is true, and throws after five minutes.
     func until(_ what: String, _ isSo: () -> Bool) throws {
         for _ in 0..<150_000 {
             if isSo() { return }
@@ -147,7 +147,7 @@ extension RunningPublisher {
 }
 
 extension Subscriber {
-    /// All that came, once the number `last` did.
+    /// Returns all received numbers when `last` has arrived, or after a minute.
     func settled(_ last: Int) -> [Int] {
         for _ in 0..<6000 {
             guard !all.contains(last) else { break }

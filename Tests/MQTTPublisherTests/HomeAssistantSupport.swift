@@ -4,20 +4,20 @@ import Testing
 
 @testable import MQTTPublisher
 
-/// What Tests/Tools/HomeAssistant/simulate.py needs, and how it is asked.
+/// Runs Tests/Tools/HomeAssistant/simulate.py, a simulator of Home Assistant.
 enum HomeAssistantSimulator {
     static let python = "/usr/bin/python3"
     private static let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().appendingPathComponent("Tools/HomeAssistant/simulate.py").path
 
-    /// An entity as somebody sees it.
+    /// An entity as Home Assistant shows it.
     struct Shown {
         var state: String
         var attributes: [String: Any]
     }
 
-    /// What is shown at each `show` of the steps, by the end of the unique id behind the gateway's; with `zones` by a Home
-    /// Assistant that reads them.
+    /// Returns the entities at each `show` of the steps, by the end of their unique ID, after the part of the gateway.
+    /// With `zones`, the simulated Home Assistant reads zones.
     static func run(_ steps: [[String: String]], zones: Bool = false, location: SourceLocation = #_sourceLocation)
         throws
         -> [[String: Shown]]
@@ -37,7 +37,7 @@ enum HomeAssistantSimulator {
         }
     }
 
-    /// Why the simulator refuses the steps; `nil` where it does not.
+    /// Returns the reason why the simulator refuses the steps; `nil` if it accepts them.
     static func refusal(of steps: [[String: String]]) throws -> String? {
         let answer = try ask([script], input: try text(of: steps))
         return answer.status == 0 ? nil : answer.errors
@@ -55,7 +55,7 @@ enum HomeAssistantSimulator {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ha-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        // Files, not pipes: nobody has to empty them meanwhile.
+        // Files instead of pipes, because pipes would have to be read meanwhile.
         let files = ["in", "out", "err"].map { folder.appendingPathComponent($0) }
         for file in files { try Data(input.utf8).write(to: file) }
         for file in files.dropFirst() { try Data().write(to: file) }
@@ -71,7 +71,7 @@ enum HomeAssistantSimulator {
 }
 
 extension RetainingBroker {
-    /// What it was told since `count` messages, as the simulator takes it.
+    /// Returns the messages after the first `count` ones, in the format of the simulator.
     func steps(since count: Int) -> [[String: String]] {
         messages[count...].map {
             ["do": "publish", "topic": $0.topic, "payload": String(decoding: $0.payload, as: UTF8.self)]
@@ -79,7 +79,7 @@ extension RetainingBroker {
     }
 }
 
-/// A gateway, the broker and Home Assistant, side by side.
+/// A gateway, a broker and Home Assistant.
 struct HomeAssistantWorld {
     var world: PresentWorld
     var state: PresentState
@@ -95,7 +95,7 @@ struct HomeAssistantWorld {
         availability("online")
     }
 
-    /// The lines reach the broker, and it tells Home Assistant.
+    /// Publishes the new lines to the broker, and adds its messages to the steps for Home Assistant.
     mutating func deliver() {
         state.follow(world)
         state.deliver(to: &broker)

@@ -9,7 +9,7 @@ import Testing
     private let presence = "condition_-staff"
     private let badge = "beacon_-staff_-F7826DA6-4FA2-4E98-8024-BC5B71E0893E_-100_-7"
 
-    @Test func `a condition's life: configured, satisfied, outage, back, gone, and removed`() throws {
+    @Test func `a presence shows a condition's life: configured, satisfied, outage, back, exited, removed`() throws {
         var home = try HomeAssistantWorld()
         var expected: [String?] = []
         func step<Failure: Error>(
@@ -20,7 +20,7 @@ import Testing
             home.show()
             expected.append(state)
         }
-        // Nobody knows yet who is there.
+        // No beacon was received yet, so the state is unknown.
         try step("unavailable") { try $0.world.add("staff", at: 1) }
         step("on") { $0.world.sighted(at: 2) }
         step("on") { $0.world.listening(false, at: 3) }
@@ -44,10 +44,10 @@ import Testing
         #expect(on.attributes["assumed"] as? Bool == false)
     }
 
-    // Released versions go by the state topic, the proposed change by zones; what asks for zones alone shows nothing in
-    // the former.
+    // Released versions read the state topic, the proposed change reads zones. Trackers with only zones show nothing in
+    // released versions.
     @Test(arguments: [(HomeAssistantOptions.Trackers.state, false), (.state, true), (.zones, true)])
-    func `a beacon's life: an exit is not_home, also after a restart of Home Assistant; an outage is not`(
+    func `a tracker shows not_home after an exit, also after a restart of Home Assistant, but not in an outage`(
         trackers: HomeAssistantOptions.Trackers, readsZones: Bool
     ) throws {
         var home = try HomeAssistantWorld(trackers: trackers)
@@ -72,7 +72,7 @@ import Testing
             $0.world.sighted(at: 101)
         }
         step("not_home") { $0.world.advance(to: 131) }
-        #expect(home.broker.topics("/state/staff/").isEmpty, "P1: forgotten once unsatisfied")
+        #expect(home.broker.topics("/state/staff/").isEmpty, "P1: the beacon is forgotten after it is unsatisfied")
         step("not_home") { $0.restartHomeAssistant() }
         step("unavailable") { $0.availability("offline") }
         step("not_home") { $0.availability("online") }
@@ -83,7 +83,7 @@ import Testing
         #expect(home.broker.topics("staff").isEmpty)
     }
 
-    @Test func `trackers that are told by zones alone have no state topic, and the switch tells all of them anew`()
+    @Test func `trackers with only zones have no state topic, and changing the setting publishes all of them again`()
         throws
     {
         var home = try HomeAssistantWorld()
@@ -102,14 +102,15 @@ import Testing
         #expect(after["state_topic"] == nil && after["value_template"] == nil)
         #expect(after["unique_id"] as? String == before["unique_id"] as? String)
         #expect(try HomeAssistantSimulator.run(home.steps, zones: true).last?[badge]?.state == "home")
-        // Kept, it is not said again.
+        // After this was stored, nothing is published again.
         #expect(try !PresentState(PresentOptions.make(trackers: .zones), decoding: home.state.encoded).hasChanges)
-        // What an earlier version of the program kept knew zones alone.
+        // An earlier version of the program stored no `trackers`, because it had only zones. So trackers with a state
+        // topic must be published again.
         let old = String(decoding: kept, as: UTF8.self).replacing(#","trackers":"state""#, with: "")
         #expect(try PresentState(PresentOptions.make(), decoding: Array(old.utf8)).hasChanges)
     }
 
-    @Test func `what is assumed is shown, and said to be assumed`() throws {
+    @Test func `an assumed state is shown, and marked as assumed`() throws {
         var home = try HomeAssistantWorld()
         try home.world.add("staff", assuming: .unsatisfied, at: 1)
         try home.world.add("door", .everyOther, assuming: .satisfied, at: 1)
@@ -120,7 +121,7 @@ import Testing
         #expect(shown["condition_-door"]?.state == "on")
     }
 
-    @Test func `nothing is available before the gateway says that it is`() throws {
+    @Test func `all entities are unavailable until the gateway publishes online`() throws {
         var home = try HomeAssistantWorld()
         home.availability("")
         home.restartHomeAssistant()
@@ -132,7 +133,7 @@ import Testing
         #expect(shown.count == 1 + HomeAssistantHealth.all.count)
     }
 
-    @Test func `lines that are missing make nobody leave: what was known becomes unavailable`() throws {
+    @Test func `missing lines make all known states unavailable, never away`() throws {
         var home = try HomeAssistantWorld()
         try home.world.add("staff", perBeacon: true, at: 1)
         home.world.sighted(at: 2)
@@ -151,7 +152,7 @@ import Testing
         #expect(Set(shown[1].filter { !$0.key.hasPrefix("health") }.values.map(\.state)) == ["unavailable"])
     }
 
-    @Test func `the gateway's health out of a status, and unavailable when none comes any more`() throws {
+    @Test func `entities of the gateway show its status: unavailable before the first, unknown if cleared`() throws {
         var home = try HomeAssistantWorld()
         home.deliver()
         home.show()
@@ -181,7 +182,7 @@ import Testing
         (#"{"backlog":7,"shipped":33,"state":"draining","version":"3.1.1","localTrouble":"full"}"#, "on", "on", "33"),
         (#"{"backlog":7,"shipped":0,"state":"waiting"}"#, "off", "off", "0"),
     ])
-    func `the way to the broker: whether it is there, and whether it takes what it is given`(
+    func `the entities of the broker show connection, delivery and last line, and are unknown without a broker`(
         mqtt: String, broker: String, delivery: String, shipped: String
     ) throws {
         var home = try HomeAssistantWorld()
@@ -193,7 +194,8 @@ import Testing
         let shown = try HomeAssistantSimulator.run(home.steps)
         let states = ["broker", "delivery", "shipped"].map { shown[0]["health_-\($0)"]?.state }
         #expect(states == [broker, delivery, shipped])
-        // A status of a gateway without a broker, told by hand: nothing is known of one.
+        // The status of a gateway without a broker has no `mqtt`. No real broker receives it, so the test makes it. All
+        // values of the broker are unknown then.
         for name in ["broker", "delivery", "shipped", "backlog", "missed", "refusals", "connections"] {
             #expect(shown[1]["health_-\(name)"]?.state == "unknown", "\(name)")
         }
@@ -214,11 +216,11 @@ import Testing
         ("staff", "staff"), ("a_b", "a__b"), ("a b", "a_20b"), ("dépôt", "d_C3_A9p_C3_B4t"), ("e\u{301}", "e_CC_81"),
         ("é", "_C3_A9"), ("_20", "__20"), ("_-x", "__-x"), ("Ünïcode\u{1F600}", "_C3_9Cn_C3_AFcode_F0_9F_98_80"),
     ])
-    func `names are of the octets that discovery allows, and no two the same`(name: String, part: String) {
+    func `different names get different encodings, with characters that discovery allows`(name: String, part: String) {
         #expect(HomeAssistantName.part(name) == part)
     }
 
-    @Test func `names of any spelling are entities of their own, all within the schema`() throws {
+    @Test func `conditions with unusual or similar names have separate entities, which match the schema`() throws {
         var home = try HomeAssistantWorld()
         let names = ["a_b", "a b", "a__b", "a_20b", "é", "e\u{301}", #"q"uote\"#, "😀", "_", "__", "{{ 1 }}", "%s"]
         for name in names { try home.world.add(name, assuming: .unsatisfied, perBeacon: true, at: 1) }
@@ -230,7 +232,7 @@ import Testing
         #expect(shown.filter { $0.key.hasPrefix("beacon") }.map(\.value.state) == names.map { _ in "home" })
     }
 
-    @Test func `a gateway that is renamed keeps its entities, and their topics follow`() throws {
+    @Test func `a renamed gateway keeps its entities, and their state topics have the new name`() throws {
         var home = try HomeAssistantWorld()
         try home.world.add("staff", assuming: .unsatisfied, perBeacon: true, at: 1)
         home.world.sighted(at: 2)
@@ -252,7 +254,7 @@ import Testing
         (#""availability_mode":"all""#, #""availability_mode":"most""#), (#""identifiers":["#, #""identifiers":[5,"#),
         ("{% if value_json", "{% fi value_json"), (#""qos":1"#, #""qos":"1""#),
     ])
-    func `a discovery message that is wrong is found`(part: String, other: String) throws {
+    func `the simulator refuses an invalid discovery message`(part: String, other: String) throws {
         var home = try HomeAssistantWorld()
         try home.world.add("staff", assuming: .unsatisfied, at: 1)
         home.deliver()

@@ -4,25 +4,26 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What brokers do that are broken, or want to do harm: against the program that ships, as a process of its own. Whatever
-/// they do, a good broker at the same place gets every line afterwards, in order.
+/// Broken and hostile brokers against the publishing program, which is a separate process. After each of them, a
+/// correct broker at the same address must receive every line, in order.
 ///
-/// `BEACON_SESSIONS` sets how many sessions there are by chance, `BEACON_SEED` which.
+/// `BEACON_SESSIONS` sets the number of random sessions, `BEACON_SEED` the seed.
 @Suite struct HostileBrokerTests {
     private static let lines = 30
-    // Its text and libraries, and the greatest packet that MQTT has: the library takes in whole what comes at one time.
+    // The memory of the program with its libraries, plus one packet of the largest size of MQTT, because the library
+    // holds a whole packet in memory.
     private static let residentMiBMax = 320
     private static let processorSecondsMax = 5.0
 
-    /// A broker that plays a mode for a while, and then is a good one.
+    /// A broker that plays hostile sessions, and is a correct broker after that.
     private final class World {
         let folder: TestFolder
         let broker: ScriptedBroker
-        /// How many sessions were played to their end.
+        /// The number of sessions that were played to their end.
         let played = Announced(0)
         let isGood = Announced(false)
         private(set) var gateway: SpawnedProcess
-        /// What should not be.
+        /// Unexpected results.
         private(set) var problems: [String] = []
 
         init(_ modes: [HostileMode]) throws {
@@ -47,7 +48,8 @@ import Testing
                 conditions: [{identifier: staff, uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E}]
 
                 """)
-            // Swift's handler would print where it was, and end it by another signal than the one that came.
+            // Swift's crash handler would print a backtrace, and end the process with another signal than the one that
+            // occurred.
             let quiet = ["SWIFT_BACKTRACE": "enable=no"]
             return try SpawnedProcess(
                 FaultTests.gateway,
@@ -58,26 +60,28 @@ import Testing
                 output: .file(folder.file("log")), errors: .output)
         }
 
-        /// All lines that its processes have written.
+        /// All log lines of its processes.
         private var said: [String] {
             ((try? String(contentsOfFile: folder.file("log"), encoding: .utf8)) ?? "").split(separator: "\n")
                 .map(String.init)
         }
 
-        /// Ends it in order, and gives its exit status or the negative signal number.
+        /// Stops the process normally, and returns its exit status or the negative signal number.
         private func end() -> Int32 {
             gateway.waitUntilItHandles(SIGTERM)
             return gateway.end()
         }
 
-        /// Starts it again where it has ended, or waits long before it tries again.
+        /// Checks the process, kills it if it still runs, and starts it again. For a process that has ended, or that
+        /// would wait for a long time before its next attempt.
         func startAgain() throws {
             check()
             gateway.end(SIGKILL)
             gateway = try Self.start(folder, broker.port)
         }
 
-        /// What it took up to now; and that it has not ended by a mistake of ours.
+        /// Checks the memory and processor time that were used so far, and that the process has not ended because of an
+        /// error in this project.
         func check() {
             if gateway.isRunning {
                 for process in gateway.family {
@@ -87,14 +91,14 @@ import Testing
                 }
                 return
             }
-            // Debian's libmosquitto ends the process by an assertion where a broker sends a property that it does not know.
-            // Swift ends one by SIGILL or SIGTRAP.
+            // Debian's libmosquitto ends the process with an assertion if a broker sends an unknown property. Swift
+            // ends a process with SIGILL or SIGTRAP.
             let status = gateway.wait()
             let isLibrary = status == -SIGABRT && said.contains { $0.contains("Assertion") }
             if status != 0, !isLibrary { problems.append("it ended with \(status): \(said.suffix(20))") }
         }
 
-        /// How many MiB it held at most (VmHWM, proc(5)), and how many seconds it used.
+        /// Returns the maximum resident size in MiB (VmHWM, proc(5)), and the processor time in seconds.
         private static func use(_ process: pid_t) -> (Int, Double)? {
             guard let status = try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8),
                 let line = status.split(separator: "\n").first(where: { $0.hasPrefix("VmHWM") }),
@@ -106,13 +110,13 @@ import Testing
             return (size / 1024, (user + system) / Double(sysconf(Int32(_SC_CLK_TCK))))
         }
 
-        /// Waits until so many sessions were played.
+        /// Waits until this number of sessions was played, and returns whether it was in time.
         func plays(_ count: Int, seconds: TimeInterval) -> Bool {
             played.wait(until: Date(timeIntervalSinceNow: seconds)) { $0 >= count ? true : nil } ?? false
         }
 
-        /// Waits until so many sessions were played. A gateway that waits long before it connects again is started again, at
-        /// most twenty times, each time with more patience.
+        /// Waits until this number of sessions was played. If the gateway waits for a long time before it connects
+        /// again, it is started again. There are at most 20 waits, each longer than the one before.
         func plays(_ count: Int) throws {
             for attempt in 1...20 {
                 if plays(count, seconds: 1.2 * Double(attempt)) { return }
@@ -121,15 +125,16 @@ import Testing
             problems.append("session \(count) was not played in 20 attempts: \(said.suffix(5))")
         }
 
-        /// From now on it is a good broker: it has everything, in order.
+        /// Makes the broker correct, and checks that it receives all lines in order.
         func recovers() throws {
             isGood.change { $0 = true }
             let all = Array(1...HostileBrokerTests.lines)
             var hasAll = comes(all.count, seconds: 2)
-            // What waits for somebody waits longer than a test: it is started again.
+            // After an error that an operator must fix, the gateway waits longer than a test should, so it is started
+            // again.
             if !hasAll { try startAgain() }
             hasAll = hasAll || comes(all.count, seconds: 300)
-            // Each at its first time, in order: what a session took before, it has.
+            // The first arrival of each line, in order. Lines that arrived in a hostile session count too.
             let came = Subscriber.distinct(broker.came.now.numbers)
             if !hasAll || came != all { problems.append("\(came) came; \(said.suffix(5))") }
             check()
@@ -144,13 +149,13 @@ import Testing
         }
     }
 
-    @Test func `there are fifty modes and more, each with a name of its own`() {
+    @Test func `there are at least 50 hostile modes with unique names`() {
         #expect(Set(HostileMode.all.map(\.name)).count == HostileMode.all.count)
         #expect(HostileMode.all.count >= 50)
     }
 
     @Test(arguments: HostileMode.all)
-    func `a hostile broker costs no line`(mode: HostileMode) async throws {
+    func `no line is lost because of a hostile broker`(mode: HostileMode) async throws {
         let problems = try await BlockingThreads.shared.run {
             let world = try World([mode])
             let isPlayed = world.plays(1, seconds: 300)
@@ -160,10 +165,11 @@ import Testing
         #expect(problems == [])
     }
 
-    @Test func `sessions by chance cost no line`() async throws {
+    @Test func `no line is lost because of random sessions`() async throws {
         let count = environment("BEACON_SESSIONS", default: 24)
         let seed = SeededGenerator.seed
-        // Each process meets so many; then a good broker. They mostly wait: for what would have come, and for the next try.
+        // The number of sessions of each process, before it gets a correct broker. Processes mostly wait, for data that
+        // never arrives and for the next attempt.
         let each = 8
         let problems = try await BlockingThreads.shared.map((count + each - 1) / each) { group in
             let first = group * each

@@ -4,10 +4,10 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What a broker can do to a client, each by a name: one session, after which the connection is closed.
+/// A named behavior of a hostile broker: one session, after which the connection is closed.
 struct HostileMode: Sendable, CustomTestStringConvertible {
     let name: String
-    /// Plays the session; it ends by itself within some seconds, whatever the client does.
+    /// Plays the session. It ends within some seconds, whatever the client does.
     let play: @Sendable (ScriptedLink) -> Void
 
     var testDescription: String { name }
@@ -17,7 +17,7 @@ struct HostileMode: Sendable, CustomTestStringConvertible {
         self.play = play
     }
 
-    /// Sends octets in answer to the request for a connection, and looks at what comes.
+    /// Sends bytes in answer to the CONNECT, and records the packets that follow.
     private static func first(_ name: String, _ octets: [UInt8], hold milliseconds: Int32 = 100) -> HostileMode {
         HostileMode(name) { link in
             guard link.packet(milliseconds: 2000) != nil else { return }
@@ -26,12 +26,12 @@ struct HostileMode: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// A CONNACK of MQTT 5 that takes the connection, with properties; then as a good broker.
+    /// Sends a CONNACK of MQTT 5 that accepts the connection, with these properties.
     private static func taken(_ name: String, _ properties: [UInt8]) -> HostileMode {
         first(name, [0x20, UInt8(3 + properties.count), 0, 0, UInt8(properties.count)] + properties)
     }
 
-    /// Sends octets after the connection was taken and the first line came.
+    /// Sends bytes after the connection was accepted and the first line has arrived.
     private static func later(_ name: String, _ octets: [UInt8], hold milliseconds: Int32 = 100) -> HostileMode {
         HostileMode(name) { link in
             guard link.take() != nil else { return }
@@ -40,14 +40,14 @@ struct HostileMode: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// A message to us.
+    /// Returns a message to the client.
     private static func publish(_ quality: UInt8, _ identifier: UInt16, _ payload: [UInt8]) -> [UInt8] {
         let numbered: [UInt8] = quality == 0 ? [] : [UInt8(identifier >> 8), UInt8(identifier & 0xFF)]
         let body: [UInt8] = [0, 1, 0x61] + numbered + [0] + payload
         return [0x30 | quality << 1] + length(body.count) + body
     }
 
-    /// MQTT 5 §1.5.5.
+    /// Returns a variable byte integer (MQTT 5 §1.5.5).
     static func length(_ count: Int) -> [UInt8] {
         var (octets, rest): ([UInt8], Int) = ([], count)
         repeat {
@@ -61,29 +61,29 @@ struct HostileMode: Sendable, CustomTestStringConvertible {
         Array(repeatElement([0x26, 0, 1, 0x61, 0, 1, 0x62] as [UInt8], count: count).joined())
     }
 
-    /// Before anything was taken.
+    /// Sessions in which no connection is accepted correctly.
     private static let before: [HostileMode] = [
         HostileMode("silence") { $0.drain(milliseconds: 300) },
-        HostileMode("closed before a word") { _ in },
-        HostileMode("reset before a word") { $0.reset() },
+        HostileMode("closed without a byte") { _ in },
+        HostileMode("reset without a byte") { $0.reset() },
         HostileMode("closed at the request") { _ = $0.packet(milliseconds: 2000) },
         HostileMode("reset at the request") { link in
             _ = link.packet(milliseconds: 2000)
             link.reset()
         },
-        first("a CONNACK's first octet", [0x20]),
+        first("a CONNACK's first byte", [0x20]),
         first("a CONNACK's header", [0x20, 3]),
-        first("a CONNACK of no octets", [0x20, 0]),
-        first("a CONNACK of one octet", [0x20, 1, 0]),
+        first("a CONNACK of no bytes", [0x20, 0]),
+        first("a CONNACK of one byte", [0x20, 1, 0]),
         first(
-            "a CONNACK of 256 MiB, its beginning", [0x20, 0xFF, 0xFF, 0xFF, 0x7F] + [UInt8](repeating: 0, count: 4096)),
-        first("a length of five octets", [0x20, 0xFF, 0xFF, 0xFF, 0xFF, 0x01]),
-        first("a length that is longer than it need be", [0x20, 0x83, 0x80, 0x00, 0, 0, 0]),
+            "a CONNACK of 256 MiB, its start", [0x20, 0xFF, 0xFF, 0xFF, 0x7F] + [UInt8](repeating: 0, count: 4096)),
+        first("a length of five bytes", [0x20, 0xFF, 0xFF, 0xFF, 0xFF, 0x01]),
+        first("a length with more bytes than needed", [0x20, 0x83, 0x80, 0x00, 0, 0, 0]),
         first("a CONNACK with all flags", [0x20, 3, 0xFF, 0, 0]),
         first("a CONNACK with flags in its header", [0x2F, 3, 0, 0, 0]),
         first("properties that are longer than the packet", [0x20, 3, 0, 0, 0x7F]),
-        first("a refusal that nobody knows", [0x20, 3, 0, 0xFF, 0]),
-        first("a refusal by a reason below 0x80", [0x20, 3, 0, 0x42, 0]),
+        first("a refusal with an unknown reason", [0x20, 3, 0, 0xFF, 0]),
+        first("a refusal with a reason below 0x80", [0x20, 3, 0, 0x42, 0]),
         first("3.1.1's sixth refusal", [0x20, 2, 0, 6]),
         first("a refusal of the version, in 5", [0x20, 3, 0, 0x84, 0]),
         first("no retained messages", [0x20, 3, 0, 0x9A, 0]),
@@ -105,28 +105,28 @@ struct HostileMode: Sendable, CustomTestStringConvertible {
         first("ones", [UInt8](repeating: 0xFF, count: 70_000)),
     ]
 
-    /// In the words that take the connection.
+    /// Sessions with an unusual CONNACK that accepts the connection.
     private static let taking: [HostileMode] = [
-        first("a session that is there, it says", [0x20, 3, 1, 0, 0]),
-        taken("a property that nobody knows", [0x7F, 1]),
+        first("a session that is reported as present", [0x20, 3, 1, 0, 0]),
+        taken("an unknown property", [0x7F, 1]),
         taken("a property of other packets", [0x0B, 1]),
         taken("a property twice", [0x21, 0, 1, 0x21, 0, 1]),
         taken("half a property", [0x21, 0]),
         taken("a text longer than its property", [0x1F, 0xFF, 0xFF, 0x61]),
-        taken("a text that is no UTF-8", [0x1F, 0, 2, 0xC0, 0x80]),
+        taken("a text that is not UTF-8", [0x1F, 0, 2, 0xC0, 0x80]),
         taken("receive maximum 0", [0x21, 0, 0]),
         taken("receive maximum 1", [0x21, 0, 1]),
         taken("keep alive 0", [0x13, 0, 0]),
-        taken("packets of 0 octets", [0x27, 0, 0, 0, 0]),
-        taken("packets of 1 octet", [0x27, 0, 0, 0, 1]),
+        taken("packets of 0 bytes", [0x27, 0, 0, 0, 0]),
+        taken("packets of 1 byte", [0x27, 0, 0, 0, 1]),
         taken("no QoS 1", [0x24, 0]),
         taken("a greatest QoS of 9", [0x24, 9]),
         taken("retained messages of 7", [0x25, 7]),
         taken("65,535 topic aliases", [0x22, 0xFF, 0xFF]),
         taken("another client identifier", [0x12, 0, 3, 0x61, 0x62, 0x63]),
-        taken("a server to go to", [0x1C, 0, 3, 0x61, 0x62, 0x63]),
+        taken("a reference to another server", [0x1C, 0, 3, 0x61, 0x62, 0x63]),
         first("10,000 user properties", [0x20] + length(5 + 70_000) + [0, 0] + length(70_000) + user(10_000)),
-        HostileMode("a CONNACK, octet by octet") { link in
+        HostileMode("a CONNACK, byte by byte") { link in
             guard link.packet(milliseconds: 2000) != nil else { return }
             for octet in [0x20, 3, 0, 0, 0] as [UInt8] {
                 link.send([octet])
@@ -136,12 +136,12 @@ struct HostileMode: Sendable, CustomTestStringConvertible {
         },
     ]
 
-    /// Once it takes lines.
+    /// Sessions that become hostile after the first line.
     private static let after: [HostileMode] = [
-        later("the connection is taken again", [0x20, 3, 0, 0, 0]),
-        later("and refused", [0x20, 3, 0, 0x87, 0]),
+        later("a second CONNACK that accepts", [0x20, 3, 0, 0, 0]),
+        later("a second CONNACK that refuses", [0x20, 3, 0, 0x87, 0]),
         later(
-            "PUBACKs of messages that nobody sent",
+            "PUBACKs of messages that were not sent",
             Array(
                 (0x4000..<0x5000).flatMap { number -> [UInt8] in
                     [0x40, 2, UInt8(number >> 8), UInt8(number & 0xFF)]
@@ -159,8 +159,8 @@ struct HostileMode: Sendable, CustomTestStringConvertible {
             link.send([0x50, 2, UInt8(message.identifier >> 8), UInt8(message.identifier & 0xFF)])
             link.look(100)
         },
-        later("PUBREL and PUBCOMP of nothing", [0x62, 2, 0, 1, 0x70, 2, 0, 1]),
-        HostileMode("a PUBACK by a reason that nobody knows") { link in
+        later("PUBREL and PUBCOMP without a message", [0x62, 2, 0, 1, 0x70, 2, 0, 1]),
+        HostileMode("a PUBACK with an unknown reason") { link in
             guard let packet = link.take(), let message = link.message(packet) else { return }
             link.send([0x40, 3, UInt8(message.identifier >> 8), UInt8(message.identifier & 0xFF), 0x42])
             link.look(100)
@@ -171,8 +171,8 @@ struct HostileMode: Sendable, CustomTestStringConvertible {
             manner.reason = { _ in 0x97 }
             while link.answer(packet, manner), let next = link.packet(milliseconds: 200) { packet = next }
         },
-        later("PUBACKs of 0, 1 and 2 octets", [0x40, 0, 0x40, 1, 0, 0x40, 2, 0, 0]),
-        later("a PUBACK with a property that nobody knows", [0x40, 6, 0x40, 0, 0, 2, 0x7F, 1]),
+        later("PUBACKs of 0, 1 and 2 bytes", [0x40, 0, 0x40, 1, 0, 0x40, 2, 0, 0]),
+        later("a PUBACK with an unknown property", [0x40, 6, 0x40, 0, 0, 2, 0x7F, 1]),
         later("a PUBACK with flags", [0x4F, 2, 0x40, 0]),
         later("messages of QoS 0, 1 and 2", (1...200).flatMap { publish(UInt8($0 % 3), $0, [1, 2, 3]) }),
         later("a message of QoS 3", publish(3, 1, [1])),
@@ -182,13 +182,13 @@ struct HostileMode: Sendable, CustomTestStringConvertible {
             "20,000 messages of QoS 2 that are never released", (1...20_000).flatMap { publish(2, $0, [1]) }, hold: 500),
         later("10,000 answers to pings", [UInt8](repeatElement([0xD0, 0], count: 10_000).joined())),
         later("pings", [UInt8](repeatElement([0xC0, 0], count: 1000).joined())),
-        later("SUBACK and UNSUBACK of nothing", [0x90, 4, 0, 1, 0, 0, 0xB0, 4, 0, 1, 0, 0]),
+        later("SUBACK and UNSUBACK without a request", [0x90, 4, 0, 1, 0, 0, 0xB0, 4, 0, 1, 0, 0]),
         later("AUTH", [0xF0, 2, 0x18, 0]),
-        later("DISCONNECT in good order", [0xE0, 0]),
-        later("DISCONNECT by 0x8E", [0xE0, 2, 0x8E, 0]),
-        later("DISCONNECT by 0x9A", [0xE0, 2, 0x9A, 0]),
-        later("DISCONNECT by 0xFF, and on", [0xE0, 2, 0xFF, 0, 0x40, 2, 0, 1]),
-        later("DISCONNECT with a property that nobody knows", [0xE0, 4, 0x8B, 2, 0x7F, 1]),
+        later("a normal DISCONNECT", [0xE0, 0]),
+        later("DISCONNECT with 0x8E", [0xE0, 2, 0x8E, 0]),
+        later("DISCONNECT with 0x9A", [0xE0, 2, 0x9A, 0]),
+        later("DISCONNECT with 0xFF, then a PUBACK", [0xE0, 2, 0xFF, 0, 0x40, 2, 0, 1]),
+        later("DISCONNECT with an unknown property", [0xE0, 4, 0x8B, 2, 0x7F, 1]),
         later(
             "a message of 256 MiB, its first MiB",
             [0x30, 0xFF, 0xFF, 0xFF, 0x7F] + [UInt8](repeating: 0, count: 1 << 20)),
@@ -197,7 +197,7 @@ struct HostileMode: Sendable, CustomTestStringConvertible {
             let part = [UInt8](repeating: 0, count: 1 << 20)
             for _ in 0..<256 { guard link.send(part) else { return } }
         },
-        HostileMode("a message, octet by octet") { link in
+        HostileMode("a message, byte by byte") { link in
             guard link.take() != nil else { return }
             for octet in publish(0, 0, [UInt8](repeating: 7, count: 20)) {
                 link.send([octet])
@@ -220,12 +220,12 @@ struct HostileMode: Sendable, CustomTestStringConvertible {
 
     static let all = before + taking + after
 
-    /// Octets by chance: a session of packets that are nearly right, or of nothing at all.
+    /// Returns a session of random bytes: packets that are nearly valid, or bytes that are unlike MQTT.
     static func random(_ seed: UInt64) -> HostileMode {
         HostileMode("seed \(seed)") { link in
             var random = SeededGenerator(state: seed)
             if random.next() % 4 == 0 {
-                // Nothing that is like MQTT.
+                // Bytes that are unlike MQTT.
                 if random.next() % 2 == 0 { _ = link.packet(milliseconds: 2000) }
                 link.send((0..<Int(random.next() % 3000)).map { _ in UInt8(truncatingIfNeeded: random.next()) })
                 return link.look(30)
@@ -243,7 +243,7 @@ struct HostileMode: Sendable, CustomTestStringConvertible {
                 case 2: link.send(damaged(samples[Int(random.next() % UInt64(samples.count))], &random))
                 default:
                     let body = (0..<Int(random.next() % 60)).map { _ in UInt8(truncatingIfNeeded: random.next()) }
-                    // Not a PUBACK: that would be its word that it has a line.
+                    // A PUBACK is excluded, because it would acknowledge a line.
                     let type = UInt8(truncatingIfNeeded: random.next())
                     link.send([type >> 4 == 4 ? type | 0x80 : type] + length(body.count) + body)
                 }
@@ -259,7 +259,8 @@ struct HostileMode: Sendable, CustomTestStringConvertible {
         [0x40, 11, 0x40, 1, 0x10, 7, 0x26, 0, 1, 0x61, 0, 1, 0x62],
     ]
 
-    /// One to three octets otherwise, or the end cut off; the ids of PUBACKs stay those of messages that nobody sent.
+    /// Returns a packet in which one to three bytes are changed, and sometimes the end is cut off. The identifiers of
+    /// PUBACKs remain those of messages that were never sent.
     private static func damaged(_ packet: [UInt8], _ random: inout SeededGenerator) -> [UInt8] {
         var packet = packet
         for _ in 0...(random.next() % 3) {
@@ -272,14 +273,14 @@ struct HostileMode: Sendable, CustomTestStringConvertible {
     }
 }
 
-/// Some moments in which nothing is done.
+/// Waits for 300 ms.
 private func standStill() {
     var poll = pollfd(fd: -1, events: 0, revents: 0)
     _ = Glibc.poll(&poll, 1, 300)
 }
 
 extension ScriptedLink {
-    /// Takes the connection, and gives the first line that comes.
+    /// Accepts the connection, and returns the first line; `nil` if none arrives.
     func take() -> Packet? {
         while let packet = packet(milliseconds: 2000) {
             if packet.kind == 3 { return packet }
@@ -288,6 +289,6 @@ extension ScriptedLink {
         return nil
     }
 
-    /// Notes what still comes, until it stops.
+    /// Records packets until none arrives for this time.
     func look(_ milliseconds: Int32) { while packet(milliseconds: milliseconds) != nil {} }
 }

@@ -7,7 +7,7 @@ import Testing
 @testable import BeaconMonitoring
 @testable import MQTTPublisher
 
-/// What a broker is told of names.
+/// Checks which names of beacons a broker receives.
 struct NamesTests {
     private static let ada = [BeaconIdentity.badge(7): PublishedName("Ada", group: "crew")]
 
@@ -31,7 +31,7 @@ struct NamesTests {
     private static let entity =
         "homeassistant/device_tracker/beacons_2Flobby/beacon_-staff_-F7826DA6-4FA2-4E98-8024-BC5B71E0893E_-100_-7/config"
 
-    @Test func `states and trackers of a named beacon have its name and group, a stranger's have none`() throws {
+    @Test func `states and trackers of a named beacon have its name and group, those of others do not`() throws {
         var (_, state, broker) = try state()
         state.name(Self.ada)
         state.deliver(to: &broker)
@@ -49,7 +49,7 @@ struct NamesTests {
         #expect((entity["json_attributes_template"] as? String)?.contains("value_json.name") == true)
     }
 
-    @Test func `without names nothing of them is there`() throws {
+    @Test func `without mqtt.names, no message contains the name or the group of a beacon`() throws {
         var (_, state, broker) = try state(names: false)
         state.deliver(to: &broker)
         for (topic, payload) in broker.retained where !topic.contains("/health_") {
@@ -59,7 +59,7 @@ struct NamesTests {
         #expect(try object(broker, Self.entity)["name"] as? String == "staff 100/7")
     }
 
-    @Test func `a name that changes is told anew, and nothing else is`() throws {
+    @Test func `a changed name publishes the messages that contain it again, and no others`() throws {
         var (_, state, broker) = try state()
         state.name(Self.ada)
         state.deliver(to: &broker)
@@ -79,7 +79,7 @@ struct NamesTests {
         #expect(try object(broker, Self.entity)["name"] as? String == "staff 100/7")
     }
 
-    @Test func `names are not kept, and a badge that left is told by its name after a restart`() throws {
+    @Test func `names are not stored, and the tracker of an exited badge has its name after a restart`() throws {
         var (world, state, broker) = try state()
         state.name(Self.ada)
         state.deliver(to: &broker)
@@ -98,7 +98,7 @@ struct NamesTests {
         #expect(try object(later, Self.entity)["name"] as? String == "staff Ada")
     }
 
-    @Test func `what has names is what the schema says`() throws {
+    @Test func `messages with names match the schema, and Home Assistant shows name and group`() throws {
         var home = try HomeAssistantWorld(names: true)
         home.state.name(Self.ada)
         try home.world.add("staff", perBeacon: true, at: 1)
@@ -113,7 +113,7 @@ struct NamesTests {
         }
     }
 
-    @Test func `100,000 names go through the pair, in messages of 32 KiB`() throws {
+    @Test func `100,000 names are encoded in messages of at most 32 KiB, and decoded again`() throws {
         let long = String(repeating: "n", count: 128)
         let names = (0..<100_000).map { number in
             (
@@ -128,7 +128,7 @@ struct NamesTests {
         #expect(messages.count < PublishedNames.messagesMax)
         var reader = PublishedNamesReader()
         var read: [BeaconIdentity: PublishedName]?
-        // What came before a first one counts for nothing.
+        // The names of an incomplete sequence are discarded when a new sequence starts.
         #expect(reader.take([1] + messages[1].dropFirst()) { _ in })
         for (index, message) in messages.enumerated() {
             #expect(read == nil)
@@ -141,12 +141,12 @@ struct NamesTests {
         #expect(none == [:])
     }
 
-    @Test func `names that are cut or damaged are refused or read, and never end the process`() {
+    @Test func `names that are cut off are refused, and damaged ones are refused or read without a trap`() {
         let message = PublishedNames.messages([(.badge(7), PublishedName("Ada", group: "crew"))])[0]
         for count in 0..<message.count {
             var reader = PublishedNamesReader()
             let isTaken = reader.take(message[..<count]) { _ in }
-            // The first octet alone is a message without anybody.
+            // The first byte alone is a valid message without names.
             #expect(isTaken == (count == 1), "\(count)")
         }
         for place in message.indices {

@@ -7,9 +7,9 @@ import Testing
 @testable import BeaconMonitoring
 @testable import MQTTPublisher
 
-/// What it does where there is too much, and with lines that nobody meant.
+/// The limits of the present state, and its behavior if lines are invalid.
 @Suite struct PresentStateBoundsTests {
-    @Test func `one condition more than fits is left out and counted; one that goes makes room`() throws {
+    @Test func `a condition that exceeds the limit is left out and counted; a removed one makes room`() throws {
         var options = try PresentOptions.make()
         options.conditionsMax = 2
         var (world, state, broker) = (try PresentWorld(), PresentState(options), RetainingBroker())
@@ -27,7 +27,7 @@ import Testing
         #expect(try broker.states().keys.contains("beacons/lobby/state/d"))
     }
 
-    @Test func `one beacon more than fits is left out and counted`() throws {
+    @Test func `a beacon that exceeds the limit is left out and counted; exited ones make room`() throws {
         var options = try PresentOptions.make()
         options.beaconsMax = 3
         var (world, state, broker) = (try PresentWorld(), PresentState(options), RetainingBroker())
@@ -45,7 +45,7 @@ import Testing
         #expect(state.counters.beaconsLeftOut == 1)
     }
 
-    @Test func `of more trackers than fit those go whose beacons left first; nobody present gives way`() throws {
+    @Test func `above the limit, trackers of beacons that exited first are deleted, never of present ones`() throws {
         var options = try PresentOptions.make()
         options.trackersMax = 3
         var (world, state, broker) = (try PresentWorld(), PresentState(options), RetainingBroker())
@@ -57,7 +57,7 @@ import Testing
         let ends = broker.topics("/tracker/").compactMap { $0.split(separator: "/").last }
         #expect(ends == ["0", "3", "4", "5"])
         #expect(broker.topics("device_tracker").count == 4 && state.counters.trackersGivenUp == 2)
-        // Kept and read, the same ones go next.
+        // The order of deletion is the same after the state was stored and read.
         state = try PresentState(options, decoding: state.encoded)
         world.advance(to: 200)
         state.follow(world)
@@ -65,7 +65,7 @@ import Testing
         #expect(broker.topics("/tracker/").compactMap { $0.split(separator: "/").last } == ["0", "4", "5"])
     }
 
-    @Test func `a flood of invented beacons while the broker is away costs a bounded number of messages`() throws {
+    @Test func `forged beacons while the broker is unreachable cost a bounded number of messages`() throws {
         var options = try PresentOptions.make(homeAssistant: false)
         #expect(options.clearsMax == 100_000)
         options.clearsMax = 1000
@@ -96,7 +96,7 @@ import Testing
         #expect(!state.hasChanges && state.table.beaconCount == 0)
     }
 
-    @Test func `beacons that come and go leave nothing behind in memory`() throws {
+    @Test func `beacons that enter and exit repeatedly do not increase the memory`() throws {
         var (world, state) = (try PresentWorld(), PresentState(try PresentOptions.make(), lastWritten: 0))
         try world.add("staff", perBeacon: true, at: 1)
         for round in 0..<3000 {
@@ -125,7 +125,7 @@ import Testing
         (#""uuid":"F7"#, #""uuid":"G7"#), (#""sequence":5"#, #""sequence":6"#), (#""sequence":5"#, #""sequence":"5""#),
         (#""date":"2026-11"#, #""date":"2026-13"#), (#""version":2"#, #""version":"2""#),
     ])
-    func `a line that is none of ours is counted and changes nothing`(part: String, other: String) throws {
+    func `an invalid line or one of another program is counted and ignored`(part: String, other: String) throws {
         var state = PresentState(try PresentOptions.make(homeAssistant: false))
         let text = part.isEmpty ? other : Self.event.replacing(part, with: other)
         #expect(text != Self.event)
@@ -135,7 +135,7 @@ import Testing
         #expect(state.counters.linesIgnored == 2 && !state.hasChanges)
     }
 
-    @Test func `a line with its end, one of a type to come, and one that was taken already`() throws {
+    @Test func `a line feed is accepted, an unknown type is skipped, and a repeated line changes nothing`() throws {
         var state = PresentState(try PresentOptions.make(homeAssistant: false))
         state.take(Array((Self.event + "\n").utf8), sequence: 5)
         #expect(state.hasChanges && state.sequence == 5)
@@ -147,7 +147,7 @@ import Testing
     }
 
     @Test
-    func `random lines, mutated ones and random acknowledgements never trap, and the broker ends with what is so`()
+    func `random lines, mutations and acknowledgements never trap, and the broker ends with a new state's messages`()
         throws
     {
         var random = SeededGenerator(state: SeededGenerator.seed)
@@ -178,7 +178,8 @@ import Testing
                 state.follow(world)
                 switch Int.random(in: 0..<6, using: &random) {
                 case 0:
-                    // The broker takes some, in order, and acknowledges some of them; then the connection ends.
+                    // The broker receives the messages in flight, in order, and acknowledges some of them. Then the
+                    // connection ends.
                     for publication in onTheirWay { broker.receive(publication) }
                     for publication in onTheirWay where Bool.random(using: &random) {
                         state.acknowledge(publication.topic)
@@ -186,7 +187,7 @@ import Testing
                     onTheirWay.removeAll()
                     if Bool.random(using: &random) { state.reconnected() } else { state.repeatAll() }
                 case 1:
-                    // The process is killed and another one begins.
+                    // The process is killed, and another one starts.
                     for publication in onTheirWay { broker.receive(publication) }
                     onTheirWay.removeAll()
                     state = try PresentState(options, decoding: state.encoded)

@@ -6,9 +6,10 @@ import Testing
 @testable import BeaconMonitoring
 @testable import MQTTPublisher
 
-/// How it is kept over restarts, and what options that changed meanwhile make of it.
+/// The stored state over restarts, and the effect of options that changed meanwhile.
 @Suite struct PresentStateKeepingTests {
-    /// A world with a condition `staff` and a beacon in view and one that has left, and `door`, told to a broker.
+    /// Returns a simulation run that was published to a broker. It has a condition `staff`, with one beacon in view and
+    /// one that has exited, and a condition `door "2"`.
     private func told(_ options: PresentStateOptions) throws -> (PresentWorld, PresentState, RetainingBroker) {
         var (world, state, broker) = (try PresentWorld(), PresentState(options), RetainingBroker())
         try world.add("staff", perBeacon: true, at: 1)
@@ -20,7 +21,7 @@ import Testing
         return (world, state, broker)
     }
 
-    @Test func `the same octets for the same state, and one that was read goes on as if nothing had been`() throws {
+    @Test func `the same state gives the same bytes, and a restored state continues like the original`() throws {
         let options = try PresentOptions.make()
         var (world, state, broker) = try told(options)
         let encoded = state.encoded
@@ -39,7 +40,7 @@ import Testing
         #expect(other.retained == broker.retained && read.encoded == state.encoded)
     }
 
-    @Test func `what was not acknowledged is said again by the next process`() throws {
+    @Test func `messages that were not acknowledged are published again by the next process`() throws {
         let options = try PresentOptions.make()
         var (world, state, broker) = try told(options)
         world.advance(to: 100)
@@ -55,7 +56,7 @@ import Testing
         #expect(broker.topics("door").isEmpty && broker.topics("/state/staff/").isEmpty)
     }
 
-    @Test func `another prefix or name clears what stood under the old one, availability and status too`() throws {
+    @Test func `a new prefix or gateway name clears all old topics, including availability and status`() throws {
         let (_, state, before) = try told(PresentOptions.make())
         for (prefix, gateway) in [("beacons", "reception"), ("site/beacons", "lobby")] {
             let options = try PresentOptions.make(gateway: gateway, prefix: prefix)
@@ -68,7 +69,7 @@ import Testing
             }
             var read = try PresentState(options, decoding: state.encoded)
             #expect(read.hasChanges)
-            // Killed before anything was said: the next one still knows.
+            // The process is killed before its first message. The next one must still know the old topics.
             read = try PresentState(options, decoding: read.encoded)
             read.deliver(to: &broker)
             #expect(broker.topics("beacons/lobby/").allSatisfy { $0.hasPrefix("site/") })
@@ -79,14 +80,14 @@ import Testing
                 #expect(broker.retained[topic]?.contains("\(prefix)/\(gateway)/availability") ?? false)
                 #expect(!(broker.retained[topic]?.contains("beacons/lobby/") ?? true) || prefix.hasPrefix("site"))
             }
-            // And back again: nothing of the name in between is left, nothing of the first is cleared.
+            // After a change back, no topic of the other name is left, and no topic of the first one is cleared.
             var back = try PresentState(PresentOptions.make(), decoding: read.encoded)
             back.deliver(to: &broker)
             #expect(broker.topics().filter { !$0.hasPrefix("homeassistant/") } == before.topics("beacons/lobby/"))
         }
     }
 
-    @Test func `renamed and renamed back before anything was said clears nothing that is live`() throws {
+    @Test func `a gateway that is renamed and renamed back after one message clears no topic in use`() throws {
         let options = try PresentOptions.make()
         let (_, state, before) = try told(options)
         var read = try PresentState(PresentOptions.make(gateway: "reception"), decoding: state.encoded)
@@ -99,7 +100,7 @@ import Testing
         #expect(broker.retained == before.retained)
     }
 
-    @Test func `Home Assistant switched off: its topics are cleared; on again: they are back`() throws {
+    @Test func `disabling Home Assistant clears its topics, and enabling it publishes them again`() throws {
         let (_, state, before) = try told(PresentOptions.make())
         let off = try PresentOptions.make(homeAssistant: false)
         var (read, broker) = (try PresentState(off, decoding: state.encoded), before)
@@ -108,14 +109,14 @@ import Testing
         #expect(broker.topics("/state/") == before.topics("/state/"))
         var on = try PresentState(PresentOptions.make(), decoding: read.encoded)
         on.deliver(to: &broker)
-        // But for the tracker of the beacon that had left: nobody remembers it.
+        // Except for the tracker of the beacon that had exited, because it is not stored any more.
         #expect(
             Set(before.topics()).subtracting(broker.topics()).allSatisfy { $0.contains("100_-8") || $0.hasSuffix("/8") }
         )
         #expect(broker.topics("device_tracker").count == 1)
     }
 
-    @Test func `another discovery prefix, another version`() throws {
+    @Test func `a new discovery prefix moves all entities, and a new version of the program updates them`() throws {
         var options = try PresentOptions.make()
         let (_, state, before) = try told(options)
         options.homeAssistant?.prefix = "ha/discovery"
@@ -129,7 +130,7 @@ import Testing
         #expect(broker.topics("ha/").allSatisfy { broker.retained[$0]?.contains(#""sw_version":"2.0.0""#) ?? false })
     }
 
-    @Test func `a beacon that came before the change and was not kept is cleared under the old options`() throws {
+    @Test func `a beacon that was published but not stored before new options is cleared under the old ones`() throws {
         var (world, state, broker) = try told(PresentOptions.make())
         let kept = state.encoded
         world.sighted(.badge(9), at: 61)
@@ -151,7 +152,7 @@ import Testing
         #"{"version":1,"sequence":1,"key":"k","prefix":"p","gateway":"g","program":"","conditions":[{}]}"#,
         #"{"version":1,"sequence":1,"key":"k","prefix":"p","gateway":"g","conditions":[{"identifier":"a/b"}]}"#,
     ])
-    func `what is damaged is refused`(text: String) throws {
+    func `damaged data and a later format are refused, with a remedy`(text: String) throws {
         let options = try PresentOptions.make()
         #expect(throws: PresentStateError.damaged) { try PresentState(options, decoding: Array(text.utf8)) }
         #expect(throws: PresentStateError.newerVersion(2)) {
@@ -161,7 +162,7 @@ import Testing
         #expect("\(PresentStateError.newerVersion(2))".contains("format 2"))
     }
 
-    @Test func `cut off anywhere it is refused, and changed anywhere it never traps`() throws {
+    @Test func `a stored state that is cut off is refused, and one with random changes never traps`() throws {
         let options = try PresentOptions.make()
         let (_, state, _) = try told(options)
         let encoded = state.encoded

@@ -24,7 +24,8 @@ extension Condition {
     static let everyOther = Condition.beacon(BeaconMonitor.BeaconIdentityCondition(uuid: .others))
 }
 
-/// An engine with the monitor `site` and the adapter `hci0`, and the lines that it caused: what a gateway's files hold.
+/// An engine with the monitor `site` and the adapter `hci0`, and the lines that it caused, as in the files of a
+/// gateway.
 struct PresentWorld {
     static let start = Instant(nanoseconds: 1_795_247_187_000_000_000)
 
@@ -33,7 +34,7 @@ struct PresentWorld {
     private let options: LineEncoder.Options
     private let adapter: AdapterID
     private var buffer = ActionBuffer()
-    /// All lines, from number 1 on, without their ends.
+    /// All lines from sequence number 1 on, without line feeds; lost lines are empty.
     private(set) var lines: [[UInt8]] = []
 
     init(gateway: String = "lobby", prefix: String = "beacons", envelope: Bool = true, maxBeacons: Int = 10_000) throws
@@ -100,7 +101,7 @@ struct PresentWorld {
         perform { world, actions in world.engine.advance(to: Self.time(second), into: &actions) }
     }
 
-    /// Lines that nobody ever sees: they were lost.
+    /// Appends lines that are lost, so that no reader receives them.
     mutating func lose(_ count: Int) {
         for _ in 0..<count { lines.append([]) }
         encoder = Self.encoder(options, adapter, after: lines.count)
@@ -131,7 +132,7 @@ struct PresentWorld {
     static func time(_ second: Double) -> Instant { start + .nanoseconds(Int64(second * 1_000_000_000)) }
 }
 
-/// A broker that keeps what is retained, and everything that it was told.
+/// A broker that stores retained messages, and records all messages that it received.
 struct RetainingBroker {
     private(set) var retained: [String: String] = [:]
     private(set) var messages: [Publication] = []
@@ -144,7 +145,7 @@ struct RetainingBroker {
         retained[publication.topic] = payload.isEmpty ? nil : payload
     }
 
-    /// The topics that hold something and contain `part`, sorted.
+    /// Returns the topics that have a message and contain `part`, sorted.
     func topics(_ part: String = "") -> [String] { retained.keys.filter { part.isEmpty || $0.contains(part) }.sorted() }
 
     func states(_ part: String = "/state/") throws -> [String: String] {
@@ -155,12 +156,12 @@ struct RetainingBroker {
 }
 
 extension PresentState {
-    /// Takes the lines that it does not know yet.
+    /// Takes all lines that were not lost. Lines that it already has change nothing.
     mutating func follow(_ world: PresentWorld) {
         for (index, line) in world.lines.enumerated() where !line.isEmpty { take(line, sequence: index + 1) }
     }
 
-    /// Tells the broker all that waits, and has it acknowledged.
+    /// Publishes all waiting messages to the broker, and acknowledges them.
     mutating func deliver(to broker: inout RetainingBroker, batch: Int = 7) {
         var publications: [Publication] = []
         repeat {

@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `the life of a condition and a beacon, from lines with envelope and without`(envelope: Bool) throws {
+    func `states follow the life of a condition and a beacon, with and without an envelope`(envelope: Bool) throws {
         var (world, broker, state) = (try PresentWorld(envelope: envelope), RetainingBroker(), try make())
         var seen: [[String: String]] = []
         func look() throws {
@@ -50,7 +50,7 @@ import Testing
         #expect(state.sequence == world.lines.count)
     }
 
-    @Test func `a state says what its line said, its keys in their order`() throws {
+    @Test func `a state has the values of its line, with the keys in a fixed order`() throws {
         var (world, broker, state) = (try PresentWorld(), RetainingBroker(), try make())
         try world.add("staff", perBeacon: true, at: 1)
         world.sighted(at: 2.5)
@@ -74,7 +74,7 @@ import Testing
                 """)
     }
 
-    @Test func `P4: what was said of a beacon is cleared when a named one takes its place`() throws {
+    @Test func `P4: the topics of a beacon are cleared when a named beacon takes its place`() throws {
         var (world, broker) = (try PresentWorld(maxBeacons: 1), RetainingBroker())
         var state = try make { $0.homeAssistant = HomeAssistantOptions() }
         world.name([.badge(9)], at: 0)
@@ -89,13 +89,13 @@ import Testing
         state.follow(world)
         state.deliver(to: &broker)
         #expect(try broker.states() == [staff: "satisfied", badge.dropLast() + "9": "satisfied"])
-        // Its tracker went with it, and there is one of the other's.
+        // Its tracker was cleared too, and the other beacon has one.
         #expect(broker.topics("device_tracker").count == trackers)
         #expect(broker.topics("device_tracker").allSatisfy { broker.retained[$0]?.contains("100/9") == true })
         #expect(state.counters == PresentStateCounters())
     }
 
-    @Test func `a beacon that was erased is taken back, its tracker too, and its condition says no more by whom`()
+    @Test func `the state and tracker of an erased beacon are cleared, and its condition does not name it any more`()
         throws
     {
         var (world, broker) = (try PresentWorld(), RetainingBroker())
@@ -112,12 +112,12 @@ import Testing
         #expect(try broker.states() == [staff: "satisfied", badge.dropLast() + "9": "satisfied"])
         #expect(broker.topics("device_tracker").count == 1)
         #expect(!broker.retained.values.contains { $0.contains("\"minor\":7") })
-        // Nothing names it in what is kept, once the broker has acknowledged.
+        // After the broker's acknowledgements, the stored state does not contain the beacon either.
         #expect(!String(decoding: state.encoded, as: UTF8.self).contains("100/7"))
         #expect(!String(decoding: state.encoded, as: UTF8.self).contains("\"minor\":7"))
     }
 
-    @Test func `C1: what is assumed is said to be, until something is observed`() throws {
+    @Test func `C1: an assumed state is marked as assumed until a state is observed`() throws {
         var (world, broker, state) = (try PresentWorld(), RetainingBroker(), try make())
         try world.add("staff", assuming: .satisfied, at: 1)
         state.follow(world)
@@ -131,7 +131,7 @@ import Testing
         #expect(observed["state"] as? String == "unsatisfied" && observed["assumed"] == nil)
     }
 
-    @Test func `C2: one that is replaced starts afresh, and its beacons are forgotten; a changed one goes on`() throws {
+    @Test func `C2: a replaced condition starts again without its beacons; a changed one keeps its state`() throws {
         var (world, broker, state) = (try PresentWorld(), RetainingBroker(), try make { $0.homeAssistant = .init() })
         try world.add("staff", perBeacon: true, at: 1)
         world.sighted(at: 2)
@@ -150,7 +150,7 @@ import Testing
         #expect(broker.topics("/100/7").isEmpty && broker.topics("device_tracker").isEmpty)
     }
 
-    @Test func `each topic is told once, with what is so at last, however much happened while the broker was away`()
+    @Test func `each topic is published once, with its last state, after many changes during an outage of the broker`()
         throws
     {
         var (world, broker, state) = (try PresentWorld(), RetainingBroker(), try make())
@@ -166,7 +166,7 @@ import Testing
         #expect(try broker.states() == [staff: "satisfied", badge: "satisfied"])
     }
 
-    @Test func `what is removed while the broker is away is cleared when it is back`() throws {
+    @Test func `a condition that is removed while the broker is unreachable is cleared when it is back`() throws {
         var (world, broker, state) = (try PresentWorld(), RetainingBroker(), try make { $0.homeAssistant = .init() })
         try world.add("staff", perBeacon: true, at: 1)
         try world.add("door", .everyOther, at: 1)
@@ -176,7 +176,7 @@ import Testing
         #expect(broker.topics("staff").count == 5)
         try world.remove("staff", at: 3)
         state.follow(world)
-        // The process ends with the broker still away.
+        // The process ends while the broker is still unreachable.
         state = try PresentState(PresentOptions.make(), decoding: state.encoded)
         state.follow(world)
         state.deliver(to: &broker)
@@ -184,7 +184,7 @@ import Testing
         #expect(broker.topics("door").count == 2)
     }
 
-    @Test func `what a process published and did not keep is cleared by the one after it`() throws {
+    @Test func `topics that a process published but did not store are cleared by the next process`() throws {
         var (world, broker) = (try PresentWorld(), RetainingBroker())
         var state = try make({ $0.homeAssistant = .init() })
         try world.add("door", .everyOther, at: 1)
@@ -196,14 +196,14 @@ import Testing
         state.deliver(to: &broker)
         #expect(broker.topics("staff").count == 5)
         try world.remove("staff", at: 4)
-        // Killed here: what it had kept is older than staff.
+        // The process is killed here. Its stored state is older than `staff`.
         state = try PresentState(PresentOptions.make(), decoding: kept, lastWritten: world.lines.count)
         state.follow(world)
         state.deliver(to: &broker)
         #expect(broker.topics("staff").isEmpty)
     }
 
-    @Test func `nothing is cleared that the broker never heard of`() throws {
+    @Test func `topics that the broker never received are not cleared`() throws {
         var (world, broker, state) = (try PresentWorld(), RetainingBroker(), try make(lastWritten: 0))
         try world.add("staff", perBeacon: true, at: 1)
         for minor in 0..<50 as Range<UInt16> { world.sighted(.badge(minor), at: Double(minor) + 2) }
@@ -213,7 +213,7 @@ import Testing
         #expect(broker.messages.map(\.topic) == [staff])
     }
 
-    @Test func `what was handed out comes again after a new connection, and not before`() throws {
+    @Test func `messages in flight are returned again after a new connection, but not before`() throws {
         var (world, state) = (try PresentWorld(), try make())
         try world.add("staff", at: 1)
         state.follow(world)
@@ -235,7 +235,7 @@ import Testing
         #expect(state.hasChanges)
     }
 
-    @Test func `what changes while it is on its way is told when that is acknowledged`() throws {
+    @Test func `a topic that changes while its message is in flight is published after the acknowledgement`() throws {
         var (world, broker, state) = (try PresentWorld(), RetainingBroker(), try make())
         try world.add("staff", at: 1)
         state.follow(world)
@@ -248,7 +248,7 @@ import Testing
         #expect(state.hasChanges)
         state.deliver(to: &broker)
         #expect(try broker.states() == [staff: "satisfied"])
-        // The same where it is removed meanwhile.
+        // The same applies if the condition is removed meanwhile.
         world.advance(to: 100)
         state.follow(world)
         publications.removeAll()
@@ -261,7 +261,7 @@ import Testing
         #expect(!state.hasChanges)
     }
 
-    @Test func `a limit is kept, and nothing is handed out for none`() throws {
+    @Test func `at most the given number of messages is returned, and none for 0 or a negative number`() throws {
         var (world, state) = (try PresentWorld(), try make())
         for index in 0..<5 { try world.add("c\(index)", at: 1) }
         state.follow(world)
@@ -275,7 +275,7 @@ import Testing
         #expect(publications.count == 5)
     }
 
-    @Test func `lines that are missing leave nothing but what comes after them`() throws {
+    @Test func `after missing lines, all states are unknown until a later line sets them`() throws {
         var (world, broker, state) = (try PresentWorld(), RetainingBroker(), try make())
         try world.add("staff", perBeacon: true, at: 1)
         world.sighted(at: 2)
@@ -294,7 +294,7 @@ import Testing
         #expect(try broker.states() == [staff: "unsatisfied", "beacons/lobby/state/door": "unsatisfied"])
     }
 
-    @Test func `files that begin later than the first line are no gap for one that is new`() throws {
+    @Test func `if the files start after the first line, a new state counts no gap`() throws {
         var (world, broker, state) = (try PresentWorld(), RetainingBroker(), try make())
         world.lose(1000)
         try world.add("staff", assuming: .satisfied, at: 3)
@@ -304,7 +304,7 @@ import Testing
         #expect(state.counters.gaps == 0)
     }
 
-    @Test func `events tell of conditions and beacons whose own lines are gone`() throws {
+    @Test func `an event creates its beacon and condition if their earlier lines were deleted`() throws {
         var (world, broker) = (try PresentWorld(), RetainingBroker())
         var state = try make({ $0.homeAssistant = .init() })
         try world.add("staff", perBeacon: true, at: 1)
@@ -319,7 +319,7 @@ import Testing
         #expect(try broker.states() == [staff: "unsatisfied"])
     }
 
-    @Test func `the engine's state puts right what lines don't tell`() throws {
+    @Test func `the engine's state corrects states whose lines are missing`() throws {
         var (world, broker, state) = (try PresentWorld(), RetainingBroker(), try make { $0.homeAssistant = .init() })
         try world.add("staff", perBeacon: true, at: 1)
         try world.add("door", .everyOther, assuming: .unsatisfied, at: 1)
@@ -329,11 +329,11 @@ import Testing
         state.follow(world)
         state.deliver(to: &broker)
         let told = broker.messages.count
-        // The same again changes nothing.
+        // Adopting the same state changes nothing.
         let wasAdopted1 = state.adopt(world.engine.snapshot, at: world.lines.count, offset: .zero)
         #expect(wasAdopted1)
         #expect(!state.hasChanges)
-        // Beacon 8 leaves and `old` is removed in lines that are lost.
+        // Beacon 8 exits and `old` is removed, in lines that are lost.
         for second in 3..<60 { world.sighted(at: Double(second)) }
         try world.remove("old", at: 60)
         world.lose(2)
@@ -344,13 +344,13 @@ import Testing
             try broker.states() == [staff: "satisfied", badge: "satisfied", "beacons/lobby/state/door": "unsatisfied"])
         #expect(try broker.states("/tracker/").values.sorted() == ["satisfied", "unsatisfied"])
         #expect(broker.topics("old").isEmpty)
-        #expect(!broker.messages[told...].contains { $0.topic == staff }, "it is what it was")
+        #expect(!broker.messages[told...].contains { $0.topic == staff }, "the state of staff is unchanged")
         #expect(state.counters.gaps == 0)
         let wasAdopted3 = state.adopt(world.engine.snapshot, at: world.lines.count - 1, offset: .zero)
         #expect(!wasAdopted3)
     }
 
-    @Test func `a new one that adopts the engine's state says it all`() throws {
+    @Test func `a new state that adopts the engine's state publishes all of it`() throws {
         var (world, broker, state) = (try PresentWorld(), RetainingBroker(), try make())
         try world.add("staff", perBeacon: true, at: 1)
         try world.add("door", .everyOther, assuming: .unsatisfied, at: 1)

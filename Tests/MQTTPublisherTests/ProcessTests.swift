@@ -8,11 +8,11 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// The publisher as a process: what becomes of it, and of those who rely on it.
+/// The publisher as a process: its restarts, its limits, and the processes that depend on it.
 ///
 /// `BEACON_CHILD_KILLS` sets how often it is killed, `BEACON_SEED` when.
 @Suite(.serialized) struct ProcessTests {
-    @Test func `killed again and again while lines come, it costs no line, and few come twice`() throws {
+    @Test func `killing the publisher loses and reorders no line; an episode's start and end are logged once`() throws {
         let kills = environment("BEACON_CHILD_KILLS", default: 25)
         let seed = SeededGenerator.seed
         var random = SeededGenerator(state: seed)
@@ -22,7 +22,7 @@ import Testing
         let world = try ShippingWorld(folder, port: broker.port)
         for _ in 0..<kills {
             try world.write(1 + Int(random.next() % 40))
-            // Wherever it is: in its first moments, in the middle of the lines, or when all are shipped.
+            // It is killed at any time: soon after its start, in the middle of the lines, or when all are published.
             let wanted = world.files.sequence - Int(random.next() % 40)
             switch random.next() % 3 {
             case 0: try world.turns(Int(random.next() % 20))
@@ -30,7 +30,9 @@ import Testing
             }
             kill(try world.runningProcess(), SIGKILL)
             let before = world.process.starts
-            try world.until("it runs again") { world.process.starts > before && world.process.processID != nil }
+            try world.until("the process runs again") {
+                world.process.starts > before && world.process.processID != nil
+            }
         }
         try world.write(10)
         let count = world.files.sequence
@@ -40,28 +42,29 @@ import Testing
         subscriber.end()
         #expect(Subscriber.distinct(subscriber.all) == Array(1...count), "seed \(seed)")
         #expect(world.process.starts >= kills + 1)
-        // One remark when an episode starts, and one when it ends: after a process has run for a minute.
+        // An episode has one remark at its start, and one at its end, after a process has run for a minute.
         let begun = world.remarks.count { $0.contains("the publisher process") && $0.contains("it is restarted") }
         let over = world.remarks.count { $0.contains("the publisher process runs again") }
         #expect(begun > 0 && (over...over + 1).contains(begun), "\(world.remarks)")
         #expect(try ShippingCheckpoint.read(FilePath(folder.file("mqtt.json")))?.position.sequence == count)
-        print("kills, seed \(seed): \(kills), \(count) lines, \(subscriber.all.count - count) came twice")
+        print("kills, seed \(seed): \(kills), \(count) lines, \(subscriber.all.count - count) arrived twice")
     }
 
-    @Test func `it has only the descriptors, capabilities and memory that it needs`() throws {
-        // What a parent has open without saying that nobody is to inherit it.
+    @Test func `the publisher has only the descriptors, capabilities and memory that it needs`() throws {
+        // A file that the parent has open, and that is not marked as close-on-exec.
         let leak = Glibc.open("/etc/passwd", O_RDONLY)
         defer { close(leak) }
         let folder = try TestFolder()
         let broker = try Broker(folder)
         let world = try ShippingWorld(folder, port: broker.port)
         try world.write(5)
-        try world.until("it ships") { world.process.status.shipped == 5 }
+        try world.until("lines are shipped") { world.process.status.shipped == 5 }
         let id = try world.runningProcess()
         let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(id)/fd").map {
             try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(id)/fd/\($0)")
         }
-        // Its end of the pair and the broker's connection; standard error, twice; its loop; its lock; a file of events.
+        // Expected are its end of the pair, the connection to the broker, standard error twice, its loop, its lock, and
+        // an event file.
         let errors = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/2")
         let known = ["socket:", "pipe:", "anon_inode:", "/dev/", folder.path, errors]
         #expect(descriptors.allSatisfy { path in known.contains { path.hasPrefix($0) } }, "\(descriptors)")
@@ -84,53 +87,53 @@ import Testing
         try world.stop()
     }
 
-    @Test func `signals that a service manager or a terminal sends to all do not end it`() throws {
+    @Test func `signals that a service manager or terminal sends to all processes do not end the publisher`() throws {
         let folder = try TestFolder()
         let broker = try Broker(folder)
         let world = try ShippingWorld(folder, port: broker.port)
         let id = try world.runningProcess()
-        // Before it had the time to ignore them, and after.
+        // The signals arrive before the publisher can ignore them, and after that.
         for signal in [SIGTERM, SIGINT, SIGHUP, SIGUSR1] { kill(id, signal) }
         try world.write(3)
-        try world.until("it ships") { world.process.status.shipped == 3 }
+        try world.until("lines are shipped") { world.process.status.shipped == 3 }
         for signal in [SIGTERM, SIGINT, SIGHUP, SIGUSR1] { kill(id, signal) }
         try world.write(3)
-        try world.until("it ships") { world.process.status.shipped == 6 }
+        try world.until("lines are shipped") { world.process.status.shipped == 6 }
         #expect(world.process.processID == id)
-        // An orderly end ships what was written last.
+        // A normal stop publishes the last lines.
         try world.write(3)
         try world.stop()
         #expect(world.process.status.shipped == 9)
         #expect(world.process.starts == 1)
     }
 
-    @Test func `one that has not answered for a minute of the loop's time is killed and started again`() throws {
+    @Test func `a publisher that has not answered for a minute of the loop's time is killed and restarted`() throws {
         let folder = try TestFolder()
         let broker = try Broker(folder)
         let world = try ShippingWorld(folder, port: broker.port)
         try world.write(5)
-        try world.until("it ships") { world.process.status.shipped == 5 }
+        try world.until("lines are shipped") { world.process.status.shipped == 5 }
         let first = try world.runningProcess()
         kill(first, SIGSTOP)
-        // The next ping goes out within a minute, and has a minute.
+        // The next ping is sent within a minute, and its answer may take another minute.
         world.pass(.seconds(61))
         try world.turns(20)
         world.pass(.seconds(58))
         try world.turns(20)
         #expect(world.process.processID == first)
         world.pass(.seconds(3))
-        try world.until("it was started again") { world.process.processID.map { $0 != first } ?? false }
+        try world.until("the process was restarted") { world.process.processID.map { $0 != first } ?? false }
         #expect(world.remarks.contains { $0.contains("did not answer for 60 s") }, "\(world.remarks)")
         try world.write(5)
-        try world.until("it ships again") { world.process.status.shipped == 10 }
+        try world.until("lines are shipped again") { world.process.status.shipped == 10 }
         try world.stop()
     }
 
-    @Test func `one that answers is not killed, however long the machine was suspended`() throws {
+    @Test func `a publisher that answers is not killed, however long the machine was suspended`() throws {
         let folder = try TestFolder()
         let broker = try Broker(folder)
         let world = try ShippingWorld(folder, port: broker.port)
-        try world.until("it is connected") { world.process.status.state == .connected }
+        try world.until("the publisher is connected") { world.process.status.state == .connected }
         let first = try world.runningProcess()
         for _ in 0..<5 {
             world.pass(.seconds(7200))
@@ -140,60 +143,60 @@ import Testing
         try world.stop()
     }
 
-    @Test func `two that ship by one checkpoint: the second waits, says so, and goes on where the first ends`() throws {
+    @Test func `a second publisher of one checkpoint waits, reports it, and continues where the first ends`() throws {
         let folder = try TestFolder()
         let broker = try Broker(folder)
         let subscriber = try Subscriber(broker, topic: "beacons/lobby/event/#")
         let first = try ShippingWorld(folder, port: broker.port)
         try first.write(20)
-        try first.until("it ships") { first.process.status.shipped == 20 }
+        try first.until("lines are shipped") { first.process.status.shipped == 20 }
         let second = try ShippingWorld(folder, files: first.files, port: broker.port)
-        try second.until("it waits") {
+        try second.until("the publisher waits") {
             second.process.status.localTrouble?.contains("publishing starts when that process has ended") ?? false
         }
         #expect(second.process.status.localTrouble?.contains("process \(try first.runningProcess())") ?? false)
         #expect(second.process.status.version == nil)
         try first.stop()
         try second.write(20)
-        try second.until("it ships") { second.process.status.shipped == 40 }
+        try second.until("lines are shipped") { second.process.status.shipped == 40 }
         #expect(second.remarks.contains { $0.hasSuffix("is available") }, "\(second.remarks)")
         try second.stop()
         #expect(subscriber.wait(for: 40))
         #expect(subscriber.all == Array(1...40))
     }
 
-    @Test func `a lock that leads elsewhere is not followed`() throws {
+    @Test func `a lock file that is a symbolic link is not followed`() throws {
         let folder = try TestFolder()
         let broker = try Broker(folder)
         try folder.write("precious", "what somebody needs\n")
         symlink(folder.file("precious"), folder.file("mqtt.json.lock"))
         let world = try ShippingWorld(folder, port: broker.port)
-        try world.until("it says so") { world.remarks.contains { $0.contains("can't be locked") } }
+        try world.until("the problem is reported") { world.remarks.contains { $0.contains("can't be locked") } }
         #expect(try String(contentsOfFile: folder.file("precious"), encoding: .utf8) == "what somebody needs\n")
-        // Mended, it goes on by itself.
+        // When the lock file is fixed, publishing continues automatically.
         unlink(folder.file("mqtt.json.lock"))
         try world.write(5)
-        try world.until("it ships") { world.process.status.shipped == 5 }
+        try world.until("lines are shipped") { world.process.status.shipped == 5 }
         try world.stop()
     }
 
-    @Test func `a checkpoint that is damaged is said, and when it is put away shipping goes on by itself`() throws {
+    @Test func `a damaged checkpoint is logged once, and publishing continues when the file is deleted`() throws {
         let folder = try TestFolder()
         let broker = try Broker(folder)
         try folder.write("mqtt.json", "{}")
         let world = try ShippingWorld(folder, port: broker.port)
-        try world.until("it says so") {
+        try world.until("the problem is reported") {
             world.remarks.contains { $0.contains("does not contain the last published line") }
         }
-        try world.until("it was tried again") { world.process.starts > 2 }
+        try world.until("the attempt was repeated") { world.process.starts > 2 }
         #expect(world.remarks.count == 1, "\(world.remarks)")
         unlink(folder.file("mqtt.json"))
         try world.write(5)
-        try world.until("it ships") { world.process.status.shipped == 5 }
+        try world.until("lines are shipped") { world.process.status.shipped == 5 }
         try world.stop()
     }
 
-    /// The words of a `publish` that follows the event files of a folder.
+    /// Returns the arguments of a `publish` that follows the event files of a folder.
     private static func publish(_ folder: TestFolder, to broker: Broker) throws -> [String] {
         try folder.write(
             "g.yaml",
@@ -206,7 +209,7 @@ import Testing
         return ["publish", folder.file("events"), "--config", folder.file("g.yaml"), "--follow"]
     }
 
-    @Test func `it has only the variables that it needs`() throws {
+    @Test func `the publisher has only the environment variables that it needs`() throws {
         let folder = try TestFolder()
         let broker = try Broker(folder)
         try EventFiles(folder.file("events")).append(5)
@@ -226,15 +229,16 @@ import Testing
         #expect(owner.end() == 0)
     }
 
-    /// When a process began, in the machine's ticks; absent if there is none or it has ended (proc(5)).
+    /// Returns the start time of a process in the machine's ticks; `nil` if there is none or it has ended (proc(5)).
     private static func start(of process: pid_t) -> String? {
         let stat = (try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)) ?? ""
-        // The name ends with the last parenthesis; the state comes after it, and the start 19 fields after that.
+        // The process's name ends with the last parenthesis. The state follows it, and the start time is 19 fields
+        // after the state.
         let fields = stat.split(separator: ")").last?.split(separator: " ") ?? []
         return fields.count > 19 && fields[0] != "Z" ? String(fields[19]) : nil
     }
 
-    @Test func `whoever is killed leaves no publisher behind`() throws {
+    @Test func `a killed owner process leaves no publisher running`() throws {
         let folder = try TestFolder()
         let broker = try Broker(folder)
         let files = try EventFiles(folder.file("events"))
@@ -247,12 +251,13 @@ import Testing
         #expect(try String(contentsOfFile: "/proc/\(child)/comm", encoding: .utf8).hasPrefix("beacon-gateway-"))
         let start = try #require(Self.start(of: child))
         owner.end(SIGKILL)
-        // The lock is free as soon as it is gone: who ships next by the same checkpoint waits for that, and not for long.
+        // The lock is free when the publisher has ended. The next process with the same checkpoint waits for that, but
+        // not for long.
         try files.append(5)
         let next = try Child(FaultTests.gateway, Array(arguments.dropLast()))
         #expect(next.wait() == 0, "\(next.said)")
         #expect(subscriber.wait(for: 10))
-        // Its number may be another process's by now.
+        // Its process ID can belong to another process by now.
         #expect(Self.start(of: child) != start)
     }
 }

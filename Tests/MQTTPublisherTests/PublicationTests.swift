@@ -2,7 +2,7 @@ import MQTTPublisher
 import Testing
 
 @Suite struct PublicationTests {
-    @Test func `the qualities of service have the protocol's numbers`() {
+    @Test func `the QoS levels have the numbers of the protocol`() {
         #expect(Publication.QualityOfService.atMostOnce.rawValue == 0)
         #expect(Publication.QualityOfService.atLeastOnce.rawValue == 1)
     }

@@ -5,9 +5,9 @@ import PublisherProtocol
 import Synchronization
 import SystemPackage
 
-/// All that a publisher in a thread and a test share: a few values under a lock, and who wakes whom.
+/// The values that a publisher in a thread and a test share, under a lock, with a wake-up for each side.
 ///
-/// Outside of tests there is a process in place of the thread, and a pair of sockets in place of this.
+/// Outside of tests, the publisher is a process, and a pair of sockets is used instead.
 final class PublisherMailbox: PublisherOwner, Sendable {
     private struct News {
         var status: PublisherStatus
@@ -15,17 +15,17 @@ final class PublisherMailbox: PublisherOwner, Sendable {
         var lostRemarks = 0
     }
 
-    // What nobody fetched is an owner that hangs; the newest are kept.
+    // If the owner hangs and does not fetch remarks, only the newest are kept.
     private static let remarksMax = 100
 
     /// Wakes the publisher.
     let publisher: WakeUp
-    /// Signalled when there is a remark, when a connection has come or gone, and at the end.
+    /// Signaled if there is a remark, if a connection was established or has ended, and at the end.
     let owner: WakeUp
     private let orders = Mutex(PublisherOrders())
     private let news: Mutex<News>
 
-    /// An empty one.
+    /// Creates an empty mailbox.
     ///
     /// - Throws: `Errno` of eventfd(2).
     init(now: Instant) throws(Errno) {
@@ -36,7 +36,7 @@ final class PublisherMailbox: PublisherOwner, Sendable {
 
     // MARK: For the owner
 
-    /// Lines up to this number are durable; the publisher does not read beyond.
+    /// Reports that lines up to this number are durable. The publisher does not read beyond them.
     func tell(durable: Int) {
         let isNews = orders.withLock { orders in
             guard durable > orders.durable else { return false }
@@ -46,27 +46,29 @@ final class PublisherMailbox: PublisherOwner, Sendable {
         if isNews { publisher.signal() }
     }
 
-    /// There are lines without a number behind the last that is durable: `ranging`, which nobody waits for.
+    /// Reports that there are lines without a sequence number after the last durable line: `ranging`, which need not be
+    /// durable.
     func tellOfLines() { publisher.signal() }
 
-    /// What `status` says now; in place of what was not sent yet.
+    /// Sets the payload of `status`. It replaces a payload that was not sent yet.
     ///
-    /// What was told before a connection came is not sent through it, since it says that there is none: tell it anew then.
+    /// A status from before a connection is not published in that connection, because it says that there is none. It
+    /// must be set again after each connection.
     func tell(status: [UInt8]) {
         orders.withLock { $0.status = status }
         publisher.signal()
     }
 
-    /// The publisher is to ship what it can within some seconds, take its leave, and end.
+    /// Makes the publisher publish as much as it can within some seconds, disconnect and end.
     func stop() {
         orders.withLock { $0.stops = true }
         publisher.signal()
     }
 
-    /// How the publisher stands.
+    /// The last status of the publisher.
     var status: PublisherStatus { news.withLock { $0.status } }
 
-    /// What was to be said since this was asked last.
+    /// Returns the remarks since the last call.
     func drainRemarks() -> [PublisherRemark] {
         news.withLock { news in
             var remarks = news.remarks

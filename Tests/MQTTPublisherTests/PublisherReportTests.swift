@@ -4,13 +4,13 @@ import Testing
 
 @testable import MQTTPublisher
 
-/// What an operator reads of a publisher, and how often.
+/// The problems that a publisher reports to operators, and how often it logs them.
 @Suite struct PublisherReportTests {
     private static let start = Instant(nanoseconds: 1_000_000_000_000)
     private static func at(_ seconds: Int) -> Instant { start + .seconds(seconds) }
     private static let away = BrokerTrouble.unreachable("broker:1883", "Connection refused")
 
-    @Test func `a trouble that goes on is said once an hour, and stands in the status all the time`() {
+    @Test func `an error that continues is logged once an hour, and is always in the status`() {
         let report = PublisherReport(at: Self.start)
         for second in 0..<3600 { report.say(Self.away, at: Self.at(second)) }
         #expect(report.takeRemarks().count == 1)
@@ -19,7 +19,7 @@ import Testing
         #expect(report.takeRemarks().map(\.isTrouble) == [true])
     }
 
-    @Test func `its end is said once, and another beginning within the hour is not`() {
+    @Test func `the end of an error is logged once, and the same error within the hour is not logged again`() {
         let report = PublisherReport(at: Self.start)
         report.recovered("it takes lines")
         #expect(report.takeRemarks().map(\.text) == ["it takes lines"])
@@ -32,7 +32,7 @@ import Testing
         #expect(report.status.trouble == nil)
     }
 
-    @Test func `what is wrong with files is said when it changes, and is over by its own words`() {
+    @Test func `an error of local files is logged when it changes, and its end is logged with the same text`() {
         let report = PublisherReport(at: Self.start)
         for _ in 0..<9 { report.note(.checkpoint, "it can't be written") }
         report.note(.events, "they can't be read")
@@ -47,7 +47,7 @@ import Testing
         #expect(report.localTrouble == nil)
     }
 
-    @Test func `each line that is set aside counts, and ten an hour are said`() {
+    @Test func `each line that is set aside is counted, and at most ten an hour are logged`() {
         let report = PublisherReport(at: Self.start)
         for number in 0..<1000 { report.noteSetAside("line \(number)", at: Self.at(number)) }
         #expect(report.status.setAside == 1000 && report.takeRemarks().count == 10)
@@ -55,7 +55,7 @@ import Testing
         #expect(report.takeRemarks().count == 1)
     }
 
-    @Test func `more kinds of trouble than are remembered are said again rather than never`() {
+    @Test func `40 different errors, which are more than the report remembers, are all logged`() {
         let report = PublisherReport(at: Self.start)
         for number in 0..<40 { report.say(.ended(UInt8(number), "x"), at: Self.start) }
         #expect(report.takeRemarks().count == 40)

@@ -9,7 +9,7 @@ import Testing
 
 @testable import MQTTPublisher
 
-/// A publisher in its thread, and what it says.
+/// A publisher in a thread, and its remarks.
 final class RunningPublisher {
     let mailbox: PublisherMailbox
     private(set) var remarks: [String] = []
@@ -23,7 +23,7 @@ final class RunningPublisher {
 
     var status: PublisherStatus { mailbox.status }
 
-    /// Waits until it says something with `text` in it.
+    /// Waits for a remark that contains `text`, and returns it.
     @discardableResult func remark(with text: String, within seconds: TimeInterval = 300) throws -> String {
         let end = Date(timeIntervalSinceNow: seconds)
         var seen = 0
@@ -36,11 +36,11 @@ final class RunningPublisher {
                     return remarks[seen - 1]
                 }
             }
-            try wait(until: end, "no remark with “\(text)” came; these did: \(remarks.suffix(5))")
+            try wait(until: end, "no remark with “\(text)” arrived; the last: \(remarks.suffix(5))")
         }
     }
 
-    /// Waits for its end.
+    /// Waits until the publisher has ended.
     func end(within seconds: TimeInterval = 300) throws {
         let end = Date(timeIntervalSinceNow: seconds)
         while mailbox.status.state != .ended { try wait(until: end, "it did not end: \(mailbox.status)") }
@@ -62,7 +62,7 @@ final class RunningPublisher {
 }
 
 extension PublisherOptions {
-    /// A publisher of a folder's event files, whose delays are a test's.
+    /// Creates options for the event files of a folder, with short delays.
     init(_ folder: TestFolder, port: UInt16) {
         self.init(
             settings: PublisherSettings(
@@ -81,7 +81,7 @@ extension PublisherOptions {
         try ShippingCheckpoint.read(FilePath(folder.file("mqtt.json")))?.position.sequence
     }
 
-    @Test func `a backlog is shipped in order, each line once, and the checkpoint stands at its end`() throws {
+    @Test func `a backlog is published in order, each line once, and the checkpoint is at its end`() throws {
         let folder = try TestFolder()
         let files = try EventFiles(folder.file("events"), linesPerSegment: 700)
         try files.append(2500)
@@ -95,30 +95,30 @@ extension PublisherOptions {
         #expect(subscriber.all == Array(1...2500))
         #expect(try checkpoint(folder) == 2500)
         #expect(publisher.status.acknowledged == 2500)
-        // Nothing is left to be shipped.
+        // No line is left to publish.
         let again = try RunningPublisher(options)
         try again.end()
         #expect(again.status.acknowledged == 0)
     }
 
     @Test(arguments: [2, 3, 7, 64])
-    func `a window that is full goes on as soon as the checkpoint is kept, and not with the next sign of life`(
+    func `a full window continues as soon as the checkpoint is stored, not only at the next keep-alive`(
         window: Int
     ) throws {
         let folder = try TestFolder()
         try EventFiles(folder.file("events")).append(300)
-        // It takes as many at a time as there are, so that one turn finds all of them acknowledged.
+        // The broker accepts any number of messages at a time, so that one turn can find all of them acknowledged.
         let broker = try Broker(folder, more: "allow_anonymous true\nmax_inflight_messages 0")
         var options = PublisherOptions(folder, port: broker.port)
         options.follows = false
         options.window = window
-        // Standing still once would take a minute.
+        // Each wait for the next keep-alive would take a minute.
         try RunningPublisher(options).end()
         #expect(try checkpoint(folder) == 300)
     }
 
     @Test(arguments: ["", "max_inflight_messages 1", "max_inflight_messages 0"])
-    func `lines of many topics come in order, whatever the broker takes at a time`(limit: String) throws {
+    func `lines of many topics arrive in order, however many the broker accepts at a time`(limit: String) throws {
         let folder = try TestFolder()
         let files = try EventFiles(folder.file("events"))
         try files.append(700) { "beacons/lobby/event/c\($0 * $0 % 53)" }
@@ -133,7 +133,7 @@ extension PublisherOptions {
         #expect(publisher.status.repeated == 0)
     }
 
-    @Test func `--from ships again from that number on, whatever the checkpoint says`() throws {
+    @Test func `--from publishes again from that sequence number on, regardless of the checkpoint`() throws {
         let folder = try TestFolder()
         let files = try EventFiles(folder.file("events"), linesPerSegment: 100)
         try files.append(500)
@@ -148,7 +148,7 @@ extension PublisherOptions {
         #expect(subscriber.all == Array(321...500))
     }
 
-    @Test func `lines are followed as they come, over segments, and nothing wakes it meanwhile`() throws {
+    @Test func `new lines are published as they are written, across segments, without a gateway's orders`() throws {
         let folder = try TestFolder()
         let files = try EventFiles(folder.file("events"), linesPerSegment: 50)
         let broker = try Broker(folder)
@@ -164,7 +164,7 @@ extension PublisherOptions {
         #expect(try checkpoint(folder) == 330)
     }
 
-    @Test func `what is not durable is not shipped`() throws {
+    @Test func `lines that are not durable are not published`() throws {
         let folder = try TestFolder()
         let files = try EventFiles(folder.file("events"))
         try files.append(100)
@@ -182,7 +182,7 @@ extension PublisherOptions {
         #expect(try checkpoint(folder) == 60)
     }
 
-    @Test func `a broker that knows 3.1.1 alone is spoken to in it`() throws {
+    @Test func `a broker that supports only 3.1.1 receives all lines with that version`() throws {
         let folder = try TestFolder()
         let files = try EventFiles(folder.file("events"))
         try files.append(300)
@@ -200,7 +200,7 @@ extension PublisherOptions {
         #expect(subscriber.all == Array(1...300))
     }
 
-    @Test func `a broker that is down from the start is waited for, said once, and shipped to when it comes`() throws {
+    @Test func `a broker that is down at the start is logged once, and receives all lines when it runs`() throws {
         let folder = try TestFolder()
         let files = try EventFiles(folder.file("events"))
         try files.append(10)
@@ -216,11 +216,11 @@ extension PublisherOptions {
         #expect(subscriber.wait(for: 1))
         try publisher.stop()
         #expect(publisher.status.shipped == 30)
-        // It was tried often, and said once.
+        // It was tried often, and logged once.
         #expect(publisher.remarks.allSatisfy { !$0.contains("can't be reached") }, "\(publisher.remarks)")
     }
 
-    @Test func `MQTT 5 carries the number as a property, and an expiry where one is set`() throws {
+    @Test func `in MQTT 5, a message has the sequence number as a property, and an expiry if one is set`() throws {
         let folder = try TestFolder()
         let files = try EventFiles(folder.file("events"))
         let broker = try Broker(folder)

@@ -6,15 +6,15 @@ import PublisherProtocol
 import SystemPackage
 import TestSupport
 
-/// A publisher in a thread of a test's, to be looked at from outside; the product has it in a process of its own.
+/// A publisher in a thread of the test, so that its state can be checked. In the product it is a separate process.
 enum PublisherThread {
-    /// Starts it; ``PublisherMailbox/stop()`` ends it, and its state is `ended` then.
+    /// Starts the publisher. ``PublisherMailbox/stop()`` ends it; its state is `ended` after that.
     static func start(_ options: PublisherOptions, mailbox: PublisherMailbox, files: FailingFiles) throws {
         Thread.detachNewThread { run(options, mailbox, files) }
     }
 
     private static func run(_ options: PublisherOptions, _ mailbox: PublisherMailbox, _ files: FailingFiles) {
-        // A connection that the broker closed is no reason to end the process (SIGPIPE).
+        // If the broker has closed the connection, SIGPIPE must not end the process.
         var all = sigset_t()
         sigfillset(&all)
         pthread_sigmask(SIG_BLOCK, &all, nil)

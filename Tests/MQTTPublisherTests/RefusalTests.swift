@@ -6,7 +6,7 @@ import SystemPackage
 import Testing
 
 @Suite struct RefusalTests {
-    /// Runs mosquitto_passwd's work: its own file format, made by it.
+    /// Returns the path of a password file that mosquitto_passwd created, because only it knows the format.
     private func passwords(_ folder: TestFolder) throws -> String {
         let path = try folder.write("passwords", "lobby:right\n")
         let child = try Child("/usr/bin/mosquitto_passwd", ["-U", path])
@@ -14,7 +14,7 @@ import Testing
         return path
     }
 
-    @Test func `a bad password is a state with what to do, tried again after a while, and never in the log`() throws {
+    @Test func `a wrong password is reported with a remedy and tried again, and the log never contains it`() throws {
         let folder = try TestFolder()
         try EventFiles(folder.file("events")).append(5)
         let broker = try Broker(folder, more: "allow_anonymous false\npassword_file \(try passwords(folder))")
@@ -25,14 +25,14 @@ import Testing
         let said = try publisher.remark(with: "refuses the connection")
         #expect(said.contains("Not authorized") && said.contains("username"), "\(said)")
         #expect(!said.contains("hunter2"))
-        // The password is read at each attempt: mended, it gets through by itself.
+        // The password is read at each attempt, so the publisher connects automatically after the file is fixed.
         try folder.write("password", "right\n")
         try publisher.remark(with: "accepts lines from 1 on")
         try publisher.stop()
         #expect(publisher.status.shipped == 5)
     }
 
-    @Test func `a password file that is not there is said`() throws {
+    @Test func `a missing password file is logged`() throws {
         let folder = try TestFolder()
         try EventFiles(folder.file("events")).append(5)
         let broker = try Broker(folder)
@@ -44,7 +44,7 @@ import Testing
         try publisher.stop()
     }
 
-    @Test func `no right to a topic: the line and all after it wait, alone it is tried again, and nothing is lost`()
+    @Test func `without permission for a topic, its line and all later ones wait, only it is retried, none is lost`()
         throws
     {
         let folder = try TestFolder()
@@ -54,7 +54,7 @@ import Testing
         try files.append(300)
         let rights = try folder.write("rights", "topic readwrite beacons/lobby/event/staff\n")
         let broker = try Broker(folder, more: "allow_anonymous true\nacl_file \(rights)")
-        // There from the start: what comes while the rights are mended must not pass it by.
+        // It subscribes from the start, so that it receives the lines that arrive while the permissions are changed.
         let subscriber = try Subscriber(broker)
         let proxy = CountingProxy(to: broker.port)
         defer { proxy.close() }
@@ -64,22 +64,23 @@ import Testing
         #expect(publisher.status.shipped == 10)
         #expect(publisher.status.state == .refused)
         #expect(proxy.connections == 1)
-        // The first of its topic went alone: nothing is at the broker before it.
+        // The first line of its topic was sent alone, so no later line is at the broker.
         #expect(Set(proxy.sent) == Set(1...11))
         try folder.write("rights", "topic readwrite beacons/#\n")
-        // Not started anew: mosquitto would give nothing to a session of before that has rights by a file and is away.
+        // The broker is not restarted. After a restart, mosquitto would deliver nothing to an earlier session that has
+        // permissions from a file and is not connected.
         broker.signal(SIGHUP)
         try publisher.remark(with: "the broker accepts line 11")
         #expect(subscriber.wait(for: 315))
         try publisher.stop()
         #expect(publisher.status.shipped == 315)
         #expect(subscriber.all == Array(1...315))
-        // While it was refused, it was tried alone.
+        // While the line was refused, it was sent alone.
         #expect(proxy.sent.filter { $0 != 11 } == Array(1...10) + Array(12...315))
         #expect(proxy.sent.count { $0 == 11 } > 1)
     }
 
-    @Test func `rights taken away within a connection: what overtook the refused line comes again behind it`() throws {
+    @Test func `permission removed while connected: lines that overtook a refused one arrive again after it`() throws {
         let folder = try TestFolder()
         let files = try EventFiles(folder.file("events"))
         try files.append(10, topic: "beacons/lobby/event/secret")
@@ -91,16 +92,17 @@ import Testing
         let proxy = CountingProxy(to: broker.port)
         defer { proxy.close() }
         var options = PublisherOptions(folder, port: proxy.port)
-        // A pause in which the rights can be mended before the next try.
+        // A delay in which the permissions can be fixed before the next attempt.
         options.backOff.firstForSomebody = .milliseconds(500)
         options.backOff.lastForSomebody = .milliseconds(500)
         let publisher = try RunningPublisher(options)
         #expect(subscriber.wait(for: 20))
-        try publisher.until("it has come that far") { publisher.status.shipped >= 20 }
+        try publisher.until("the expected state is reached") { publisher.status.shipped >= 20 }
         try folder.write("rights", "topic readwrite beacons/lobby/event/staff\n")
         broker.signal(SIGHUP)
         try broker.line(with: "Reloading config")
-        // A line of another topic in each turn, all in one piece: read by one turn, sent in one segment.
+        // The topics alternate from line to line. The lines are written at once, so that one turn reads them and one
+        // segment contains them.
         try files.append(100) { $0 % 2 == 1 ? "beacons/lobby/event/secret" : "beacons/lobby/event/staff" }
         try publisher.remark(with: "refuses messages to beacons/lobby/event/secret")
         #expect(publisher.status.shipped == 20)
@@ -108,19 +110,20 @@ import Testing
         broker.signal(SIGHUP)
         try publisher.remark(with: "the broker accepts line 21")
         #expect(subscriber.wait(for: 120))
-        try publisher.until("it has come that far") { publisher.status.shipped >= 120 }
+        try publisher.until("the expected state is reached") { publisher.status.shipped >= 120 }
         try publisher.stop()
         let came = subscriber.all
         let first = try #require(came.firstIndex(of: 21))
         #expect(Array(came[..<20]) == Array(1...20))
-        // mosquitto takes 20 at a time: no more can have been under way behind the refused one, half of them refused too.
+        // mosquitto accepts 20 messages at a time, so at most 19 were in flight after the refused line. Half of these
+        // were refused too.
         let overtaking = came[20..<first]
         #expect(overtaking.count <= 19 && overtaking.allSatisfy { (22...40).contains($0) }, "\(overtaking)")
         #expect(Array(came[first...]) == Array(21...120))
     }
 
     @Test(arguments: [PublisherOptions.VersionChoice.five, .three])
-    func `two gateways with one client identifier are told of each other`(_ version: PublisherOptions.VersionChoice)
+    func `the log reports another gateway with the same client identifier`(_ version: PublisherOptions.VersionChoice)
         throws
     {
         let (folder, other) = (try TestFolder(), try TestFolder())
@@ -134,7 +137,7 @@ import Testing
         options.directory = FilePath(other.file("events"))
         options.checkpoint = FilePath(other.file("mqtt.json"))
         let second = try RunningPublisher(options)
-        // mosquitto 2.0.11 says no reason in MQTT 5 either.
+        // mosquitto 2.0.11 sends no reason, not even in MQTT 5.
         let said = try first.remark(with: "in a row soon after")
         #expect(
             said.contains("gateway") && said.contains("each gateway its own gateway.name or mqtt.client_id"), "\(said)")
@@ -142,7 +145,7 @@ import Testing
         try second.stop()
     }
 
-    @Test func `a session that is taken over is said with whose identifier it is, and not fought for`() throws {
+    @Test func `a session that another client took over is logged with its identifier, and retried slowly`() throws {
         let folder = try TestFolder()
         try EventFiles(folder.file("events")).append(5)
         let broker = ScriptedBroker { link, _ in
@@ -162,7 +165,7 @@ import Testing
         try publisher.stop()
     }
 
-    @Test func `a secret's file that others may read is said`() throws {
+    @Test func `a secret's file that other users can read or change is reported`() throws {
         let folder = try TestFolder()
         let path = try folder.write("password", "x\n")
         func exposure(_ mode: UInt16) throws -> String? {
@@ -174,7 +177,7 @@ import Testing
         #expect(try exposure(0o644) == "all users can read \(path): sudo chmod o= \(path)")
         #expect(try exposure(0o602)?.contains("can change") == true)
         #expect(try exposure(0o660)?.contains("can change it") == true)
-        // Root's may be read by a group.
+        // If a file belongs to root, its group may read it.
         #expect((try exposure(0o640) == nil) == (getuid() == 0))
     }
 }

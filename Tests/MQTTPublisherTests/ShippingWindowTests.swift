@@ -9,7 +9,7 @@ import Testing
         return window
     }
 
-    @Test func `the checkpoint moves over what is acknowledged with all before it`() {
+    @Test func `the checkpoint moves past a line when it and all lines before it are acknowledged`() {
         var window = window(1...4)
         #expect(window.shipped.sequence == 0)
         #expect(window.acknowledged(102) == true)
@@ -23,7 +23,7 @@ import Testing
         #expect(window.inFlight == 0)
     }
 
-    @Test func `an acknowledgement of nothing that is under way changes nothing`() {
+    @Test func `an acknowledgement of a message that is not in flight changes nothing`() {
         var window = window(1...2)
         #expect(window.acknowledged(7) == false)
         #expect(window.acknowledged(101) == true)
@@ -31,7 +31,7 @@ import Testing
         #expect(window.shipped.sequence == 1)
     }
 
-    @Test func `what is acknowledged and not kept takes up room as what is under way does`() {
+    @Test func `lines that are acknowledged but not stored use room like lines in flight`() {
         var window = window(1...10)
         #expect(window.room == 0)
         for number in 1...6 { _ = window.acknowledged(Int32(number + 100)) }
@@ -42,7 +42,7 @@ import Testing
         #expect(window.room == 6)
     }
 
-    @Test func `no more are under way at a time than the broker takes`() {
+    @Test func `at most as many lines are in flight as the broker accepts at a time`() {
         var window = window(1...3)
         window.atATime = 4
         #expect(window.room == 1)
@@ -57,7 +57,7 @@ import Testing
         #expect(window.room == 7)
     }
 
-    @Test func `after a connection's end the next one begins behind what is acknowledged in one piece`() {
+    @Test func `after a connection ended, the next one starts after the last line up to which all are acknowledged`() {
         var window = window(1...4)
         _ = window.acknowledged(101)
         _ = window.acknowledged(103)
@@ -65,11 +65,11 @@ import Testing
         #expect(under == 3)
         #expect(window.inFlight == 0)
         #expect(window.shipped.sequence == 1)
-        // Numbers of the old connection mean nothing in the new one.
+        // Message numbers of the old connection are not valid in the new one.
         #expect(window.acknowledged(102) == false)
     }
 
-    @Test func `a message's number comes round again after 65,535`() {
+    @Test func `the message numbers repeat after 65,535`() {
         var window = ShippingWindow(after: LinePosition(sequence: 0), capacity: 8)
         for number in 1...200_000 {
             window.sent(Int32((number - 1) % 65_535 + 1), LinePosition(sequence: number))
@@ -79,12 +79,12 @@ import Testing
         #expect(window.shipped.sequence == 200_000)
     }
 
-    @Test func `what is set aside is done with when all before it are, and not before`() {
+    @Test func `a line that is set aside is finished when all lines before it are, not earlier`() {
         var window = window(1...2)
         window.setAside(LinePosition(sequence: 3))
         window.sent(104, LinePosition(sequence: 4))
         #expect(window.shipped.sequence == 0)
-        // The library's numbers begin with 1: 0 is nobody's.
+        // The library's numbers start with 1, so 0 belongs to no message.
         #expect(window.acknowledged(0) == false)
         #expect(window.acknowledged(102) == true)
         #expect(window.acknowledged(101) == true)

@@ -8,9 +8,9 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// Who writes files and has them shipped by a process, in the turns of a loop, as a gateway does.
+/// Writes event files, which a publisher process publishes. An event loop drives it, as in a gateway.
 final class ShippingWorld {
-    /// The publisher's program, beside the test bundle.
+    /// The path of the publisher's program, which is in the folder of the test program.
     static let program: String = {
         let bundle = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
         return URL(fileURLWithPath: bundle).deletingLastPathComponent()
@@ -20,25 +20,25 @@ final class ShippingWorld {
     let folder: TestFolder
     let files: EventFiles
     let loop: EventLoop
-    /// How far the loop's clock is ahead of the machine's.
+    /// The time by which the loop's clock is ahead of the machine's clock.
     private final class Skew { var ahead: Duration = .zero }
     private let skew: Skew
     private(set) var process: PublisherProcess!
     private(set) var remarks: [String] = []
     private(set) var isEnded = false
 
-    /// Starts one.
+    /// Starts a publisher process.
     ///
     /// - Parameters:
-    ///   - folder: where the files are.
-    ///   - files: those that it reads, where they are not to be made.
-    ///   - port: the broker's.
-    ///   - program: another program than ours, to misbehave.
-    ///   - isForever: whether it is a gateway's; else `publish`'s.
-    ///   - checkpoint: the checkpoint's name.
-    ///   - timing: how long it waits for what.
-    ///   - change: changes what it is told at its starts.
-    /// - Throws: what making the files or the loop does.
+    ///   - folder: the folder of the files.
+    ///   - files: the event files that it reads; `nil` to create them.
+    ///   - port: the port of the broker.
+    ///   - program: another program than the publisher, to test invalid behavior.
+    ///   - isForever: whether it belongs to a gateway; otherwise it belongs to `publish`.
+    ///   - checkpoint: the name of the checkpoint.
+    ///   - timing: the delays and time limits.
+    ///   - change: changes the settings that the process gets at each start.
+    /// - Throws: the errors of creating the files or the loop.
     init(
         _ folder: TestFolder, files: EventFiles? = nil, port: UInt16, program: String = ShippingWorld.program,
         isForever: Bool = true, checkpoint: String = "mqtt.json", timing: PublisherProcess.Timing = .quick,
@@ -71,13 +71,14 @@ final class ShippingWorld {
         process.start()
     }
 
-    /// More lines, on the disk as far as anybody knows.
+    /// Appends lines, and reports them as durable.
     func write(_ count: Int) throws {
         try files.append(count)
         process.tell(durable: files.sequence)
     }
 
-    /// Takes turns until a condition holds; it fails after ``untilLimit``.
+    /// Runs turns until a condition is true. If it is not true after ``untilLimit``, an issue is recorded and an error
+    /// thrown.
     func until(_ what: String, location: SourceLocation = #_sourceLocation, _ isSo: () throws -> Bool) throws {
         let end = BootClock.now + untilLimit
         let alarm = loop.makeTimer { _ in }
@@ -89,12 +90,12 @@ final class ShippingWorld {
                 throw NothingCame(description: what)
             }
             loop.set(alarm, at: loop.now + .milliseconds(50))
-            // Where the loop's clock is ahead the machine's alarm would be late: what is due is due at once.
+            // If the loop's clock is ahead, the machine's timer would be late, so turns that do not wait are used.
             if skew.ahead == .zero { try loop.turn() } else { try turns(1) }
         }
     }
 
-    /// So many turns without waiting, a moment apart.
+    /// Runs this number of turns without waiting, 2 ms apart.
     func turns(_ count: Int) throws {
         for _ in 0..<count {
             try loop.turn(waits: false)
@@ -103,29 +104,29 @@ final class ShippingWorld {
         }
     }
 
-    /// Has time pass for the loop, and nobody else.
+    /// Advances the clock of the loop, and no other clock.
     func pass(_ duration: Duration) { skew.ahead += duration }
 
-    /// The number of the process that runs.
+    /// Returns the ID of the process, as soon as one runs.
     func runningProcess() throws -> Int32 {
         try until("a process runs") { process.processID != nil }
         return try #require(process.processID)
     }
 
-    /// A file of the process in /proc.
+    /// Returns the content of a file of the process in /proc.
     func told(_ name: String) throws -> String {
         try String(contentsOfFile: "/proc/\(runningProcess())/\(name)", encoding: .utf8)
     }
 
-    /// Has it end in good order.
+    /// Stops the process normally, and waits for its end.
     func stop() throws {
         process.stop()
-        try until("it ended") { isEnded }
+        try until("the process ended") { isEnded }
     }
 }
 
 extension PublisherProcess.Timing {
-    /// Restarts without long pauses.
+    /// Short delays before restarts.
     static var quick: Self {
         var timing = Self()
         timing.firstDelay = .milliseconds(20)

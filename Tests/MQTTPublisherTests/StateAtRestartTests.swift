@@ -10,10 +10,11 @@ import Testing
 @testable import BeaconMonitoring
 @testable import EventLog
 
-/// What the gateway's `state.json` is to a publisher's process that is started again: it stands where it was kept last,
-/// and the lines behind it say more.
+/// The use of the gateway's `state.json` by a publisher process that is restarted. The file has the states at the time
+/// when it was stored, and the lines after it have later changes.
 @Suite struct StateAtRestartTests {
-    /// The states that were retained, by condition, of the messages from `first` on.
+    /// Returns the states that were retained, by condition, starting with the message at index `first`. A state that
+    /// equals the previous one is left out.
     private static func states(_ came: ScriptedBroker.Came, from first: Int = 0) -> [String: [String]] {
         let stem = "beacons/lobby/state/"
         return came.messages.dropFirst(first).filter { $0.isRetained && $0.topic.hasPrefix(stem) }
@@ -26,14 +27,14 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `what only state.json knows is there, and what lines said since is not taken back`(
+    func `states that are only in state.json are published, and a restart does not revert later lines`(
         isFoldKept: Bool
     ) throws {
         let folder = try TestFolder()
         var site = try PresentWorld()
         try site.add("door", .everyOther, assuming: .satisfied, at: 1)
         try site.add("staff", assuming: .unsatisfied, at: 1)
-        // The lines up to here have been deleted; the state that they led to was kept.
+        // The lines up to here have been deleted. The state after them was stored.
         let kept = site.lines.count
         var state = StateFile()
         state.sequence = kept
@@ -53,22 +54,23 @@ import Testing
         let world = try ShippingWorld(folder, files: files, port: broker.port) { $0.present?.lastWritten = last }
         world.process.tell(durable: last)
         let all = ["door": ["satisfied"], "staff": ["satisfied"]]
-        try world.until("both are told") { Self.states(broker.came.now) == all }
-        // Where the publisher kept what it said, it stands beyond state.json; else it begins there again.
-        try world.until("what was said is kept") {
+        try world.until("both states are published") { Self.states(broker.came.now) == all }
+        // If the publisher's stored state exists, it is later than state.json. Otherwise the publisher starts with
+        // state.json again.
+        try world.until("the published states are stored") {
             FileManager.default.fileExists(atPath: folder.file("mqtt-state.json"))
         }
         for round in 0..<3 {
             if !isFoldKept { try? FileManager.default.removeItem(atPath: folder.file("mqtt-state.json")) }
             let (starts, before) = (world.process.starts, broker.came.now.messages.count)
             kill(try world.runningProcess(), SIGKILL)
-            try world.until("it runs again") { world.process.starts > starts }
-            try world.until("both are told again, as they are: round \(round)") {
+            try world.until("the process runs again") { world.process.starts > starts }
+            try world.until("both present states are published again: round \(round)") {
                 Self.states(broker.came.now, from: before).count == 2
             }
             #expect(Self.states(broker.came.now, from: before) == all)
         }
-        // Those that come now are said as ever.
+        // New lines are published as usual.
         site.advance(to: 60)
         let more = site.lines.dropFirst(last).map { String(decoding: $0, as: UTF8.self) + "\n" }.joined()
         try folder.write(String(format: "events/events-%012d-20261121T074727Z.jsonl", last + 1), more)
@@ -77,7 +79,7 @@ import Testing
         try world.stop()
     }
 
-    @Test func `what the broker retains of an erased beacon is taken back, while it runs, and nobody names it then`()
+    @Test func `the retained state of an erased beacon is cleared at run time, and then no publisher file has it`()
         throws
     {
         let folder = try TestFolder()
@@ -97,13 +99,15 @@ import Testing
         func retained() -> [Bool] {
             broker.came.now.messages.filter { $0.isRetained && $0.topic == topic }.map(\.payload.isEmpty)
         }
-        try world.until("it is told") { retained() == [false] }
-        try world.until("that is kept") { FileManager.default.fileExists(atPath: folder.file("mqtt-state.json")) }
+        try world.until("the state is published") { retained() == [false] }
+        try world.until("the published state is stored") {
+            FileManager.default.fileExists(atPath: folder.file("mqtt-state.json"))
+        }
         try ForgottenBeacon(.badge(7), upTo: last).add(
             in: FilePath(folder.file("mqtt-state.json")).removingLastComponent())
         world.process.reload()
-        try world.until("it is taken back") { retained() == [false, true] }
-        try world.until("no file names it") {
+        try world.until("the state is cleared") { retained() == [false, true] }
+        try world.until("no file of the publisher contains it") {
             let state = try String(contentsOfFile: folder.file("mqtt-state.json"), encoding: .utf8)
             return !FileManager.default.fileExists(atPath: folder.file("mqtt-forget.json"))
                 && !state.contains("100/7") && !state.contains("\"minor\":7") && state.contains("\"minor\":9")
@@ -111,7 +115,7 @@ import Testing
         try world.stop()
     }
 
-    @Test func `erased lines are passed over, none that stands is missed, and none comes twice`() throws {
+    @Test func `erased lines are skipped, and all other lines are published exactly once`() throws {
         let folder = try TestFolder()
         let files = try EventFiles(folder.file("events"), linesPerSegment: 60)
         try files.append(60)
@@ -124,15 +128,15 @@ import Testing
                 return object?["sequence"] as? Int
             }
         }
-        try world.until("what was told is shipped") { sequences() == Array(1...60) }
-        // These wait while they are erased, and the ones that were shipped with them.
+        try world.until("the reported lines are shipped") { sequences() == Array(1...60) }
+        // These lines wait while they are erased, together with the published ones.
         try files.append(60)
         var erasure = try EventFilesErasure(FilePath(files.path), ErasureRequest(.badge(7)))
         try erasure.run()
         #expect(erasure.counts.erased == 120)
         try world.write(30)
-        try world.until("what came after is shipped") { sequences() == Array(1...60) + Array(121...150) }
-        try world.until("the checkpoint stands at the end") { world.process.status.shipped == 150 }
+        try world.until("the later lines are shipped") { sequences() == Array(1...60) + Array(121...150) }
+        try world.until("the checkpoint is at the last line") { world.process.status.shipped == 150 }
         let status = world.process.status
         #expect(status.setAside == 0 && status.missed == 0 && status.damaged == 0 && status.repeated == 0)
         try world.stop()

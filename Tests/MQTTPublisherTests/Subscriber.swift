@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// Who subscribes with a session that outlasts connections, and notes which numbers came, in order.
+/// A subscriber with a session that outlasts connections. It records the received sequence numbers in order.
 final class Subscriber {
     private struct Came: Sendable {
         var numbers: [Int] = []
@@ -28,8 +28,8 @@ final class Subscriber {
                 $0.isThere.insert(number)
             }
         }
-        // With -E it ends once it has subscribed: from here on nothing passes it by. To a session that was there before it
-        // is already given what waits.
+        // With -E, the program exits when it has subscribed, and from then on no message is missed. If the session
+        // existed before, its waiting messages are already delivered here.
         let first = try Child(BrokerTools.subscribe, arguments + ["-E"], each: take)
         try #require(first.wait() == 0, "\(first.said)")
         child = try Child(BrokerTools.subscribe, arguments, each: take)
@@ -37,15 +37,15 @@ final class Subscriber {
 
     func end() { child.end(SIGKILL) }
 
-    /// All that came, in order.
+    /// All received sequence numbers, in order.
     var all: [Int] { came.now.numbers }
 
-    /// Waits until so many different ones came, or nothing came for a while.
+    /// Waits until this number of different lines has arrived. It returns `false` if no line arrives for `seconds`.
     @discardableResult func wait(for count: Int, quiet seconds: TimeInterval = 300) -> Bool {
         came.wait(quiet: seconds) { $0.isThere.count >= count ? true : nil } ?? false
     }
 
-    /// Those that came, each at its first time.
+    /// Returns each number once, in the order of first arrivals.
     static func distinct(_ numbers: [Int]) -> [Int] {
         var seen: Set<Int> = []
         return numbers.filter { seen.insert($0).inserted }

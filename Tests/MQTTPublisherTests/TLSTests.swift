@@ -30,7 +30,7 @@ import Testing
             options.tls = tls
         }
 
-        /// Nothing gets through, and why is said.
+        /// Checks that no connection is accepted and no line published, and that the reason is logged.
         func refused(with text: String, _ remedy: String? = nil, location: SourceLocation = #_sourceLocation) throws {
             let publisher = try RunningPublisher(options)
             let said = try publisher.remark(with: text)
@@ -49,33 +49,33 @@ import Testing
         }
     }
 
-    @Test func `a broker that the authority vouches for, by its address`() throws {
+    @Test func `a certificate of a known authority for the broker's address is accepted`() throws {
         try World().ships()
     }
 
-    @Test func `a broker that the authority vouches for, by the name that is set`() throws {
+    @Test func `a certificate of a known authority for the configured server name is accepted`() throws {
         var world = try World(names: "DNS:broker.test")
         world.options.tls?.serverName = "broker.test"
         try world.ships()
     }
 
-    @Test func `an unknown authority is refused by that name`() throws {
+    @Test func `a certificate of an unknown authority is refused with this reason`() throws {
         var world = try World()
         try world.certificates.authority("other")
         world.options.tls?.caFile = world.certificates.path("other.pem")
         try world.refused(with: "signed by an unknown authority", "mqtt.tls.ca_file")
-        // Nor do the system's authorities know ours.
+        // The authorities of the system do not include the test's authority either.
         world.options.tls?.caFile = nil
         try world.refused(with: "signed by an unknown authority")
     }
 
     @Test(arguments: [("DNS:other.test", "other.test"), ("IP:127.0.0.2,DNS:127.0.0.1", "127.0.0.2")])
-    func `a wrong name is refused with both names`(_ names: String, _ told: String) throws {
+    func `a certificate for another name is refused with both names`(_ names: String, _ told: String) throws {
         let world = try World(names: names)
         try world.refused(with: "is for \(told)", "not for 127.0.0.1")
     }
 
-    @Test func `a name that differs from the one that is set is refused`() throws {
+    @Test func `a certificate that does not have the configured server name is refused`() throws {
         var world = try World()
         world.options.tls?.serverName = "broker.example"
         try world.refused(with: "is for broker.test, 127.0.0.1, not for broker.example", "mqtt.tls.server_name")
@@ -86,12 +86,12 @@ import Testing
         try world.refused(with: "has expired", "until 20")
     }
 
-    @Test func `a missing client certificate is the broker's alert, with a hint`() throws {
+    @Test func `a missing client certificate is logged from the broker's alert, with the settings to add`() throws {
         let world = try World(listener: "require_certificate true")
         try world.refused(with: "it received no client certificate", "set mqtt.tls.certificate_file and key_file")
     }
 
-    @Test func `a client certificate lets in`() throws {
+    @Test func `a broker that requires a client certificate accepts a valid one`() throws {
         var world = try World(listener: "require_certificate true")
         try world.certificates.certificate("client", for: "DNS:gateway")
         world.options.tls?.certificateFile = world.certificates.path("client.pem")
@@ -99,7 +99,7 @@ import Testing
         try world.ships()
     }
 
-    @Test func `a client certificate of another authority is the broker's alert, with what it means`() throws {
+    @Test func `a client certificate of another authority is logged from the broker's alert, with a remedy`() throws {
         var world = try World(listener: "require_certificate true")
         try world.certificates.authority("other")
         try world.certificates.certificate("client", for: "DNS:gateway", by: "other")
@@ -110,7 +110,7 @@ import Testing
             "add the authority of mqtt.tls.certificate_file to the broker")
     }
 
-    @Test func `a client certificate that has expired is told from one of an unknown authority`() throws {
+    @Test func `an expired client certificate is distinguished from one of an unknown authority`() throws {
         var world = try World(listener: "require_certificate true")
         try world.certificates.certificate("client", for: "DNS:gateway", days: -1)
         world.options.tls?.certificateFile = world.certificates.path("client.pem")
@@ -118,7 +118,7 @@ import Testing
         try world.refused(with: "this gateway's certificate has expired", "renew the certificate")
     }
 
-    @Test func `files that can't be used are named with their settings, and with why`() throws {
+    @Test func `files that cannot be used are logged with their setting and the reason`() throws {
         var world = try World()
         world.options.tls?.caFile = world.folder.file("absent.pem")
         try world.refused(with: "absent.pem (mqtt.tls.ca_file) can't be used: No such file or directory")
@@ -141,7 +141,7 @@ import Testing
     }
 
     @Test(arguments: ["-aes256", "-traditional"])
-    func `a key with a password is said to have one, and what writes it without`(form: String) throws {
+    func `an encrypted key is logged as encrypted, with the command to decrypt it`(form: String) throws {
         var world = try World()
         let key = world.folder.file("encrypted.key")
         let arguments = ["-in", world.certificates.path("server.key"), "-out", key, "-passout", "pass:secret"]
@@ -154,7 +154,7 @@ import Testing
             with: "encrypted.key (mqtt.tls.key_file) can't be used: the key is encrypted", "openssl pkey -in \(key)")
     }
 
-    @Test func `a broker without TLS at that port is said to be none`() throws {
+    @Test func `a broker that has no TLS at this port is logged as such`() throws {
         let folder = try TestFolder()
         try EventFiles(folder.file("events")).append(1)
         let broker = try Broker(folder)
@@ -166,7 +166,7 @@ import Testing
         try publisher.stop()
     }
 
-    @Test func `what answers TLS with something else is said to speak none`() throws {
+    @Test func `a server that answers TLS with another protocol is logged as not using TLS`() throws {
         let folder = try TestFolder()
         try EventFiles(folder.file("events")).append(1)
         let broker = ScriptedBroker { link, _ in
@@ -182,7 +182,7 @@ import Testing
         try publisher.stop()
     }
 
-    @Test func `a broker with TLS at that port is said to speak it, to a gateway that does not`() throws {
+    @Test func `if a gateway without TLS connects to a port with TLS, the log suggests mqtt.tls`() throws {
         var world = try World()
         world.options.tls = nil
         let publisher = try RunningPublisher(world.options)
@@ -192,7 +192,7 @@ import Testing
         #expect(publisher.status.connections == 0)
     }
 
-    @Test func `who resets a connection at once is not said to be out of reach, and may speak TLS`() throws {
+    @Test func `a broker that resets a new connection is not logged as unreachable, and TLS is suggested`() throws {
         let folder = try TestFolder()
         try EventFiles(folder.file("events")).append(1)
         let broker = ScriptedBroker { link, _ in link.reset() }
@@ -203,7 +203,7 @@ import Testing
         try publisher.stop()
     }
 
-    /// openssl's own server, in place of a broker.
+    /// Starts openssl's own server in place of a broker.
     private func server(_ arguments: String...) throws -> (Child, PublisherOptions, TestFolder) {
         let folder = try TestFolder()
         let certificates = try Certificates(folder)
@@ -224,7 +224,7 @@ import Testing
     }
 
     @Test(arguments: ["-tls1", "-tls1_1"])
-    func `a broker whose TLS is too old is said to be that, and not to want a certificate`(version: String) throws {
+    func `a broker with TLS before 1.2 is logged as not secure, not as a certificate problem`(version: String) throws {
         let (server, options, folder) = try server(version, "-cipher", "ALL:@SECLEVEL=0")
         let publisher = try RunningPublisher(options)
         let said = try publisher.remark(with: "the broker's TLS is not secure")

@@ -2,7 +2,7 @@ import Testing
 
 @testable import MQTTPublisher
 
-/// The first line of each topic goes alone.
+/// The first line of each topic is sent alone.
 @Suite struct TopicTrialTests {
     private var trial = TopicTrial()
 
@@ -10,7 +10,7 @@ import Testing
         trial.holds(Array(name.utf8) + [0], inFlight: inFlight)
     }
 
-    @Test mutating func `a new topic waits until nothing is under way, and then holds all others until it is taken`() {
+    @Test mutating func `a new topic waits until nothing is in flight, and is then alone until it is accepted`() {
         let first = [holds("a", inFlight: 3), trial.isUnderWay, holds("a", inFlight: 0), trial.isUnderWay]
         #expect(first == [true, false, false, true])
         trial.passed()
@@ -18,7 +18,7 @@ import Testing
         #expect(then == [false, false, true])
     }
 
-    @Test mutating func `what was refused, or came to nothing, is tried alone again`() {
+    @Test mutating func `a topic that was refused or forgotten is tried alone again`() {
         let first = holds("a", inFlight: 0)
         trial.abandon()
         trial.passed()

@@ -9,9 +9,9 @@ import Testing
 
 @testable import PublisherProtocol
 
-/// What comes out of the pair, and out of a broker, is not trusted.
+/// Messages from the pair of sockets and from a broker are not trusted.
 @Suite(.serialized) struct UntrustedTests {
-    /// A publisher that a broker has taken over: a program that says what it likes.
+    /// Starts a script in place of the publisher. It can send any bytes, as a publisher that a hostile broker controls.
     private static func world(_ folder: TestFolder, _ script: String) throws -> ShippingWorld {
         let path = try folder.write("publisher", "#!/bin/sh\n\(script)\n")
         chmod(path, 0o755)
@@ -23,26 +23,26 @@ import Testing
         "printf '\\002' >&0; exec sleep 1000", "printf '\\003999999999999999999999' >&0; exec sleep 1000",
         "printf '\\003\\060' >&0; exit 3", "exit 0", "kill -ABRT $$",
     ])
-    func `who says what no publisher says, or ends, is killed and started again, and that is said once`(
+    func `a publisher that sends invalid messages or ends is killed and restarted, and this is logged once`(
         script: String
     ) throws {
         let folder = try TestFolder()
         let world = try Self.world(folder, script)
-        try world.until("it was started again, and again") { world.process.starts >= 4 }
+        try world.until("the process was restarted three times") { world.process.starts >= 4 }
         #expect(world.remarks.count == 1, "\(world.remarks)")
         #expect(world.process.trouble != nil)
         try world.stop()
     }
 
-    @Test func `who talks without end is killed, and the log does not grow with it`() throws {
+    @Test func `a publisher that sends messages without end is killed, and the log does not grow with them`() throws {
         let folder = try TestFolder()
         let world = try Self.world(folder, "n=0; while :; do n=$((n+1)); printf '\\002\\001hello '$n >&0; done")
-        try world.until("it was started again") { world.process.starts >= 2 }
+        try world.until("the process was restarted") { world.process.starts >= 2 }
         #expect(world.remarks.count <= 101)
         world.process.stopAndWait()
     }
 
-    @Test func `who claims to have shipped what is not there is not believed, and orders to terminals are none`() throws
+    @Test func `a publisher's report of lines that do not exist is limited, and control characters are removed`() throws
     {
         let folder = try TestFolder()
         var claim = PublisherStatus(since: .latest)
@@ -53,7 +53,7 @@ import Testing
         try Data([1] + claim.message).write(to: URL(fileURLWithPath: folder.file("claim")))
         let world = try Self.world(folder, "cat '\(folder.file("claim"))' >&0; exec sleep 1000")
         try world.write(7)
-        try world.until("it was heard") { world.process.status.trouble != nil }
+        try world.until("the message was received") { world.process.status.trouble != nil }
         let status = world.process.status
         #expect(status.shipped <= 7 && status.released <= 7)
         #expect(status.since <= world.loop.now)
@@ -62,7 +62,7 @@ import Testing
         world.process.stopAndWait()
     }
 
-    @Test func `a reader that stands still stops nobody: each kind has one place, and the newest has it`() throws {
+    @Test func `a reader that hangs does not block the writer, and the newest message of each kind is kept`() throws {
         var ends: [Int32] = [-1, -1]
         let kind = Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         try #require(socketpair(AF_UNIX, kind, 0, &ends) == 0)
@@ -87,13 +87,13 @@ import Testing
         #expect(came[2]?.last == Array("20000".utf8))
         #expect(came[3]?.last?.first == UInt8(20_000 & 0xFF))
         #expect(came[7]?.last == Array("20000".utf8))
-        // What the sockets hold, and one, or a hundred, of each: not twenty thousand.
+        // The messages in the sockets' buffers, and one or a hundred waiting messages of each kind, not 20,000.
         #expect((came[2]?.count ?? 0) < 300 && (came[3]?.count ?? 0) < 20 && (came[7]?.count ?? 0) < 400)
         #expect(order.last == 6)
         #expect(writer.dropped > 19_000)
     }
 
-    @Test func `a message that is too long for the pair ends it, without a trap`() throws {
+    @Test func `a message that is too long closes the pair without a trap`() throws {
         var ends: [Int32] = [-1, -1]
         let kind = Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         try #require(socketpair(AF_UNIX, kind, 0, &ends) == 0)
@@ -108,7 +108,7 @@ import Testing
         close(ends[0])
     }
 
-    @Test func `fields cut off or damaged anywhere are refused, or read, and never a trap`() throws {
+    @Test func `settings and status that are cut off are refused, and damaged ones never trap`() throws {
         var settings = PublisherSettings(
             directory: "/e", checkpoint: "/c", host: "broker", port: 1883, clientID: "lobby")
         settings.tls = PublisherSettings.TLS()
@@ -135,9 +135,9 @@ import Testing
 
     // MARK: Brokers
 
-    @Test func `a broker that aborts the library costs a process each time, and nothing else`() throws {
+    @Test func `a broker that aborts the library ends one process each time, and no line is lost`() throws {
         let folder = try TestFolder()
-        // A property that MQTT 5 does not know: an assertion of libmosquitto 2.0.11 fails.
+        // A property that MQTT 5 does not define, which makes an assertion of libmosquitto 2.0.11 fail.
         let broker = ScriptedBroker { link, _ in
             guard link.packet() != nil, link.send([0x20, 0x05, 0x00, 0x00, 0x02, 0x7F, 0x01]) else { return }
             link.drain(milliseconds: 10_000)
@@ -145,23 +145,23 @@ import Testing
         defer { broker.close() }
         let world = try ShippingWorld(folder, port: broker.port)
         try world.write(20)
-        try world.until("it was met often") { broker.came.now.connections >= 5 }
+        try world.until("the broker was reached often") { broker.came.now.connections >= 5 }
         #expect(world.process.status.shipped == 0)
         #expect(world.remarks.count { $0.contains("the publisher process") } <= 1, "\(world.remarks)")
-        // A good one in its place gets all of it.
+        // A correct broker in its place receives all lines.
         let good = try Broker(folder)
         let subscriber = try Subscriber(good, topic: "beacons/lobby/event/#")
         world.process.stopAndWait()
         let next = try ShippingWorld(folder, files: world.files, port: good.port)
-        try next.until("all is shipped") { next.process.status.shipped == 20 }
+        try next.until("all lines are shipped") { next.process.status.shipped == 20 }
         #expect(subscriber.wait(for: 20))
         #expect(subscriber.all == Array(1...20))
         try next.stop()
     }
 
-    @Test func `a broker that sends 256 MiB fills the publisher's bound, and no machine`() throws {
+    @Test func `if a broker sends 256 MiB, the publisher stays below 200 MiB of memory`() throws {
         let folder = try TestFolder()
-        // CONNACK; then a message of 268,435,455 octets (MQTT 5 §1.5.5), as far as it is taken.
+        // A CONNACK, and then a message of 268,435,455 bytes (MQTT 5 §1.5.5), as much of it as the client accepts.
         let broker = ScriptedBroker { link, _ in
             let begin: [UInt8] = [0x20, 0x03, 0x00, 0x00, 0x00, 0x30, 0xFF, 0xFF, 0xFF, 0x7F, 0x00, 0x01, 0x61, 0x00]
             guard link.packet() != nil, link.send(begin) else { return }
@@ -172,7 +172,7 @@ import Testing
         let world = try ShippingWorld(folder, port: broker.port)
         try world.write(20)
         var peak = 0
-        try world.until("it was met often, and its memory was seen") {
+        try world.until("the broker was reached often, and its memory was measured") {
             if let id = world.process.processID,
                 let status = try? String(contentsOfFile: "/proc/\(id)/status", encoding: .utf8),
                 let line = status.split(separator: "\n").first(where: { $0.hasPrefix("VmRSS:") }),
