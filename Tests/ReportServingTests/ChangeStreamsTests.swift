@@ -5,7 +5,7 @@ import Testing
 @testable import ReportServing
 
 @Suite struct ChangeStreamsTests {
-    /// Pages that are open, in a loop whose clock is moved by hand.
+    /// Open pages in an event loop whose clock the test sets.
     private final class World {
         var now = Instant(nanoseconds: 1)
         let loop: EventLoop
@@ -38,12 +38,11 @@ import Testing
         }
     }
 
-    @Test func `after a rest a change is told at once, and many in a row once in a while, the last of them too`() throws
-    {
+    @Test func `a change is sent immediately, later ones together after 500 ms, with the last line`() throws {
         let world = try World()
         world.changes.note(.init(sequence: 1))
         let pages = [world.changes.open(), world.changes.open()]
-        // A page is as it was loaded: what came before is nothing new.
+        // A page already has the changes before it was opened, so they are not sent.
         for page in pages { #expect(world.read(page) == "retry: 2000\n\n") }
         world.changes.note(.init(sequence: 2))
         for page in pages { #expect(world.read(page) == "data: {\"sequence\":2}\n\n") }
@@ -54,7 +53,7 @@ import Testing
         }
         try world.pass(ChangeStreams.pause)
         for page in pages { #expect(world.read(page) == "data: {\"sequence\":50}\n\n") }
-        // Nothing is left to be told, and nobody wakes for it.
+        // No change is left to send, so no timer is set.
         try world.pass(ChangeStreams.pause)
         try world.pass(.seconds(3600))
         #expect(pages.allSatisfy { $0.isSuspended })
@@ -63,7 +62,7 @@ import Testing
         #expect(world.read(pages[0]) == "data: {\"sequence\":51}\n\n")
     }
 
-    @Test func `nothing new is not told, and what changes beside the lines is`() throws {
+    @Test func `an unchanged state is not sent; an error or missing lines are, also without a new line`() throws {
         let world = try World()
         world.changes.note(.init(sequence: 1))
         let page = world.changes.open()
@@ -78,18 +77,18 @@ import Testing
         #expect(world.read(page) == "data: {\"sequence\":1}\n\n")
     }
 
-    @Test func `a page that was closed is forgotten`() throws {
+    @Test func `after the only page was closed, a change sets no timer`() throws {
         let world = try World()
         world.changes.note(.init(sequence: 1))
         let page = world.changes.open()
         _ = world.read(page)
         page.forget()
         world.changes.note(.init(sequence: 2))
-        // Nobody is left to be told: no clock runs.
+        // No page is left to notify, so no timer is set.
         #expect(world.changes.rest == nil)
     }
 
-    @Test func `a page's server says what has changed`() async throws {
+    @Test func `live.js opens the stream of changes, and the server sends the number of a new line`() async throws {
         let world = try ServedWorld { $0.stay("staff", 10, 20, minor: 7) }
         _ = try await world.get("/api/v1/present")
         #expect(try await world.get("/live.js").body.contains("new EventSource(\"/api/v1/changes\")"))
@@ -97,6 +96,6 @@ import Testing
         try await world.turn(until: "the stream waits") { world.served.server?.streamCount == 1 }
         world.writer.event("staff", "satisfied", 50, minor: 8, seen: 50)
         try world.flush()
-        try await world.turn(until: "it is told") { page.hasRead("data: {\"sequence\":4}\n\n") }
+        try await world.turn(until: "the change is reported") { page.hasRead("data: {\"sequence\":4}\n\n") }
     }
 }

@@ -10,9 +10,9 @@ import Testing
 
 @testable import ReportServing
 
-/// What the gateway itself says, in metrics.
+/// Metrics with values from the status of the gateway.
 @Suite struct DaemonStatusTests {
-    /// Whoever is asked at the status socket: says what he is told to say, or nothing.
+    /// A status socket that accepts requests, and answers them with a text of the test or not at all.
     private final class Desk {
         let listener: UnixSocket.Listener
         private(set) var asked: [FileDescriptor] = []
@@ -53,9 +53,9 @@ import Testing
     }
 
     private func metrics(_ world: ServedWorld, _ desk: Desk, _ text: String) async throws -> String {
-        try await world.turn(until: "all is read") { world.served.following.isCurrent }
+        try await world.turn(until: "all lines are read") { world.served.following.isCurrent }
         let peer = try world.open("/metrics")
-        try await world.turn(until: "the gateway is asked") {
+        try await world.turn(until: "a request reaches the gateway") {
             try desk.look()
             return !desk.asked.isEmpty
         }
@@ -64,7 +64,7 @@ import Testing
         return peer.text
     }
 
-    @Test func `what the gateway says is in the metrics, as it says it`() async throws {
+    @Test func `metrics have the values of the gateway's status, and promtool accepts them`() async throws {
         let (world, desk) = try world()
         let text = try await metrics(world, desk, Self.said)
         let samples = MetricsTests.samples(text)
@@ -95,12 +95,12 @@ import Testing
     }
 
     @Test(arguments: ["", "\n", "{\"uptime\":1", "[]x\n", "no JSON at all\n"])
-    func `an answer that is none is not a zero`(_ said: String) async throws {
+    func `after an empty or invalid status, status_known is 0 and its series are absent`(_ said: String) async throws {
         let (world, desk) = try world()
         hasNothingOfTheDaemon(try await metrics(world, desk, said))
     }
 
-    @Test func `of a gateway that says little, what it does not say is left out`() async throws {
+    @Test func `values that are missing in the gateway's status are missing in the metrics`() async throws {
         let (world, desk) = try world()
         let text = try await metrics(world, desk, "{\"counters\":{\"reports\":3}}\n")
         let samples = MetricsTests.samples(text)
@@ -109,18 +109,18 @@ import Testing
         for name in Self.daemonOnly { #expect(!text.contains("beacon_gateway_\(name)"), "\(name)") }
     }
 
-    @Test func `where nobody listens that is said, and nothing else`() async throws {
+    @Test func `if no gateway answers at the socket, status_known is 0 and its series are absent`() async throws {
         let world = try ServedWorld { $0.started(1) }
         world.statusSocket = world.scratch.path("nobody.sock")
         try world.start()
         hasNothingOfTheDaemon(try await world.get("/metrics").body)
     }
 
-    @Test func `a gateway that hangs costs its patience, once for all who ask, and pages nothing`() async throws {
+    @Test func `5 scrapes of a hanging gateway send it at most 2 requests, and do not delay a page`() async throws {
         let (world, desk) = try world()
-        try await world.turn(until: "all is read") { world.served.following.isCurrent }
+        try await world.turn(until: "all lines are read") { world.served.following.isCurrent }
         let peers = try (0..<5).map { _ in try world.open("/metrics") }
-        try await world.turn(until: "the gateway is asked") {
+        try await world.turn(until: "a request reaches the gateway") {
             try desk.look()
             return !desk.asked.isEmpty
         }
@@ -135,11 +135,11 @@ import Testing
         #expect(desk.asked.count <= 2)
     }
 
-    @Test func `one that says too much is not listened to`() async throws {
+    @Test func `a status that does not end counts as no answer`() async throws {
         let (world, desk) = try world()
-        try await world.turn(until: "all is read") { world.served.following.isCurrent }
+        try await world.turn(until: "all lines are read") { world.served.following.isCurrent }
         let peer = try world.open("/metrics")
-        try await world.turn(until: "the gateway is asked") {
+        try await world.turn(until: "a request reaches the gateway") {
             try desk.look()
             return !desk.asked.isEmpty
         }
@@ -152,12 +152,12 @@ import Testing
         hasNothingOfTheDaemon(peer.text)
     }
 
-    @Test func `of a gateway that runs, metrics have what its status has`() async throws {
+    @Test func `metrics of a running gateway have the values of its status`() async throws {
         let live = try LiveWorld()
         let gateway = try RunningGateway(live, configuration: live.write("g.yaml", live.configuration()))
         try gateway.log.line(with: "hci0 is listening")
         live.advertise()
-        try gateway.until("a beacon was heard") {
+        try gateway.until("a beacon was received") {
             (($0["counters"] as? [String: Any])?["sightings"] as? Int ?? 0) > 0
         }
         let world = try ServedWorld { $0.started(1) }
@@ -171,7 +171,7 @@ import Testing
         #expect(samples[#"beacon_gateway_adapter_reports_total{adapter="hci0"}"#] == 1)
         #expect(samples["beacon_gateway_journal_trouble"] == 0)
         #expect(samples["beacon_gateway_status_known"] == 1)
-        // No broker is configured.
+        // No broker is configured, so the metrics must not have its series.
         #expect(!samples.keys.contains { $0.contains("broker") })
         #expect(gateway.end() == 0)
     }

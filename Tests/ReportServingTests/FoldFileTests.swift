@@ -10,12 +10,12 @@ import Testing
 
 @testable import ReportServing
 
-/// What is kept of event files that are over, so that a start need not read them all.
+/// The cache of totals of closed event files, with which a start does not have to read all files.
 @Suite struct FoldFileTests {
     private static let seeds = SeededGenerator.seeds(8)
 
     @Test(arguments: seeds)
-    func `a start on what is kept comes to what all lines come to, wherever a file ended`(seed: UInt64) async throws {
+    func `a start from the cache has the totals of all lines, wherever a file ends`(seed: UInt64) async throws {
         var generator = SeededGenerator(state: seed)
         let world = try FoldedWorld(&generator)
         var kept = 0
@@ -26,7 +26,7 @@ import Testing
                 let before = try await world.follow(keeping: true)
                 try await world.keep(before)
             }
-            // What a clock put right is kept with the dates that it put right, or not at all.
+            // After a clock line, totals must be stored with the corrected dates, or not at all.
             let fold = world.file.read()
             if let fold {
                 kept += 1
@@ -36,7 +36,7 @@ import Testing
             for file in world.files[count...] { try world.write(file) }
             let begun = Following(world.directory, keptIn: world.file, on: world.loop)
             #expect(
-                begun.state.counts.sequence == fold?.position.sequence ?? 0, "nothing of what is kept is read again")
+                begun.state.counts.sequence == fold?.position.sequence ?? 0, "lines in the cache are not read again")
             try await world.turn(begun)
             let whole = try await world.follow(keeping: false)
             #expect(try world.octets(begun) == world.octets(whole), "seed \(seed), \(count) files")
@@ -45,24 +45,24 @@ import Testing
         #expect(kept > 0)
     }
 
-    @Test func `what is kept of files counts for nothing where they are others`() async throws {
+    @Test func `the cache is ignored if damaged, of another version or folder, or if files changed`() async throws {
         var generator = SeededGenerator(state: 3)
         let world = try FoldedWorld(&generator)
         func path(_ place: Int) -> String { "\(world.directory)/\(world.files[place].name)" }
         let manager = FileManager.default
-        // Each as an operator, an erasure, retention or a crash leaves them.
+        // Each change is one that an operator, an erasure, retention or a crash can make.
         let changes: [(String, () throws -> Void)] = [
             (
-                "one was written anew, with the same octets",
+                "one file was replaced by another with the same bytes",
                 {
                     try manager.copyItem(atPath: path(1), toPath: path(1) + ".erasing.new")
                     #expect(rename(path(1) + ".erasing.new", path(1)) == 0)
                 }
             ),
-            ("the first is gone", { try manager.removeItem(atPath: path(0)) }),
-            ("one was cut", { truncate(path(1), off_t(world.files[1].text.utf8.count - 1)) }),
+            ("the first file was deleted", { try manager.removeItem(atPath: path(0)) }),
+            ("one file was cut", { truncate(path(1), off_t(world.files[1].text.utf8.count - 1)) }),
             (
-                "an octet of one was changed in its place",
+                "a byte of one file was changed in its place",
                 {
                     let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: path(1)))
                     try handle.seek(toOffset: 3)
@@ -71,17 +71,20 @@ import Testing
                 }
             ),
             (
-                "another has come between",
+                "another file was inserted",
                 {
                     try manager.copyItem(
                         atPath: path(0), toPath: path(0).replacing("20261121T000000Z", with: "20261121T000001Z"))
                 }
             ),
-            ("the one that was next is gone", { try manager.removeItem(atPath: path(world.files.count - 1)) }),
-            ("what is kept was damaged", { try world.damage { $0[$0.count / 2] ^= 1 } }),
-            ("what is kept ends too early", { try world.damage { $0.removeLast() } }),
-            ("what is kept is empty", { try world.damage { $0.removeAll() } }),
-            ("what is kept has more behind it", { try world.damage { $0.append(0) } }),
+            (
+                "the file after the cached ones was deleted",
+                { try manager.removeItem(atPath: path(world.files.count - 1)) }
+            ),
+            ("the cache was damaged", { try world.damage { $0[$0.count / 2] ^= 1 } }),
+            ("the cache ends too early", { try world.damage { $0.removeLast() } }),
+            ("the cache is empty", { try world.damage { $0.removeAll() } }),
+            ("the cache has another byte at its end", { try world.damage { $0.append(0) } }),
         ]
         for (what, change) in changes {
             try world.clear()
@@ -90,7 +93,7 @@ import Testing
                 let following = try await world.follow(keeping: true)
                 try await world.keep(following)
             }
-            #expect(world.file.read() != nil, "\(what): it was kept")
+            #expect(world.file.read() != nil, "\(what): the cache must exist before the change")
             #expect(FoldFile(in: world.cache, of: world.directory, version: "0.0.0").read() == nil)
             #expect(FoldFile(in: world.cache, of: FilePath("/elsewhere")).read() == nil)
             try change()
@@ -100,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func `cached totals of a symbolic link are void when its target changes`() async throws {
+    @Test func `the cache is ignored if the target of a symbolically linked event file changed`() async throws {
         var generator = SeededGenerator(state: 5)
         let world = try FoldedWorld(&generator)
         for file in world.files { try world.write(file) }
@@ -116,7 +119,7 @@ import Testing
         #expect(world.file.read() == nil)
     }
 
-    @Test func `who is erased while a page is served is not kept either`() async throws {
+    @Test func `after an erasure, the cache is ignored and then stored again without the beacon`() async throws {
         var generator = SeededGenerator(state: 4)
         let world = try FoldedWorld(&generator)
         for file in world.files { try world.write(file) }
@@ -125,7 +128,7 @@ import Testing
         let beacon = Array("F7826DA6".utf8)
         #expect(world.file.read() != nil)
         for file in world.files {
-            // What stands there instead tells of nobody.
+            // The new text does not identify a beacon, as after an erasure.
             let path = "\(world.directory)/\(file.name)"
             let text = file.text.replacing("F7826DA6", with: "00000000")
             try Data(text.utf8).write(to: URL(fileURLWithPath: path + ".erasing.new"))
@@ -140,7 +143,7 @@ import Testing
         #expect(following.state.counts.sequence == world.last)
     }
 
-    @Test func `nothing is written through a symbolic link in the cache`() async throws {
+    @Test func `a symbolic link in the cache folder is deleted, and its target is not written`() async throws {
         var generator = SeededGenerator(state: 6)
         let world = try FoldedWorld(&generator)
         for file in world.files { try world.write(file) }
@@ -152,7 +155,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: world.cache.string).isEmpty)
     }
 
-    @Test func `what is kept nowhere changes nothing`() async throws {
+    @Test func `without a cache folder, all lines are read and the folder is not created`() async throws {
         var generator = SeededGenerator(state: 5)
         let world = try FoldedWorld(&generator)
         for file in world.files { try world.write(file) }
@@ -164,7 +167,7 @@ import Testing
     }
 
     @Test(arguments: seeds)
-    func `damaged octets of what is kept are told or read, and trap nothing`(seed: UInt64) async throws {
+    func `reading damaged totals throws or succeeds and never traps; a prefix throws`(seed: UInt64) async throws {
         var generator = SeededGenerator(state: seed)
         let world = try FoldedWorld(&generator)
         for file in world.files { try world.write(file) }
@@ -180,7 +183,7 @@ import Testing
             var fold = FoldFile.Fold()
             do throws(KeptOctets.Damage) { try fold.pass(&reading) } catch { continue }
         }
-        // Each beginning of what was written lacks its end.
+        // Each prefix lacks the end, so reading it must fail.
         for count in stride(from: 0, to: octets.count, by: 7) {
             var reading = KeptOctets(reading: Array(octets[..<count]))
             var fold = FoldFile.Fold()
@@ -189,7 +192,7 @@ import Testing
     }
 }
 
-/// A day of a gateway in several event files, that is followed by a clock of its own.
+/// A day of a gateway in several event files, and an event loop with its own clock that follows them.
 private final class FoldedWorld {
     let files: [(name: String, text: String)]
     let last: Int
@@ -215,7 +218,7 @@ private final class FoldedWorld {
         var files: [(String, String)] = []
         var begin = 0
         while begin < writer.lines.count {
-            // Four at least, so that there are ends between them.
+            // There must be at least four files, so that the lines have borders of files between them.
             let end = min(writer.lines.count, begin + 1 + generator.below(max(1, writer.lines.count / 4)))
             let text = writer.lines[begin..<end].map { $0 + "\n" }.joined()
             files.append((String(format: "events-%012d-20261121T000000Z.jsonl", begin + 1), text))
@@ -226,7 +229,7 @@ private final class FoldedWorld {
         try clear()
     }
 
-    /// Neither event files nor anything kept.
+    /// Deletes all event files and the cache, and leaves empty folders.
     func clear() throws {
         for folder in [directory.string, cache.string] {
             try? FileManager.default.removeItem(atPath: folder)
@@ -238,7 +241,7 @@ private final class FoldedWorld {
         try Data(file.text.utf8).write(to: URL(fileURLWithPath: "\(directory)/\(file.name)"))
     }
 
-    /// One that has read all that there is.
+    /// Returns a follower that has read all lines. It uses the cache if `keeping` is `true`.
     func follow(keeping: Bool) async throws -> Following {
         let following = Following(directory, keptIn: keeping ? file : nil, on: loop)
         try await turn(following)
@@ -248,14 +251,14 @@ private final class FoldedWorld {
     func turn(_ following: Following) async throws { try await turn(following) { !following.isReading } }
 
     func turn(_ following: Following, until isSo: () -> Bool) async throws {
-        try await until("all is read", saw: following.isReading ? "it reads" : "it waits") {
+        try await until("all lines are read", saw: following.isReading ? "it reads" : "it waits") {
             clock.now = clock.now + .milliseconds(100)
             try loop.turn(waits: false)
             return isSo()
         }
     }
 
-    /// As long as keeping takes.
+    /// Runs the loop for 4 s of its clock, which is longer than storing the cache takes.
     func keep(_ following: Following) async throws {
         for _ in 0..<40 {
             clock.now = clock.now + .milliseconds(100)
@@ -270,7 +273,7 @@ private final class FoldedWorld {
         try Data(octets).write(to: url)
     }
 
-    /// All that a fold is, as it would be kept: the same is the same octets.
+    /// Returns the totals of a follower in the format of the cache. Equal totals have equal bytes.
     func octets(_ following: Following) throws -> [UInt8] {
         try Self.octets(FoldFile.Fold(state: following.state))
     }

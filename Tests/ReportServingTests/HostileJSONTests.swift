@@ -9,7 +9,7 @@ import Testing
 
 /// JSON answers and outputs from event files and a configuration with hostile texts.
 @Suite struct HostileJSONTests {
-    /// Ends a string, an object, and an event of a stream, and has control sequences of terminals.
+    /// A text that ends a string, an object and an event of a stream, and that has control sequences of terminals.
     private static let evil = HostileText.evil + #"\","left":0,"x":"\#u{0}\#r\#n\#ndata: {"forged":1}\#n\#n"#
     // Names in a configuration have no control characters.
     private static let name = #"a"\","kind":"more"}<script>"#
@@ -20,7 +20,8 @@ import Testing
         return String(buffer.text.dropFirst().dropLast())
     }
 
-    /// A gateway whose name, conditions, monitors and adapters are hostile, and whose beacon and group have hostile names.
+    /// Returns the server of a gateway whose name, conditions, monitors and adapters have hostile names, as have its
+    /// beacon and group.
     private func world() throws -> ServedWorld {
         let evil = Self.string(Self.evil)
         let table =
@@ -38,7 +39,7 @@ import Testing
                 $0.stay(evil, 100, 400)
                 $0.event(evil, "satisfied", 500, minor: 7, seen: 500)
                 $0.lines = $0.lines.map {
-                    // Under a topic that can be published to.
+                    // The topic must be valid, so that the lines count as published.
                     #"{"topic":"a/b","qos":1,"retain":false,"payload":"#
                         + $0.replacing(#""monitor":"site""#, with: #""monitor":"\#(evil)""#)
                         .replacing(#""adapter":"hci0""#, with: #""adapter":"\#(evil)""#) + "}"
@@ -57,7 +58,7 @@ import Testing
         return world
     }
 
-    /// All strings in a value, and all keys.
+    /// Returns all strings and all keys in a value.
     private func texts(_ value: Any) -> (strings: Set<String>, keys: Set<String>) {
         switch value {
         case let object as [String: Any]:
@@ -112,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func `events come a page at a time from a gateway whose name ends a string`() async throws {
+    @Test func `pages of events have each line once, also if the gateway's name ends a JSON string`() async throws {
         let world = try world()
         var numbers: [Int] = []
         var path = "/api/v1/events?limit=2"
@@ -129,7 +130,7 @@ import Testing
         #expect(numbers == Array(1...world.writer.sequence))
     }
 
-    @Test func `lines that hold no JSON object are one element of a page`() async throws {
+    @Test func `lines whose payload is not a JSON object are one element of a page, with their number`() async throws {
         let world = try ServedWorld { $0.stay("staff", 10, 20) }
         let (last, lines) = (world.writer.sequence, 40)
         for number in 1...lines {
@@ -147,9 +148,8 @@ import Testing
         #expect(elements.map { $0["lines"] as? Int } == [nil, lines, nil])
     }
 
-    @Test func `a place names its gateway by bytes, and an answer shows no control character of a query`() async throws
-    {
-        // A prepended concatenation mark and the colon after it are one character.
+    @Test func `an after parameter names its gateway by bytes, and no error shows a control character`() async throws {
+        // A prepended concatenation mark and the colon after it form one `Character`.
         let world = try ServedWorld {
             $0.gateway = "g\u{0D4E}"
             for number in 0..<3 { $0.stay("staff", Double(number) * 100, Double(number) * 100 + 5) }
@@ -178,16 +178,18 @@ import Testing
         }
         let date = #""date":"\#(world.writer.date(600))","monotonic":600000000"#
         world.writer.lines += [
-            // White space that ends a line of a stream.
+            // The payload has white space that would end a line of a stream.
             payload(last + 1, "\r\(date),\r\r\"data: 1\":2"),
-            // The beginning is that of a line; the rest is not JSON.
+            // The start is that of a valid line, but the rest is not JSON.
             payload(last + 2, "\(date),\rdata: {\"forged\":1}\r"),
             payload(last + 3, "\(date),\"a\":[0,\"\u{202E}\"]"),
         ]
         world.writer.sequence += 3
         try world.flush()
         let end = "id: \(stem):\(last + 3)\n"
-        try await world.turn(until: "all has come") { peer.hasRead(end) && peer.hasRead("[0,\"\\u202E\"]}\n\n") }
+        try await world.turn(until: "all events are received") {
+            peer.hasRead(end) && peer.hasRead("[0,\"\\u202E\"]}\n\n")
+        }
         HostileText.expectHarmless(Array(peer.dechunked.utf8))
         let events = peer.events.filter { $0.data != #"{"lines":1}"# }
         #expect(events.count == (fromFiles ? last : 0) + 2)

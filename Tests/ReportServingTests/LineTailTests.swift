@@ -14,23 +14,23 @@ import Testing
         return tail
     }
 
-    @Test func `each line behind a number is found, in order`() {
+    @Test func `returns the first line after each sequence number, and none after the last`() {
         var writer = LineWriter()
         for number in 0..<40 { writer.stay("staff", Double(number), Double(number) + 1) }
         let tail = Self.tail(after: 60, writer.lines)
         #expect((tail.begin, tail.end) == (60, 120))
         for number in 60..<120 { #expect(tail.first(behind: number)?.sequence == number + 1) }
         #expect(tail.first(behind: 120) == nil)
-        // What came before is not known: the files have it.
+        // Lines up to 60 are not stored: clients must read them from the files.
         #expect(!tail.knowsAll(behind: 59) && tail.knowsAll(behind: 60) && tail.knowsAll(behind: 121))
     }
 
-    @Test func `it holds no more than its bounds, and knows what it let go`() {
+    @Test func `stores at most 256 lines and 256 KiB, and its start is after the removed ones`() {
         var writer = LineWriter()
         for number in 0..<2 * LineTail.linesMax { writer.event("staff", "satisfied", Double(number), minor: 1) }
         var tail = Self.tail(after: 0, writer.lines)
         #expect((tail.begin, tail.end) == (LineTail.linesMax, 2 * LineTail.linesMax))
-        // Lines that are long: fewer of them.
+        // If each line has more than a fifth of the byte limit, only four are stored.
         let long = String(repeating: "x", count: LineTail.octetsMax / 5)
         var message = LineMessage(prefix: "")
         for _ in 0..<8 {
@@ -44,11 +44,11 @@ import Testing
         #expect(tail.first(behind: tail.begin)?.sequence == tail.end - 3)
     }
 
-    @Test func `a line that was read again is there once`() {
+    @Test func `a line that is read again is stored once`() {
         var writer = LineWriter()
         for number in 0..<200 { writer.event("staff", "satisfied", Double(number), minor: 1) }
         let tail = Self.tail(after: 0, writer.lines + writer.lines)
-        // Twice as many would not have found room.
+        // If the 200 lines were stored twice, they would exceed the limit, and `begin` would not be 0.
         #expect(tail.begin == 0)
         var numbers: [Int] = []
         var last = 0
@@ -59,7 +59,7 @@ import Testing
         #expect(numbers == Array(1...200))
     }
 
-    @Test func `who looks at the end opens no file, however many they are`() async throws {
+    @Test func `20 streams at the end of the lines receive each new line and open no file`() async throws {
         let world = try ServedWorld { $0.stay("staff", 10, 20, minor: 7) }
         _ = try await world.get("/api/v1/present")
         let before = try Self.openFiles(of: world)
@@ -68,7 +68,7 @@ import Testing
         for number in 0..<5 {
             world.writer.event("staff", "satisfied", Double(50 + number), minor: 8, seen: 50)
             try world.flush()
-            try await world.turn(until: "it has come") {
+            try await world.turn(until: "the event is received") {
                 peers.allSatisfy { EventStreamTests.numbers($0).last == world.writer.sequence }
             }
             #expect(try Self.openFiles(of: world) == before)
@@ -79,13 +79,13 @@ import Testing
     private static func openFiles(of world: ServedWorld) throws -> Int {
         let files = FileManager.default
         return try files.contentsOfDirectory(atPath: "/proc/self/fd").count { name in
-            // Another test may have closed it meanwhile.
+            // Another test can have closed the descriptor meanwhile.
             let target = try? files.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(name)")
             return target?.hasPrefix(world.scratch.url.path + "/") == true
         }
     }
 
-    @Test(arguments: 0..<6) func `each client gets each line once, wherever he begins`(seed: Int) async throws {
+    @Test(arguments: 0..<6) func `each client receives each line once, from any start`(seed: Int) async throws {
         var random = SeededGenerator(state: UInt64(seed))
         let world = try ServedWorld { for number in 0..<200 { $0.stay("staff", Double(number), Double(number) + 1) } }
         _ = try await world.get("/api/v1/present")
@@ -96,7 +96,7 @@ import Testing
                 let begin = random.below(end + 1)
                 clients.append((try world.open("/api/v1/events", "Last-Event-ID: g:\(begin)"), begin))
                 let count = clients.count
-                try await world.turn(until: "he is in") { world.served.server?.streamCount == count }
+                try await world.turn(until: "the client is connected") { world.served.server?.streamCount == count }
             }
             for _ in 0..<random.pick([1, 3, 100, 400]) {
                 world.writer.event("staff", "satisfied", 1000, minor: random.below(9))
@@ -105,17 +105,17 @@ import Testing
             for _ in 0..<random.below(50) { try world.loop.turn(waits: false) }
         }
         for (number, client) in clients.enumerated() {
-            try await world.turn(until: "client \(number) has all") {
+            try await world.turn(until: "client \(number) received all events") {
                 client.peer.hasRead("id: g:\(world.writer.sequence)\n")
             }
-            try await world.turn(until: "the last is whole") {
+            try await world.turn(until: "the last event is complete") {
                 client.peer.events.count >= world.writer.sequence - client.begin
             }
             #expect(EventStreamTests.numbers(client.peer) == Array(client.begin + 1...world.writer.sequence))
         }
     }
 
-    @Test func `numbers whose lines are missing are told to who looks at the end, too`() async throws {
+    @Test func `a stream at the end of the lines also reports sequence numbers without a line`() async throws {
         let world = try ServedWorld { $0.stay("staff", 10, 20, minor: 7) }
         _ = try await world.get("/api/v1/present")
         let peer = try world.open("/api/v1/events")
@@ -123,7 +123,7 @@ import Testing
         world.writer.sequence += 4
         world.writer.event("staff", "satisfied", 50, minor: 8)
         try world.flush()
-        try await world.turn(until: "it has come") { !EventStreamTests.numbers(peer).isEmpty }
+        try await world.turn(until: "the event is received") { !EventStreamTests.numbers(peer).isEmpty }
         #expect(EventStreamTests.numbers(peer) == [8])
         #expect(peer.dechunked.contains("event: missed\ndata: {\"lines\":4}\n\nid: g:8\n"))
     }

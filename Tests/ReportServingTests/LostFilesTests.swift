@@ -4,7 +4,7 @@ import Testing
 
 @testable import ReportServing
 
-/// Event files that can't be read, or are not there any more: nothing old is sent as if it were true now.
+/// Event files that cannot be read or do not exist any more: old data must not be sent as the current state.
 @Suite struct LostFilesTests {
     private static let name = "events-000000000001-20261121T000000Z.jsonl"
     private static let paths = [
@@ -14,7 +14,7 @@ import Testing
     private static let hint =
         "check that the folder exists and that the server can read it; the server then continues automatically"
 
-    /// A world whose folder `a/events` has a beacon that is present.
+    /// Returns the server of the folder `a/events`, whose lines have one present beacon.
     private static func world() throws -> ServedWorld {
         let world = try ServedWorld {
             $0.started(1)
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: ["a/events", "a"])
-    func `a folder that goes is reported, and read again once it is back`(_ gone: String) async throws {
+    func `a folder that disappears is reported, and read again when it returns`(_ gone: String) async throws {
         let world = try Self.world()
         var told: [String?] = []
         world.served.troubleChanged = { told.append($0?.description) }
@@ -51,7 +51,7 @@ import Testing
         let (from, to) = (world.scratch.path(gone), world.scratch.path("away"))
         try Self.move(from, to)
         #expect(try await world.ask("/api/v1/present").head.hasPrefix("HTTP/1.1 503 "))
-        try await world.turn(until: "it is noticed") { world.served.following.trouble != nil }
+        try await world.turn(until: "the change is noticed") { world.served.following.trouble != nil }
         let words = "\(world.directory) can't be read: No such file or directory"
         try await Self.checkUnreadable(world, words, Self.paths)
         try Self.move(to, from)
@@ -59,11 +59,11 @@ import Testing
         #expect(told == [words, nil])
     }
 
-    @Test func `open pages load again when the folder goes and comes back, and streams of lines end`() async throws {
+    @Test func `open pages are notified when the folder disappears and returns, and line streams end`() async throws {
         let world = try Self.world()
         #expect(try await PresentTests.present(world).count == 1)
         let (changes, events) = (try world.open("/api/v1/changes"), try world.open("/api/v1/events"))
-        try await world.turn(until: "both are open") {
+        try await world.turn(until: "both streams are open") {
             changes.hasRead("retry: 2000") && events.hasRead("retry: 2000")
         }
         try Self.move(world.directory, world.scratch.path("away"))
@@ -72,40 +72,40 @@ import Testing
         try await world.turn(until: "pages load again once more") {
             changes.hasRead("data: {\"sequence\":\(world.writer.sequence)}")
         }
-        try await world.turn(until: "the other is closed") {
+        try await world.turn(until: "the other stream is closed") {
             events.read()
             return events.isClosed
         }
         #expect(!events.text.contains("data:") && !events.isAtEndOfChunks)
     }
 
-    @Test func `a folder above that is renamed is noticed while a client is connected`() async throws {
+    @Test func `a renamed parent folder is noticed while a client is connected`() async throws {
         let world = try Self.world()
         #expect(try await PresentTests.present(world).count == 1)
         let changes = try world.open("/api/v1/changes")
-        try await world.turn(until: "it is open") { changes.hasRead("retry: 2000") }
+        try await world.turn(until: "the stream is open") { changes.hasRead("retry: 2000") }
         try Self.move(world.scratch.path("a"), world.scratch.path("away"))
         try await world.turn(until: "pages load again") { changes.hasRead("data: {\"sequence\":0}") }
     }
 
-    @Test func `a page of lines breaks off if the folder goes before its end`() async throws {
+    @Test func `a page of lines ends without its last chunk if the folder disappears meanwhile`() async throws {
         let world = try Self.world()
         for number in 0..<2000 { world.writer.event("staff", "satisfied", 20 + Double(number), minor: 7, seen: 10) }
         let file = world.directory + "/" + Self.name
         try Data(world.writer.lines.map { $0 + "\n" }.joined().utf8).write(to: URL(fileURLWithPath: file))
         #expect(try await PresentTests.present(world).count == 1)
         let page = try world.open("/api/v1/events?limit=10000")
-        try await world.turn(until: "it begins") { page.hasInput }
+        try await world.turn(until: "the stream starts") { page.hasInput }
         try Self.move(world.scratch.path("a"), world.scratch.path("away"))
         _ = try await world.ask("/")
-        try await world.turn(until: "it ends") {
+        try await world.turn(until: "the stream ends") {
             page.read()
             return page.isClosed
         }
         #expect(page.text.hasPrefix("HTTP/1.1 200 ") && !page.isAtEndOfChunks)
     }
 
-    @Test func `another folder in its place is read instead`() async throws {
+    @Test func `another folder in the place of the removed one is read`() async throws {
         let world = try Self.world()
         #expect(try await PresentTests.present(world).count == 1)
         let file = world.directory + "/" + Self.name
@@ -118,11 +118,11 @@ import Testing
         )
         .write(to: URL(fileURLWithPath: file))
         _ = try await world.ask("/")
-        try await world.turn(until: "it is read") {
+        try await world.turn(until: "the file is read") {
             world.served.following.isCurrent && world.served.following.state.counts.sequence == 1
         }
         let page = try world.open("/api/v1/events?limit=9")
-        try await world.turn(until: "it is answered") {
+        try await world.turn(until: "the request is answered") {
             page.read()
             return page.isAtEndOfChunks
         }
@@ -130,30 +130,30 @@ import Testing
         #expect(!page.text.contains("\"type\":\"event\""))
     }
 
-    @Test func `lines of deleted files are not shown any more`() async throws {
+    @Test func `after the only file was deleted, present is 503 because there are no lines`() async throws {
         let world = try Self.world()
         #expect(try await PresentTests.present(world).count == 1)
         try FileManager.default.removeItem(atPath: world.directory + "/" + Self.name)
-        try await world.turn(until: "it is noticed") { world.served.following.state.counts.sequence == 0 }
+        try await world.turn(until: "the change is noticed") { world.served.following.state.counts.sequence == 0 }
         let answer = try await world.ask("/api/v1/present")
         #expect(answer.head.hasPrefix("HTTP/1.1 503 "))
         #expect(answer.body.hasPrefix("{\"error\":\"\(world.directory) contains no lines yet\",\"hint\":"))
     }
 
     @Test(arguments: ["a FIFO", "a folder", "a link"])
-    func `a file that was read and became something else is an error of a page of lines`(_ kind: String) async throws {
+    func `if a read file becomes a FIFO, a folder or a broken link, answers are 503`(_ kind: String) async throws {
         let world = try Self.world()
         #expect(try await PresentTests.present(world).count == 1)
         let file = world.directory + "/" + Self.name
         try FileManager.default.removeItem(atPath: file)
         let words = try Self.put(kind, at: file)
-        // The event of the kernel comes a moment later.
-        try await world.turn(until: "it is noticed") { world.served.following.trouble != nil }
+        // The kernel reports the change a moment later.
+        try await world.turn(until: "the change is noticed") { world.served.following.trouble != nil }
         try await Self.checkUnreadable(world, words, ["/api/v1/events?limit=3", "/api/v1/present"])
     }
 
     @Test(arguments: ["a FIFO", "a folder", "a link"])
-    func `a closed file that became something else breaks no answer off`(_ kind: String) async throws {
+    func `if a closed file becomes a FIFO, folder or link, only a page of lines is 503`(_ kind: String) async throws {
         let world = try Self.world()
         let later = world.directory + "/events-000000000004-20261121T010000Z.jsonl"
         world.writer.event("staff", "unsatisfied", 40, minor: 7, seen: 10)
@@ -167,17 +167,17 @@ import Testing
     }
 
     @Test(arguments: ["a FIFO", "a folder", "a link"])
-    func `a file that is none at the start is named`(_ kind: String) async throws {
+    func `a FIFO, a folder or a broken link at the start makes all answers 503`(_ kind: String) async throws {
         let world = try Self.world()
         let words = try Self.put(kind, at: world.directory + "/events-000000000009-20261122T000000Z.jsonl")
         try world.start()
-        try await world.turn(until: "it is noticed") { world.served.following.trouble != nil }
+        try await world.turn(until: "the change is noticed") { world.served.following.trouble != nil }
         try await Self.checkUnreadable(world, words, Self.paths)
     }
 
-    /// Makes something that is not a file.
+    /// Creates a FIFO, a folder or a broken symbolic link.
     ///
-    /// - Returns: what is said of it.
+    /// - Returns: the error that the server must report.
     private static func put(_ kind: String, at path: String) throws -> String {
         switch kind {
         case "a FIFO":

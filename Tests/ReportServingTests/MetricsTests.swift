@@ -5,7 +5,7 @@ import Testing
 @testable import ReportServing
 
 @Suite struct MetricsTests {
-    /// Samples by what stands before their value.
+    /// Returns the values of samples by their names and labels.
     static func samples(_ text: String) -> [String: Double] {
         var samples: [String: Double] = [:]
         for line in text.split(separator: "\n") where !line.hasPrefix("#") {
@@ -15,7 +15,7 @@ import Testing
         return samples
     }
 
-    @Test func `counters are what the lines say after 10,000 events, and after a restart`() async throws {
+    @Test func `counters equal the counts of the lines after 10,001 events, and after a restart`() async throws {
         let world = try ServedWorld {
             $0.started(1)
             $0.adapter("listening", 2)
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `no beacon has a series of its own`() async throws {
+    @Test func `no beacon has its own series: 2 and 500 beacons give the same number of series`() async throws {
         func series(_ beacons: Int) async throws -> Int {
             let world = try ServedWorld {
                 for number in 0..<beacons { $0.event("staff", "satisfied", 10, minor: number, seen: 10) }
@@ -55,7 +55,7 @@ import Testing
         #expect(few == many)
     }
 
-    @Test func `promtool has nothing to say`() async throws {
+    @Test func `promtool reports no error and no warning`() async throws {
         let world = try ServedWorld {
             $0.started(1)
             $0.adapter("listening", 2)

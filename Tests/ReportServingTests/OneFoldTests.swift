@@ -7,9 +7,10 @@ import Testing
 
 @testable import ReportServing
 
-/// What is followed line by line and what is read as a whole are told by the same books.
+/// Following the lines and reading all files use the same code, so they must give the same report.
 @Suite struct OneFoldTests {
-    /// A day of a gateway: comings and goings, deafness, restarts, steps of the clock, conditions that come and go.
+    /// Writes random lines of up to a day: events and visits of conditions and beacons, adapters that stop and start,
+    /// steps of the clock, stops and restarts of the gateway.
     static func lines(_ generator: inout SeededGenerator, _ writer: inout LineWriter) {
         var time = 10.0
         writer.started(1)
@@ -38,14 +39,14 @@ import Testing
         writer.event("staff", "satisfied", time + 1, minor: 9, seen: time + 1)
     }
 
-    @Test func `who is here is the same on the page as visits tells, whatever the lines say`() async throws {
+    @Test func `the page and visits --now have the same present beacons and gateways for random lines`() async throws {
         var generator = SeededGenerator(state: SeededGenerator.seed)
         for run in 0..<40 {
             let world = try ServedWorld()
             Self.lines(&generator, &world.writer)
             try world.flush()
             try world.live(100_000)
-            try await world.turn(until: "all is read") {
+            try await world.turn(until: "all lines are read") {
                 !world.served.following.isReading
                     && world.served.following.state.counts.sequence == world.writer.sequence
             }

@@ -4,9 +4,9 @@ import Testing
 
 @testable import ReportServing
 
-/// Answers that are longer than somebody wants at once.
+/// Answers that are divided into pages.
 @Suite struct PagingTests {
-    /// The lines of an array that has one a line, as they were written.
+    /// Returns the elements of an array that has one on each line, as they were written.
     private static func lines(_ body: String) -> [String] {
         body.split(separator: "\n").filter { $0 != "[" && $0 != "]" && $0 != "[]" }
             .map { String($0.last == "," ? $0.dropLast() : $0) }
@@ -17,7 +17,7 @@ import Testing
     private func configuration(_ world: ServedWorld) -> String { "--config=\(world.scratch.path("gateway.yaml"))" }
 
     @Test(arguments: [1, 7, 26, 10_000])
-    func `the pages of visits are all that the command tells, each line once, with how many are left`(
+    func `pages of visits have each line of visits --json once, in order, and the number of remaining lines`(
         _ limit: Int
     ) async throws {
         let world = try ReportsTests.world()
@@ -47,7 +47,7 @@ import Testing
         #expect(told == whole)
     }
 
-    @Test func `an answer has 1,000 lines where nobody says how many`() async throws {
+    @Test func `without limit, visits as JSON have 1,000 lines and the number left; CSV has all lines`() async throws {
         let world = try ServedWorld {
             $0.started(1)
             for number in 0..<1100 { $0.stay("staff", Double(number) * 40, Double(number) * 40 + 5, minor: number) }
@@ -58,25 +58,25 @@ import Testing
                 + "output: {directory: \(world.scratch.url.path)}\n")
         try world.live(50_000)
         let peer = try world.open("/api/v1/visits")
-        try await world.turn(until: "it is answered") {
+        try await world.turn(until: "the request is answered") {
             peer.read()
             return peer.isAtEndOfChunks
         }
         let lines = Self.lines(peer.dechunked)
         #expect(lines.count == 1001)
         #expect(try Self.last(lines)["left"] as? Int == 1100 + 1100 + 1 - 1000)
-        // A file to be saved is whole.
+        // A CSV file must be complete.
         #expect(try await world.getChunks("/api/v1/visits?format=csv").split(separator: "\r\n").count == 1101)
     }
 
-    @Test func `where the files have changed since the page before, that is said, and nothing is passed over`()
+    @Test func `if files changed after the previous page, the next is 409, so that no visit is left out`()
         async throws
     {
         let world = try ReportsTests.world()
         let first = Self.lines(try await world.get("/api/v1/visits?limit=21").body)
         let next = try #require(Self.last(first)["next"] as? String)
         #expect(try await world.get(next).head.hasPrefix("HTTP/1.1 200"))
-        // Behind the 21st line stands who had not left; now he has, and somebody else comes before it.
+        // The 21st line was the visit that has not ended. The new visit takes this place.
         world.writer.stay("staff", 3100, 3150, minor: 4)
         try world.flush()
         let stale = try await world.get(next)
@@ -101,14 +101,14 @@ import Testing
             "\"after is “yard:3”\",\"hint\":\"expected g:NUMBER, with the sequence number of a line\""
         ),
     ])
-    func `a page that can't be is refused in words`(_ path: String, _ words: String) async throws {
+    func `an invalid limit or after is 400 with the reason`(_ path: String, _ words: String) async throws {
         let world = try ReportsTests.world()
         let answer = try await world.get(path)
         #expect(answer.head.hasPrefix("HTTP/1.1 400"), "\(answer)")
         #expect(answer.body.contains(words), "\(answer.body)")
     }
 
-    @Test func `the list of the page of visits has pages with links, and every visit stands in one of them`()
+    @Test func `the list of /visits has pages with links, and each of 21 visits is on one of them`()
         async throws
     {
         let world = try ReportsTests.world()
@@ -125,7 +125,7 @@ import Testing
             let page = try rows(body)
             #expect(body.contains("\(told.count + 1) to \(told.count + page.count) of 21 visits"), "\(path)")
             #expect(body.contains("rel=\"prev\"") == !told.isEmpty)
-            // The timeline is of the whole range.
+            // The timeline must cover the complete range.
             #expect(body.contains("21 visits of 4 beacons"))
             told += page
             guard let link = body.firstMatch(of: #/<a href="(?<path>[^"]+)" rel="next">Next (?<count>[0-9]+)</a>/#)
@@ -137,7 +137,7 @@ import Testing
         #expect(try await world.get("/visits?from=2026-11-21&limit=6&after=400").body.contains("None of 21 visits"))
     }
 
-    @Test func `the pages of events are all lines, each once, and of the types that are asked for`() async throws {
+    @Test func `pages of events have each line once, and only lines of the requested types`() async throws {
         let world = try ReportsTests.world()
         for types in ["", "&types=visit", "&types=clock"] {
             let wanted = world.writer.lines.filter {
@@ -161,7 +161,7 @@ import Testing
         #expect(end == "[]\n")
     }
 
-    @Test func `what is missing in the files stands in the page of events`() async throws {
+    @Test func `a page of events has one element with the number of missing lines`() async throws {
         let world = try ServedWorld {
             $0.started(1)
             $0.sequence += 3
@@ -173,14 +173,14 @@ import Testing
         #expect(lines.count == world.writer.lines.count + 1)
     }
 
-    @Test func `a page is what the schema says`() async throws {
+    @Test func `a page of visits is valid according to the schema of reports`() async throws {
         let world = try ReportsTests.world()
         let lines = Self.lines(try await world.get("/api/v1/visits?limit=3").body)
         #expect(lines.count == 4)
         try Schema.expectValid(Array(lines.map { $0 + "\n" }.joined().utf8), "--kind", "reports")
     }
 
-    @Test func `a page is the same, wherever the pieces end`() throws {
+    @Test func `a page does not depend on the pieces of input, and is stale if the line before it differs`() throws {
         let lines = (1...5).map { "{\"a\":\($0)}\n" }.joined()
         func page(_ bounds: PageBounds, _ pieces: [[UInt8]]) -> (String, Bool) {
             var page = LinesAsPage(bounds) { "/n?after=\($0)" }

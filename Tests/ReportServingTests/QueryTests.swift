@@ -74,7 +74,7 @@ import Testing
             "pages start at /, and the API starts at /api/v1/present"
         ),
     ])
-    func `the interface answers with the error and a hint as JSON`(
+    func `the API answers with the error and a hint as JSON`(
         _ query: String, _ status: Int, _ error: String, _ hint: String
     ) async throws {
         let world = try Self.world()
@@ -85,7 +85,7 @@ import Testing
         #expect(answer.body == Self.json(error, hint).replacing("FOLDER", with: folder))
     }
 
-    /// A folder whose gateway does not run.
+    /// Returns the server of a folder whose gateway does not run.
     private static func world() throws -> ServedWorld {
         let world = try ReportsTests.world()
         _ = try world.scratch.write(
@@ -98,7 +98,7 @@ import Testing
         return world
     }
 
-    @Test func `every path answers an unknown parameter with its own, in its own form`() async throws {
+    @Test func `every path rejects an unknown parameter with the valid ones, in its own format`() async throws {
         let world = try ReportsTests.world()
         for (path, names) in ReportQuery.parameters.merging(["/explain/3": []], uniquingKeysWith: { $1 }) {
             let answer = try await world.get("\(path)?colour=red")
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func `a page shows the error and the hint, and its form has what was written`() async throws {
+    @Test func `an error page has the error and the hint, and its form has the values of the query`() async throws {
         let world = try ReportsTests.world()
         for (path, error, hint) in [
             ("/occupancy?every=3&by=%3Cb%3E", "every is “3”", "expected whole seconds from 1m to 1d"),
@@ -126,7 +126,8 @@ import Testing
             let hasForm = path.hasPrefix("/visits") || path.hasPrefix("/occupancy")
             #expect(page.body.contains("<form") == hasForm, "\(path)")
         }
-        // The form and its links have the range that the page has without one, and each parameter once.
+        // If the query has no range, the form and its links have the default range of the page, and each parameter
+        // once.
         let limited = try await world.get("/visits?limit=2001&beacon=1&beacon=2").body
         let from = try #require(limited.firstMatch(of: #/name="from" value="([-0-9]{10})"/#)).output.1
         #expect(limited.contains("<a href=\"/api/v1/visits?from=\(from)&amp;beacon=1\">"), "\(limited)")
@@ -134,7 +135,7 @@ import Testing
         #expect(page.contains("name=\"from\" value=\"2026-02-30\""))
     }
 
-    @Test func `a form that was sent with empty fields, and dates with a plus, are as without`() async throws {
+    @Test func `empty fields of a form, and a plain + in a date, are accepted`() async throws {
         let world = try ReportsTests.world()
         let page = try await world.get("/visits?from=2026-11-21&to=&condition=&beacon=")
         #expect(page.head.hasPrefix("HTTP/1.1 200 "))
@@ -147,7 +148,7 @@ import Testing
         "visits?condition=a%0Ab", "visits?condition=a%0aUsage:%20b", "explain?event=%1b",
         "visits?beacon=\(String(repeating: "x", count: 1001))",
     ])
-    func `a control character or a long text in a value is an error`(_ query: String) async throws {
+    func `a control character, or more than 1,000 characters, in a value is an error`(_ query: String) async throws {
         let world = try ReportsTests.world()
         let answer = try await world.get("/api/v1/\(query)")
         #expect(answer.head.hasPrefix("HTTP/1.1 400 "))
@@ -156,7 +157,7 @@ import Testing
         )
     }
 
-    @Test func `a NUL in an address is an error, and nothing ends there`() async throws {
+    @Test func `a NUL in an address is an error and does not end the address`() async throws {
         let world = try ReportsTests.world()
         for path in ["/api/v1/visits?limit=5%00x", "/api/v1/visits?limit%00x=5", "/api/v1/present%00x"] {
             let answer = try await world.get(path)
@@ -170,7 +171,7 @@ import Testing
     }
 
     @Test(arguments: ["garbage", "yard:5", "", "g:x"])
-    func `a stream from a place that is not one is an error`(_ id: String) async throws {
+    func `an invalid lastEventID, or one of another gateway, is an error`(_ id: String) async throws {
         let world = try ReportsTests.world()
         let answer = try await world.get("/api/v1/events?lastEventID=\(id)")
         #expect(answer.head.hasPrefix("HTTP/1.1 400 "))
@@ -179,7 +180,7 @@ import Testing
             "\(answer.body)")
     }
 
-    @Test func `what is refused before it is read has the form of its path too`() async throws {
+    @Test func `a method other than GET and HEAD is 405, in the format of the path`() async throws {
         let world = try ReportsTests.world()
         _ = try await world.get("/api/v1/present")
         for (path, text) in [
@@ -192,21 +193,21 @@ import Testing
         ] {
             let peer = try Peer(world.port)
             peer.send("PUT \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            try await world.turn(until: "it is refused") { peer.isAnswered }
+            try await world.turn(until: "the request is refused") { peer.isAnswered }
             #expect(peer.text.hasPrefix("HTTP/1.1 405 ") && peer.text.contains(text), "\(path): \(peer.text)")
             #expect(peer.text.contains("Allow: GET, HEAD\r\n"))
         }
     }
 
     /// Answers have no part of the usage text that the program prints at a terminal.
-    @Test func `no value of a parameter brings how a command is called`() async throws {
+    @Test func `no value of a parameter makes an answer contain usage text or a command's options`() async throws {
         let world = try ReportsTests.world()
         let values = ["", "--help", "-h", "x", "\"", "; ", "1/1"]
         for path in ["/visits", "/occupancy", "/api/v1/visits", "/api/v1/occupancy", "/api/v1/explain"] {
             for name in ReportQuery.parameters[path] ?? [] {
                 for value in values {
                     let peer = try world.open("\(path)?\(name)=\(PageBounds.encoded(value))")
-                    try await world.turn(until: "it is answered") {
+                    try await world.turn(until: "the request is answered") {
                         peer.read()
                         return peer.isAtEndOfChunks || peer.isAnswered
                     }
@@ -258,7 +259,7 @@ import Testing
             "`beacon-gateway check` and `beacon-gateway doctor` show the problems of this machine"
         ),
     ])
-    func `the last line of a command is the error, and what follows a semicolon the hint`(
+    func `the error of a command is its last message, with the text after the semicolon as the hint`(
         _ code: Int, _ words: String, _ status: Int, _ error: String, _ hint: String
     ) {
         #expect(ReportJob.problem(Int32(code), words) == HTTPProblem(UInt16(status), error, hint: hint))

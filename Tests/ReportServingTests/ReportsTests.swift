@@ -7,7 +7,7 @@ import Testing
 
 @testable import ReportServing
 
-/// Reports over all files, which commands make.
+/// Reports over all files, which the commands make in separate processes.
 @Suite struct ReportsTests {
     static func world() throws -> ServedWorld {
         let world = try ServedWorld {
@@ -27,9 +27,9 @@ import Testing
     }
 
     @Test(arguments: [(60.0, true), (-3600.0, false)])
-    func `the page of visits shows people as here while the gateway is alive`(ahead: Double, isAlive: Bool) async throws
-    {
-        // The command takes the machine's time: the proof is a minute ahead of it, or an hour back.
+    func `/visits shows beacons as present only if the gateway is alive`(ahead: Double, isAlive: Bool) async throws {
+        // The command uses the clock of the machine. The gateway was last known to be alive a minute after the present
+        // time, or an hour before it.
         let world = try ServedWorld {
             $0.offset = Date().timeIntervalSince1970.rounded() + ahead - 40
             $0.started(1)
@@ -49,13 +49,13 @@ import Testing
     }
 
     @Test(arguments: ["visits", "occupancy"])
-    func `what is served is what the command tells, word for word`(_ command: String) async throws {
+    func `the served JSON and CSV equal the output of the command; pages have a form`(_ command: String) async throws {
         let world = try Self.world()
         let configuration = "--config=\(world.scratch.path("gateway.yaml"))"
         for (query, arguments) in [
             ("", []), ("?condition=staff", ["--condition=staff"]),
             ("?from=2026-11-21T00:10Z&condition=staff", ["--from=2026-11-21T00:10Z", "--condition=staff"]),
-            // In a query a plus means a space.
+            // In a query, a plus usually means a space. In a date it must also be accepted as a plus.
             ("?from=2026-11-21T01:10+01:00", ["--from=2026-11-21T01:10+01:00"]),
             ("?from=2026-11-21%2001:10:00%20%2B0100", ["--from=2026-11-21 01:10:00 +0100"]),
             ("?to=2026-11-21%2000:10", ["--to=2026-11-21 00:10"]),
@@ -82,7 +82,7 @@ import Testing
         #expect(!page.body.contains("<b>"))
     }
 
-    @Test func `why somebody is here is told by the number of a line`() async throws {
+    @Test func `explain gives the reason of a line by its number, and 404 if there is no such line`() async throws {
         let world = try Self.world()
         let number = world.writer.sequence - 1
         let page = try await world.get("/explain/\(number)")
@@ -100,12 +100,12 @@ import Testing
         }
     }
 
-    @Test func `rows of visits lead to why their lines were written, and those in a file to nothing`() async throws {
+    @Test func `rows of /visits link to the explanations of their lines, and rows of --html do not`() async throws {
         let world = try Self.world()
         let page = try await world.get("/visits?from=2026-11-21").body
         let links = page.matches(
             of: #/<td><a href="(?<path>/explain/(?<number>[0-9]+))">(?<said>[0-9]+)</a></td></tr>/#)
-        // Twenty stays that ended, and one that goes on.
+        // There are 20 visits that ended, and one that has not.
         #expect(links.count >= 20)
         #expect(links.allSatisfy { $0.output.number == $0.output.said })
         let path = String(try #require(links.first).output.path)
@@ -114,7 +114,7 @@ import Testing
         #expect(!told.text.contains("href=\"/explain"))
     }
 
-    @Test func `whose mistake it is, and what is not there, is said as the command says it`() async throws {
+    @Test func `an invalid query is 400 and missing data is 404, with the message of the command`() async throws {
         let world = try Self.world()
         let near = try await world.get("/api/v1/visits?condition=stafff")
         #expect(near.head.hasPrefix("HTTP/1.1 404") && near.body.contains("did you mean “staff”?"), "\(near)")
@@ -127,32 +127,32 @@ import Testing
         #expect(
             invalid.head.hasPrefix("HTTP/1.1 400")
                 && invalid.body == "{\"error\":\"to is “2026-09-31”\",\"hint\":\"2026-09 has 30 days\"}\n")
-        // What stands in a query is a value, and never an option.
+        // The text of a query is a value, and must never be read as an option.
         let option = try await world.get("/api/v1/visits?condition=--help&from=")
         #expect(option.head.hasPrefix("HTTP/1.1 404") && option.body.contains("--help"), "\(option)")
     }
 
-    @Test func `two reports are made at once, sixteen wait, and more are told to come back`() async throws {
+    @Test func `two reports run at once, 16 wait, others are refused, and pages are still answered`() async throws {
         let world = try Self.world()
         world.program = try world.scratch.write("slow", "#!/bin/sh\nexec sleep 600\n")
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: world.program)
         try world.start()
         _ = try await world.get("/api/v1/present")
         var peers = try (0..<25).map { _ in try world.open("/api/v1/visits") }
-        try await world.turn(until: "all have been taken in") { world.served.runner.counters.asked == 25 }
-        try await world.turn(until: "those that are too many are told so") {
+        try await world.turn(until: "all requests are received") { world.served.runner.counters.asked == 25 }
+        try await world.turn(until: "the requests over the limit are refused") {
             peers.count(where: \.isAnswered) == 25 - ReportRunner.atOnce - ReportRunner.waitingMax
         }
         #expect(world.served.runner.counters.refused == 7)
         #expect(world.served.runner.counters.most == ReportRunner.atOnce)
-        // Nobody else waits for them.
+        // Other requests must not wait for reports.
         #expect(try await world.get("/").head.hasPrefix("HTTP/1.1 200"))
         world.served.stop()
-        try await world.turn(until: "the commands have been ended") { world.served.runner.runningCount == 0 }
+        try await world.turn(until: "the commands were ended") { world.served.runner.runningCount == 0 }
         peers = []
     }
 
-    @Test func `what a client does not take the command does not write`() async throws {
+    @Test func `if a client does not read, the command cannot write, and continues when it reads`() async throws {
         let world = try Self.world()
         world.program = try world.scratch.write(
             "long",
@@ -162,13 +162,13 @@ import Testing
         try world.start()
         _ = try await world.get("/api/v1/present")
         let peer = try world.open("/api/v1/visits?format=csv")
-        try await world.turn(until: "it has begun") {
+        try await world.turn(until: "the command runs") {
             FileManager.default.fileExists(atPath: world.scratch.path("begun")) && world.served.server?.streamCount == 1
         }
-        // The kernel's buffers take a few megabytes; nothing moves then.
+        // The kernel buffers a few megabytes. After that, the command must be blocked.
         for _ in 0..<2000 { try world.loop.turn(waits: false) }
         #expect(!FileManager.default.fileExists(atPath: world.scratch.path("done")))
-        try await world.turn(until: "it has been taken") {
+        try await world.turn(until: "the client has read the complete answer") {
             peer.read()
             return peer.isAtEndOfChunks
         }
@@ -176,14 +176,14 @@ import Testing
         #expect(world.served.runner.runningCount == 0)
     }
 
-    @Test func `a report that breaks off is not taken for a whole one`() async throws {
+    @Test func `if a command fails in the middle, the connection closes without the last chunk`() async throws {
         let world = try Self.world()
         world.program = try world.scratch.write("torn", "#!/bin/sh\nhead -c 500000 /dev/zero | tr '\\0' x\nexit 1\n")
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: world.program)
         try world.start()
         _ = try await world.get("/api/v1/present")
         let peer = try world.open("/api/v1/visits?format=csv")
-        try await world.turn(until: "the connection is over") {
+        try await world.turn(until: "the connection is closed") {
             peer.read()
             return peer.isClosed
         }
@@ -191,7 +191,7 @@ import Testing
         #expect(!peer.isAtEndOfChunks)
     }
 
-    @Test func `a command that takes too long is ended, and that is said`() async throws {
+    @Test func `a report that is not complete after 60 s is ended, and its answer is 504`() async throws {
         let world = try Self.world()
         let program = try world.scratch.write("slow", "#!/bin/sh\nexec sleep 600\n")
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: program)
@@ -202,19 +202,19 @@ import Testing
         let answer = runner.answer(
             ReportJob.Order(arguments: ["visits"], kind: .array, contentType: "application/json"))
         guard case .later(let promise) = answer else {
-            Issue.record("it is not waited for")
+            Issue.record("the answer is not a promise")
             return
         }
         try loop.turn(waits: false)
         #expect(promise.answer == nil && runner.runningCount == 1)
         clock.now = clock.now + .seconds(60)
-        try await until("it has been ended", saw: "\(runner.runningCount) running") {
+        try await until("the command was ended", saw: "\(runner.runningCount) running") {
             clock.now = clock.now + .milliseconds(5)
             try loop.turn(waits: false)
             return runner.runningCount == 0
         }
         guard case .problem(let problem) = promise.answer else {
-            Issue.record("nothing is said")
+            Issue.record("the answer is not an error")
             return
         }
         #expect(
@@ -223,7 +223,7 @@ import Testing
                     504, "the report was not complete after 60 s", hint: "request a shorter time (from, to)"))
     }
 
-    @Test func `an array of lines is one, wherever the pieces end`() throws {
+    @Test func `lines become the same JSON array, wherever the pieces end`() throws {
         let lines = Array("{\"a\":1}\n{\"b\":\"x\"}\n".utf8)
         for place in 0...lines.count {
             var array = LinesAsArray()

@@ -4,9 +4,9 @@ import ReportServing
 import TestSupport
 import Testing
 
-/// Who may look, of the program as it is shipped.
+/// Access to `beacon-gateway serve`, tested with the built program.
 @Suite struct ServeAccessTests {
-    // The hash is that of "correct horse".
+    // The hash of the password "correct horse".
     private static let ada = "ada:$5$rounds=1000$abcdefgh$ue35C0ITbth1b5zVUjrjm2mMmsmMKiodEeH2UV/Hq10\n"
     private static let bob = ada.replacing("ada", with: "bob")
     private static let conditions = "conditions: [{identifier: staff, uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E}]\n"
@@ -27,7 +27,7 @@ import Testing
             Self.conditions + "output: {directory: \(scratch.url.path)}\nserve: {port: \(port), \(serve)}\n")
     }
 
-    /// The status that Python's client gets for a page, or why it gets none.
+    /// Returns the status that a Python client gets for `/api/v1/present`, or the reason of its failure.
     private func fetch(_ user: String?, trusting certificate: String) throws -> String {
         let script = """
             import base64, http.client, ssl, sys
@@ -41,7 +41,7 @@ import Testing
         return ending.status == 0 ? ending.text : "failed: \(ending.errors.split(separator: "\n").last ?? "")"
     }
 
-    @Test func `with TLS and users it serves anywhere, and takes renewed files at SIGHUP`() async throws {
+    @Test func `with TLS and users any address is served, and SIGHUP loads new files if they are valid`() async throws {
         let (first, second) = (try MadeCertificate(), try MadeCertificate())
         let certificate = try scratch.write("cert.pem", try contents(of: first.certificate))
         let key = try scratch.write("key.pem", try contents(of: first.key))
@@ -67,7 +67,7 @@ import Testing
         #expect(try fetch(nil, trusting: first.certificate) == "401")
         #expect(try fetch("ada:wrong", trusting: first.certificate) == "401")
         var status = ""
-        try await TestSupport.until("ada is let in, once the files are read", saw: status) {
+        try await TestSupport.until("ada has access after the files are read", saw: status) {
             status = try fetch("ada:correct horse", trusting: first.certificate)
             return status == "200"
         }
@@ -91,7 +91,7 @@ import Testing
         ("tls: {certificate_file: /c, key_file: /k}", "users_file"), ("users_file: /u", "serve.tls"),
         ("host_name: b", "trusted_proxy"),
     ])
-    func `where others can connect, half of what protects is refused with what is missing`(
+    func `for a non-loopback address, serve and check report which of TLS, users and proxy is missing`(
         _ serve: String, _ missing: String
     ) throws {
         let file = try configuration("address: 192.0.2.10, \(serve)")
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func `files that can't be used are named, with what to do`() throws {
+    @Test func `an error for a certificate, key or users file names the file or the missing setting`() throws {
         let made = try MadeCertificate()
         func said(_ serve: String) throws -> (Int32, String) {
             let ending = try Gateway.run("serve", "--config", try configuration(serve))

@@ -5,11 +5,11 @@ import ReportServing
 import TestSupport
 import Testing
 
-/// The program as it is shipped: `beacon-gateway serve`, and what it becomes.
+/// The process of `beacon-gateway serve`, which becomes `beacon-gateway-serve`, tested with the built program.
 @Suite struct ServeProcessTests {
     private static let conditions = "conditions: [{identifier: staff, uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E}]\n"
 
-    @Test func `it says where it serves, answers there, and ends by a signal with 0`() async throws {
+    @Test func `prints its address, answers there, and exits with 0 after SIGTERM`() async throws {
         let scratch = try Scratch()
         var writer = LineWriter()
         writer.event("staff", "satisfied", 10, minor: 7, seen: 10)
@@ -23,7 +23,7 @@ import Testing
         let said = try scratch.write("said", "")
         let process = try SpawnedProcess(Gateway.path, ["serve", "--config", configuration], errors: .file(said))
         var text = ""
-        try await until("it serves", saw: text) {
+        try await until("the server is ready", saw: text) {
             text = String(decoding: try contents(of: said), as: UTF8.self)
             return text.contains("serving ") && text.hasSuffix("\n")
         }
@@ -32,19 +32,19 @@ import Testing
         try await until("the files have been read", saw: answer) {
             let peer = try Peer(port)
             peer.send("GET /api/v1/present HTTP/1.1\r\nHost: localhost:\(port)\r\n\r\n")
-            try await until("it answers", saw: peer.text) { peer.isAnswered }
+            try await until("the server answers", saw: peer.text) { peer.isAnswered }
             answer = peer.text
             return answer.hasPrefix("HTTP/1.1 200")
         }
         #expect(answer.contains("\"minor\":7"))
-        // The process is the other program: no other maps a library for HTTP.
+        // The process must now be the other program, the only one with a library for HTTP.
         let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/\(process.identifier)/maps"))
         let maps = String(decoding: try handle.readToEnd() ?? Data(), as: UTF8.self)
         #expect(maps.contains("libmicrohttpd") && maps.contains("/beacon-gateway-serve"))
         #expect(process.end() == 0)
     }
 
-    @Test func `500 clients that read nothing take less than the service may have`() async throws {
+    @Test func `500 clients that read nothing need less memory than MemoryMax, 128 MiB`() async throws {
         let scratch = try Scratch()
         var writer = LineWriter()
         for minor in 0..<10_000 { writer.event("staff", "satisfied", 10, minor: minor, seen: 10) }
@@ -64,12 +64,12 @@ import Testing
         }
         try await until("the files have been read", saw: answer) {
             guard let peer = try? await get("/api/v1/gateways") else { return false }
-            try await until("it answers", saw: peer.text) { peer.isAnswered || peer.isClosed }
+            try await until("the server answers", saw: peer.text) { peer.isAnswered || peer.isClosed }
             answer = peer.text
             return answer.contains("\"sequence\":\(writer.sequence)")
         }
         let changes = try await get("/api/v1/changes")
-        // After each line the answer is another one of 3 MB. One answer is shared by 100 clients, of two addresses.
+        // Each new line changes the answer, which has 3 MB. 100 clients with two addresses share each answer.
         let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: file))
         try handle.seekToEnd()
         var clients: [Peer] = []
@@ -84,7 +84,7 @@ import Testing
                 client.send("GET /api/v1/present HTTP/1.1\r\nHost: localhost:\(held.number)\r\n\r\n")
                 clients.append(client)
             }
-            try await until("they are answered", saw: "\(batch)") { clients.suffix(100).allSatisfy(\.hasInput) }
+            try await until("the requests are answered", saw: "\(batch)") { clients.suffix(100).allSatisfy(\.hasInput) }
         }
         let last = try await get("/metrics")
         try await until("metrics are sent", saw: last.text) { last.isAnswered }
@@ -93,7 +93,7 @@ import Testing
         let sent = try #require(metrics["beacon_gateway_serve_responses_total{code=\"200\"}"])
         #expect(sent + refused >= 500)
         #expect(metrics["beacon_gateway_serve_answer_bytes"].map { (1...Double(16 << 20)).contains($0) } == true)
-        // The kernel's memory for its connections counts like its own (cgroups(7)); MemoryMax is 128M.
+        // The kernel's memory for connections counts too (cgroups(7)). MemoryMax is 128M.
         let status = String(decoding: try contents(of: "/proc/\(process.identifier)/status"), as: UTF8.self)
         let most = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") })
         let kibibytes = try #require(Int(most.filter(\.isNumber)))
@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test(arguments: ["0.0.0.0", "192.0.2.10", "::", "presence.example"])
-    func `where others could look it is not started without a proxy that is named`(_ address: String) throws {
+    func `serve and check reject an address other than loopback without protection`(_ address: String) throws {
         let scratch = try Scratch()
         let configuration = try scratch.write(
             "gateway.yaml", Self.conditions + "serve: {address: \"\(address)\", port: 1}\n")
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func `a port that is taken is said, with what to do`() throws {
+    @Test func `if another program uses the port, serve reports it and exits with 69`() throws {
         let taken = try #require(InternetAddress("127.0.0.1")).listen(port: 0)
         defer { try? taken.socket.close() }
         let scratch = try Scratch()

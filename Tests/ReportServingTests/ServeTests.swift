@@ -19,12 +19,12 @@ import Testing
         try objects(try await world.get("/api/v1/present").body).filter { $0["kind"] as? String == "present" }
     }
 
-    /// The members of an array.
+    /// Returns the objects of a JSON array.
     static func objects(_ text: String) throws -> [[String: Any]] {
         try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [[String: Any]])
     }
 
-    @Test func `who came is here, and who left is not`() async throws {
+    @Test func `a beacon that entered is present, and one that exited is not`() async throws {
         var number = 0
         let world = try ServedWorld {
             $0.started(1)
@@ -43,8 +43,8 @@ import Testing
         #expect(page.contains("<a href=\"/explain/\(number)\">present</a>"))
     }
 
-    @Test func `the bar of today has every stay of today, and none of another day's or another's`() async throws {
-        // The lines' timeline begins at midnight.
+    @Test func `the bar of today has each visit of the beacon today, and none of another day or beacon`() async throws {
+        // The timeline of the lines starts at midnight.
         let day = 86_400.0
         let world = try ServedWorld { lines in
             lines.started(1)
@@ -62,7 +62,7 @@ import Testing
         #expect(bar.contains("visits: 2"))
     }
 
-    @Test func `after the last proof of life nobody is said to be here`() async throws {
+    @Test func `more than 120 s after the last proof of life, beacons are unknown, not present`() async throws {
         let world = try ServedWorld {
             $0.started(1)
             $0.adapter("listening", 2)
@@ -80,7 +80,7 @@ import Testing
         #expect(!page.contains(">present</a>"))
     }
 
-    @Test func `nothing found is not nobody`() async throws {
+    @Test func `the page distinguishes no data, no present beacon, and none at the last known time`() async throws {
         let world = try ServedWorld()
         #expect(try await world.get("/").body.contains("No data yet"))
         world.writer.started(1)
@@ -93,7 +93,7 @@ import Testing
         #expect(try await world.get("/").body.contains("None present"))
     }
 
-    @Test func `whoever was lost sight of has been here since he came`() async throws {
+    @Test func `a beacon of unknown state has its arrival, and its last sighting as notKnownSince`() async throws {
         let world = try ServedWorld {
             $0.started(1)
             $0.adapter("listening", 2)
@@ -106,7 +106,7 @@ import Testing
         #expect(present[0]["notKnownSince"] as? String == world.writer.date(30))
     }
 
-    @Test func `a clock line puts right what was told before it`() async throws {
+    @Test func `a clock line corrects the dates of earlier lines`() async throws {
         let world = try ServedWorld {
             $0.started(1)
             $0.adapter("listening", 2)
@@ -114,11 +114,11 @@ import Testing
         }
         try world.live(20)
         #expect(try await Self.present(world)[0]["since"] as? String == world.writer.date(10))
-        // The clock was an hour slow.
+        // The clock was one hour slow.
         world.writer.clock(30, to: world.writer.offset + 3600)
         try world.flush()
         try world.live(40)
-        try await world.turn(until: "it is told anew") {
+        try await world.turn(until: "the date is correct") {
             let report = world.served.following.state.present.report(
                 nil, now: WallDate(microseconds: 0), BeaconDirectory())
             return report.presences.first?.since?.lineText == world.writer.date(10)
@@ -127,7 +127,7 @@ import Testing
         #expect(world.served.following.state.counts.sequence == world.writer.sequence)
     }
 
-    @Test func `names stand in the page, and are harmless there`() async throws {
+    @Test func `the page shows names of beacons, groups and conditions escaped, and JSON unchanged`() async throws {
         var names = Configuration.empty(
             with:
                 "uuid,major,minor,name,group\nF7826DA6-4FA2-4E98-8024-BC5B71E0893E,1,7,<script>alert(1)</script>,\"a\"\"b\"\n"
@@ -142,37 +142,37 @@ import Testing
         #expect(try await Self.present(world)[0]["name"] as? String == "<script>alert(1)</script>")
     }
 
-    @Test func `who was erased is shown no more`() async throws {
+    @Test func `an erased beacon is not shown any more`() async throws {
         let world = try ServedWorld {
             for minor in 7...8 { $0.event("staff", "satisfied", 10, minor: minor, seen: 10) }
         }
         try world.live(11)
         #expect(try await Self.present(world).count == 2)
-        // As an erasure does: a segment of the same length, put in the place of the first.
+        // The first segment is replaced by one of the same length, as by an erasure.
         let lines = [world.writer.lines[1].replacing("\"sequence\":2", with: "\"sequence\":1"), world.writer.lines[1]]
         let changed = try world.scratch.write("new", lines.map { $0 + "\n" }.joined())
         guard rename(changed, world.scratch.path("events-000000000001-20261121T000000Z.jsonl")) == 0 else {
-            Issue.record("the segment can't be put in place")
+            Issue.record("the segment cannot be replaced")
             return
         }
-        try await world.turn(until: "it has been read again") {
+        try await world.turn(until: "the file was read again") {
             let report = world.served.following.state.present.report(
                 nil, now: WallDate(microseconds: 0), BeaconDirectory())
             return world.served.following.isCurrent && report.presences.count == 1
         }
-        // No answer that was being made before is sent.
+        // An answer that was started before this must not be sent.
         #expect(world.served.following.reading == 1)
         #expect(try await Self.present(world).count == 1)
     }
 
-    @Test func `a path that is none is told where to begin`() async throws {
+    @Test func `an unknown path is 404`() async throws {
         let world = try ServedWorld()
         for path in ["/../../etc/passwd", "/api/v1/", "//", "/style.css/", "/API/V1/PRESENT"] {
             #expect(try await world.get(path).head.hasPrefix("HTTP/1.1 404"), "\(path)")
         }
     }
 
-    @Test func `pages load nothing but what is here`() async throws {
+    @Test func `pages load resources only from this server, and have no inline styles or handlers`() async throws {
         let world = try ServedWorld { $0.event("staff", "satisfied", 10, minor: 7, seen: 10) }
         for page in [try await world.get("/").body, try await world.get("/gateways").body] {
             for attribute in ["src=\"", "href=\""] {
@@ -188,7 +188,7 @@ import Testing
 }
 
 extension Configuration {
-    /// The names in a table.
+    /// Returns the names in a table of beacons.
     static func empty(with table: String) -> BeaconNames {
         var configuration = Configuration()
         try? configuration.readBeacons(Array(table.utf8), file: "beacons.csv")
@@ -201,60 +201,60 @@ extension Configuration {
         peer.events.compactMap { Int($0.id.split(separator: ":").last ?? "") }
     }
 
-    @Test func `a line comes to who looks, and what came before does not`() async throws {
+    @Test func `a stream receives new lines, and none from before it was opened`() async throws {
         let world = try ServedWorld { $0.stay("staff", 10, 20, minor: 7) }
         _ = try await world.get("/api/v1/present")
         let peer = try world.open("/api/v1/events")
         try await world.turn(until: "the stream waits") { world.served.server?.streamCount == 1 }
         world.writer.event("staff", "satisfied", 50, minor: 8, seen: 50)
         try world.flush()
-        try await world.turn(until: "it has come") { !peer.events.isEmpty }
+        try await world.turn(until: "the event is received") { !peer.events.isEmpty }
         #expect(Self.numbers(peer) == [4])
         #expect(peer.events.first?.id == "g:4")
         #expect(try object(peer.events.first?.data ?? "")["sequence"] as? Int == 4)
     }
 
-    @Test func `whoever begins at the end does not go through all that was written before it`() async throws {
+    @Test func `a stream that starts at the end does not read the lines before it`() async throws {
         let world = try ServedWorld { for number in 0..<2000 { $0.stay("staff", Double(number), Double(number) + 1) } }
         _ = try await world.get("/api/v1/present")
         let peer = try world.open("/api/v1/events")
         try await world.turn(until: "the stream waits") { world.served.server?.streamCount == 1 }
         world.writer.event("staff", "satisfied", 2050, seen: 2050)
         try world.flush()
-        try await world.turn(until: "it has come") { !peer.events.isEmpty }
+        try await world.turn(until: "the event is received") { !peer.events.isEmpty }
         #expect(Self.numbers(peer) == [6001])
-        // It was told the place, too, and looked for nothing.
+        // The place of the end is known too, so the stream did not have to search it.
         let end = world.served.following.end
         #expect(end.sequence == 6001)
         #expect(try end.offset == contents(of: world.scratch.path(end.segment)).count)
     }
 
-    @Test func `a client that was away misses nothing that the files hold, and gets nothing twice`() async throws {
+    @Test func `a client that reconnects receives each line after its last one, once`() async throws {
         let world = try ServedWorld { for number in 0..<2000 { $0.stay("staff", Double(number), Double(number) + 1) } }
         _ = try await world.get("/api/v1/present")
         let peer = try world.open("/api/v1/events", "Last-Event-ID: g:17")
-        try await world.turn(until: "all has come") { peer.hasRead("id: g:6000\n") }
-        try await world.turn(until: "the last is whole") { peer.events.count >= 6000 - 17 }
+        try await world.turn(until: "all events are received") { peer.hasRead("id: g:6000\n") }
+        try await world.turn(until: "the last event is complete") { peer.events.count >= 6000 - 17 }
         #expect(Self.numbers(peer) == Array(18...6000))
     }
 
-    @Test func `only the types that are asked for come`() async throws {
+    @Test func `a stream has only lines of the requested types`() async throws {
         let world = try ServedWorld { for number in 0..<500 { $0.stay("staff", Double(number), Double(number) + 1) } }
         _ = try await world.get("/api/v1/present")
         let peer = try world.open("/api/v1/events?types=visit&lastEventID=g:0")
-        try await world.turn(until: "all has come") { peer.hasRead("id: g:1500\n") }
-        try await world.turn(until: "the last is whole") { peer.events.count >= 500 }
+        try await world.turn(until: "all events are received") { peer.hasRead("id: g:1500\n") }
+        try await world.turn(until: "the last event is complete") { peer.events.count >= 500 }
         #expect(Self.numbers(peer) == Array(stride(from: 3, through: 1500, by: 3)))
     }
 
-    @Test func `the place in another gateway's lines is no place in this one's`() async throws {
+    @Test func `a Last-Event-ID of another gateway is ignored, and the stream starts at the end`() async throws {
         let world = try ServedWorld { $0.stay("staff", 10, 20) }
         _ = try await world.get("/api/v1/present")
         let peer = try world.open("/api/v1/events", "Last-Event-ID: other:0")
         try await world.turn(until: "the stream waits") { world.served.server?.streamCount == 1 }
         world.writer.event("staff", "satisfied", 50, seen: 50)
         try world.flush()
-        try await world.turn(until: "it has come") { !peer.events.isEmpty }
+        try await world.turn(until: "the event is received") { !peer.events.isEmpty }
         #expect(Self.numbers(peer) == [4])
     }
 }

@@ -11,8 +11,8 @@ import TestSupport
 @testable import GatewayConfiguration
 @testable import ReportServing
 
-/// The machine's clock, that waits for whoever looks at it: between two looks 20 ms go by at most. Among a thousand other
-/// tests one may have to wait for half a minute, and what is served has deadlines.
+/// The clock of the machine, except that it advances by at most 20 ms between two reads. If a thousand other tests run,
+/// a test can be suspended for half a minute, and the server has deadlines.
 private final class PatientClock {
     private var seen = ContinuousClock.now
     private var nanoseconds: Int64 = 1
@@ -26,22 +26,22 @@ private final class PatientClock {
     }
 }
 
-/// A folder of event files that is served, and a client in the same loop.
+/// A server of a folder of event files, and its clients, in the same event loop.
 final class ServedWorld {
     let scratch: Scratch
     let loop: EventLoop
     var writer = LineWriter()
     var names = BeaconNames()
-    /// What makes reports.
+    /// The program that makes reports.
     var program = Gateway.path
-    /// The folder that is served, for ``start()``.
+    /// The folder that ``start()`` serves.
     var directory: String
-    /// Where the gateway answers; it is not asked where empty.
+    /// The path of the gateway's status socket. If it is empty, no status is requested.
     var statusSocket = ""
     private(set) var served: ReportServer!
     private(set) var port: UInt16 = 0
     private var written = 0
-    /// Seconds on the lines' timeline.
+    /// The present, in seconds on the timeline of the lines.
     var time = 100.0
 
     init(_ lines: (inout LineWriter) -> Void = { _ in }, names: BeaconNames = BeaconNames()) throws {
@@ -57,7 +57,7 @@ final class ServedWorld {
 
     deinit { served.stop() }
 
-    /// Writes what was told since.
+    /// Appends the lines that were added since the last call to the event file.
     func flush() throws {
         let path = scratch.path("events-000000000001-20261121T000000Z.jsonl")
         if !FileManager.default.fileExists(atPath: path) {
@@ -71,17 +71,17 @@ final class ServedWorld {
         written = writer.lines.count
     }
 
-    /// Says that the gateway lives at `time`, and looks at it a second later.
+    /// Records that the gateway was alive at `time`, and sets the present to one second later.
     func live(_ time: Double) throws {
         _ = try scratch.write("alive", writer.alive(time))
         self.time = time + 1
     }
 
-    /// A server that knows nothing yet.
+    /// Starts a new server that has not read any line.
     func start() throws {
         served?.stop()
         var settings = HTTPServerSettings()
-        // The library's own bound goes by the machine's clock.
+        // The library's own limit uses the clock of the machine, so it must not be reached.
         settings.idleSecondsMax = 3600
         let listener = try InternetAddress("127.0.0.1")!.listen(port: 0)
         port = listener.port
@@ -107,9 +107,9 @@ final class ServedWorld {
         return peer
     }
 
-    /// The whole answer of what comes in chunks.
+    /// Returns the complete content of a chunked answer, after all lines were read.
     func getChunks(_ path: String) async throws -> String {
-        try await turn(until: "all is read") {
+        try await turn(until: "all lines are read") {
             served.following.isCurrent && served.following.state.counts.sequence == writer.sequence
         }
         let peer = try open(path)
@@ -120,15 +120,15 @@ final class ServedWorld {
         return peer.dechunked
     }
 
-    /// The whole answer, once everything has been read.
+    /// Returns the complete answer, after all lines were read.
     func get(_ path: String) async throws -> (head: String, body: String) {
-        try await turn(until: "all is read") {
+        try await turn(until: "all lines are read") {
             served.following.isCurrent && served.following.state.counts.sequence == writer.sequence
         }
         return try await ask(path)
     }
 
-    /// The whole answer, whatever has been read.
+    /// Returns the complete answer, whether or not lines were read.
     func ask(_ path: String) async throws -> (head: String, body: String) {
         let peer = try open(path)
         try await turn(until: "\(path) is answered") { peer.isAnswered }
@@ -137,7 +137,7 @@ final class ServedWorld {
     }
 }
 
-/// A socket, as any client has.
+/// A client with a plain socket.
 final class Peer {
     private let descriptor: Int32
     private(set) var received: [UInt8] = []
@@ -163,7 +163,7 @@ final class Peer {
         }
     }
 
-    /// The bytes that the kernel keeps for the connections of a server at `port` (proc(5), `/proc/net/tcp`).
+    /// Returns the number of bytes in the kernel's send queues of a server at `port` (proc(5), `/proc/net/tcp`).
     static func unsentBytes(from port: UInt16) throws -> Int {
         let end = ":" + String(port, radix: 16, uppercase: true)
         let lines = String(decoding: try contents(of: "/proc/net/tcp"), as: UTF8.self).split(separator: "\n")
@@ -174,7 +174,7 @@ final class Peer {
         }
     }
 
-    /// Whether something can be read.
+    /// Whether at least one byte can be read.
     var hasInput: Bool {
         var byte: UInt8 = 0
         return recv(descriptor, &byte, 1, Int32(MSG_PEEK)) > 0
@@ -199,15 +199,16 @@ final class Peer {
 
     var text: String { String(decoding: received, as: UTF8.self) }
 
-    /// Whether what has come ends with something like that: all of it is not looked through each time.
+    /// Reads, and returns whether the last 4,096 received bytes contain a text. Searching all bytes each time would be
+    /// slow.
     func hasRead(_ text: String) -> Bool {
         read()
         return received.suffix(4096).firstRange(of: Array(text.utf8)) != nil
     }
 
-    /// Whether the last chunk has come (RFC 9112 §7.1).
+    /// Whether the last chunk was received (RFC 9112 §7.1).
     var isAtEndOfChunks: Bool {
-        // The text of a chunk can end like that too.
+        // The content of a chunk can end with the same bytes.
         received[max(0, received.count - 5)...].elementsEqual("0\r\n\r\n".utf8) && chunks.isWhole
     }
 
@@ -220,7 +221,7 @@ final class Peer {
         return text[end.upperBound...].utf8.count >= count
     }
 
-    /// What the chunks hold that have come whole (RFC 9112 §7.1).
+    /// The content of the chunks that were received completely (RFC 9112 §7.1).
     var dechunked: String { String(decoding: chunks.octets, as: UTF8.self) }
 
     private var chunks: (octets: [UInt8], isWhole: Bool) {
@@ -238,7 +239,7 @@ final class Peer {
         return (octets, false)
     }
 
-    /// The server-sent events that have come whole.
+    /// The server-sent events that were received completely.
     var events: [(id: String, data: String)] {
         read()
         let text = dechunked

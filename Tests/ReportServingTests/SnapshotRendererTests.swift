@@ -11,10 +11,12 @@ import Testing
 @testable import GatewayConfiguration
 @testable import ReportServing
 
-/// Answers that a thread makes. The loop takes a result only in a turn: what is asked between two turns is asked while the
-/// snapshot before is being made.
+/// Answers that are made on a separate thread.
+///
+/// The loop takes a result only in a turn. So if a test sends requests between two turns, they arrive while the
+/// previous snapshot is being made.
 @Suite struct SnapshotRendererTests {
-    /// A folder that has been read, and a renderer whose inputs a test sets.
+    /// A folder that was read, and a renderer whose inputs the test sets.
     private final class Rendering {
         let scratch: Scratch
         let loop: EventLoop
@@ -72,10 +74,10 @@ import Testing
         let promises = (0..<20).map { _ in world.ask(.presentPage) }
         #expect(promises.allSatisfy { $0.answer == nil })
         #expect(world.renderer.count == 1)
-        try await world.turn(until: "all are answered") { promises.allSatisfy { $0.answer != nil } }
+        try await world.turn(until: "all requests are answered") { promises.allSatisfy { $0.answer != nil } }
         let first = try Self.body(promises[0])
         #expect(try promises.allSatisfy { try Self.body($0) === first })
-        // A request after it gets the answer at once.
+        // A later request must get the same answer immediately.
         #expect(try Self.body(world.ask(.presentPage)) === first)
         #expect(world.renderer.count == 1)
     }
@@ -91,24 +93,24 @@ import Testing
         try await world.turn(until: "the first is answered") { first.answer != nil }
         #expect(later.allSatisfy { $0.answer == nil })
         #expect(world.renderer.count == 2)
-        try await world.turn(until: "all are answered") { later.allSatisfy { $0.answer != nil } }
+        try await world.turn(until: "all requests are answered") { later.allSatisfy { $0.answer != nil } }
         #expect(world.renderer.count == 2)
         #expect(try Self.body(first) !== Self.body(later[0]))
     }
 
-    @Test func `an answer is not sent after names have changed while it was being made`() async throws {
+    @Test func `if names change while an answer is made, it is not sent but made again`() async throws {
         let world = try await Rendering()
         let promise = world.ask(.presentJSON)
         let uuid = try #require(ProximityUUID(LineWriter.uuid))
         _ = world.names.add(NamedBeacon(BeaconIdentity(uuid: uuid, major: 1, minor: 7), name: "Ada"))
         world.key.epoch += 1
-        try await world.turn(until: "it is answered") { promise.answer != nil }
+        try await world.turn(until: "the request is answered") { promise.answer != nil }
         #expect(world.renderer.count == 2)
         guard case .whole(let response) = promise.answer else { return #expect(Bool(false), "it is not an answer") }
         #expect(String(decoding: response.body.bytes, as: UTF8.self).contains("\"name\":\"Ada\""))
     }
 
-    @Test func `a request that waits gets the error if files cannot be read any more`() async throws {
+    @Test func `a waiting request gets the error if the files cannot be read any more`() async throws {
         let world = try await Rendering()
         let first = world.ask(.presentPage)
         world.key.version = 2
@@ -121,12 +123,12 @@ import Testing
         #expect(problem.error == "the folder is gone")
     }
 
-    @Test func `answers of one state and second are kept for each path`() async throws {
+    @Test func `answers of the same state and second are cached for each path`() async throws {
         let world = try await Rendering()
         var bodies: [HTTPBody] = []
         for path in [SnapshotPath.presentPage, .presentJSON, .presentPage, .metrics, .presentJSON] {
             let promise = world.ask(path)
-            try await world.turn(until: "it is answered") { promise.answer != nil }
+            try await world.turn(until: "the request is answered") { promise.answer != nil }
             bodies.append(try Self.body(promise))
         }
         #expect(world.renderer.count == 3)
@@ -134,15 +136,15 @@ import Testing
         #expect(bodies[1] === bodies[4])
     }
 
-    @Test func `metrics are one answer for all that wait`() async throws {
+    @Test func `requests for metrics that wait together share one answer`() async throws {
         let world = try await Rendering()
         let promises = (0..<3).map { _ in world.ask(.metrics) }
-        try await world.turn(until: "all are answered") { promises.allSatisfy { $0.answer != nil } }
+        try await world.turn(until: "all requests are answered") { promises.allSatisfy { $0.answer != nil } }
         let first = try Self.body(promises[0])
         #expect(try promises.allSatisfy { try Self.body($0) === first })
     }
 
-    @Test func `more requests than can wait get 503`() async throws {
+    @Test func `at most 256 requests wait, and the next gets 503 and can try again after 5 s`() async throws {
         let world = try await Rendering()
         let first = world.ask(.presentPage)
         world.key.version = 2
@@ -153,7 +155,7 @@ import Testing
         #expect(try promises.dropLast().allSatisfy { try Self.body($0) !== Self.body(first) })
     }
 
-    @Test func `it can be stopped while a snapshot is made`() async throws {
+    @Test func `can be stopped while a snapshot is made, and then sends no answer`() async throws {
         let world = try await Rendering()
         let promise = world.ask(.presentPage)
         world.renderer.stop()
@@ -161,7 +163,7 @@ import Testing
         #expect(promise.answer == nil)
     }
 
-    @Test func `no snapshot is made for requests whose time is over`() async throws {
+    @Test func `no snapshot is made for requests that were abandoned`() async throws {
         let world = try await Rendering()
         let first = world.ask(.presentPage)
         world.key.version = 2

@@ -2,7 +2,7 @@ import Foundation
 import ProgramSupport
 import Testing
 
-/// That there is nothing to tell: every report has the same words for it, and the same exit code.
+/// Reports that find nothing: every report has the same message for it, and the same exit code.
 @Suite struct AbsenceTests {
     private let scratch: Scratch
     private static let uuid = "F7826DA6-4FA2-4E98-8024-BC5B71E0893E"
@@ -15,7 +15,8 @@ import Testing
 
     init() throws { scratch = try Scratch() }
 
-    /// What a report says of a place on standard error, with nothing on standard output.
+    /// Returns the message of a report on standard error. The report must end with this exit code and must print
+    /// nothing on standard output.
     private func words(_ report: [String], _ place: String, exit: Int32) throws -> String {
         let ending = try Gateway.run(report + [place])
         #expect(ending.status == exit, "\(report): \(ending.errors)")
@@ -36,26 +37,26 @@ import Testing
         }
     }
 
-    @Test func `an empty folder, and one with other files, is said to hold no event files`() throws {
+    @Test func `a folder that is empty or has only other files fails with 66: it holds no event files`() throws {
         let words =
             "holds no event files (events-….jsonl); name the folder that the gateway writes to (output.directory)"
         try expect(folder("empty"), exit: 66, "\(scratch.path("empty")) \(words)")
         try expect(folder("other", ["readme.txt": [0x68, 0x0A]]), exit: 66, "\(scratch.path("other")) \(words)")
     }
 
-    @Test func `a folder that is not there is said not to be`() throws {
+    @Test func `a folder that does not exist fails with 66: No such file or directory`() throws {
         let place = scratch.path("nowhere")
         try expect(place, exit: 66, "\(place) can't be read: No such file or directory")
     }
 
-    @Test func `a capture under the name of an event file is said to be no gateway's`() throws {
+    @Test func `a capture with the name of an event file fails with 65: no gateway wrote it`() throws {
         let capture = try Data(
             contentsOf: Fixtures.tests.appendingPathComponent("Fixtures/captures/android-multi-report.btsnoop"))
         let place = try folder("captured", ["events-000000000001-20261121T000000Z.jsonl": Array(capture)])
         try expect(place, exit: 65, "\(place) holds no event lines, so no gateway wrote it; if it is a capture,")
     }
 
-    @Test func `a folder whose files have no line yet is said to have none`() throws {
+    @Test func `a folder whose event file is empty fails with 66: there are no lines yet`() throws {
         let place = try folder("new", ["events-000000000001-20261121T000000Z.jsonl": []])
         try expect(place, exit: 66, "there are no lines in \(place) yet")
     }
@@ -67,7 +68,7 @@ import Testing
         return try scratch.folder(writer, aliveAt: 500)
     }
 
-    @Test func `a condition that no line names is said not to be named, with the nearest`() throws {
+    @Test func `the error for a condition that is in no line has the nearest condition that is`() throws {
         let place = try good()
         for report in [
             ["visits", "--condition=stafff"], ["visits", "--now", "--condition=stafff"],
@@ -80,7 +81,7 @@ import Testing
             try words(["explain", "stafff"], place, exit: 65) == "no line contains “stafff”; did you mean “staff”?\n")
     }
 
-    @Test func `a beacon that no line names is said not to be named, with the nearest`() throws {
+    @Test func `the error for a beacon that is in no line has the nearest one, except the error of erase`() throws {
         let place = try good()
         for report in [
             ["visits", "--beacon=1/8"], ["visits", "--now", "--beacon=1/8"], ["occupancy", "--beacon=1/8"],
@@ -92,7 +93,7 @@ import Testing
         #expect(try words(["erase", "1/8"], place, exit: 65) == "no line contains the beacon 1/8\n")
     }
 
-    @Test func `a time of which no line tells is said not to be known`() throws {
+    @Test func `the error for a time without data has the times that the files cover`() throws {
         let place = try good()
         let told = "the files cover 2026-11-21 00:00:00 to 2026-11-21 00:08:20\n"
         for report in [["visits"], ["visits", "--html=-"], ["occupancy"]] {
@@ -105,7 +106,7 @@ import Testing
                 "there is no data for the time to 2010-01-01 00:00:00; the files cover 2026-11-21 00:00:00"))
     }
 
-    @Test func `a reversed range is a mistake in the command line`() throws {
+    @Test func `a reversed range fails with 64`() throws {
         let place = try good()
         for report in ["visits", "occupancy"] {
             let ending = try Gateway.run(report, "--from=2026-11-22", "--to=2026-11-21", place)

@@ -2,7 +2,7 @@ import Foundation
 import ProgramSupport
 import Testing
 
-/// Who was here when, from event files that were copied, damaged, or written by a later version.
+/// Reports of event files that were copied, damaged, or written by a later version of the program.
 @Suite struct DamagedFilesTests {
     private typealias Writer = LineWriter
 
@@ -15,7 +15,7 @@ import Testing
         try Data(text.utf8).write(to: URL(fileURLWithPath: path(of: number, in: folder)))
     }
 
-    /// How many visits are told.
+    /// Returns the number of visits in the output.
     private static func count(_ ending: Ending) throws -> Int {
         try ending.lines.map(object).count { $0["kind"] as? String == "visit" }
     }
@@ -24,7 +24,7 @@ import Testing
         isEnveloped ? #"{"topic":"beacons/g/x","qos":1,"retain":false,"payload":\#(line)}"# : line
     }
 
-    @Test(arguments: [2, 7]) func `the visits of a segment that was doubled count once, and that is said`(
+    @Test(arguments: [2, 7]) func `the visits of a segment that exists twice count once, and the copies are reported`(
         copy: Int
     ) throws {
         let scratch = try Scratch()
@@ -44,7 +44,8 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a visit counts whose line stands behind one of another type with a damaged end`(isEnveloped: Bool) throws {
+    func `a visit counts if its line follows a line of another type whose line end is damaged`(isEnveloped: Bool) throws
+    {
         let scratch = try Scratch()
         var writer = Writer()
         writer.event("staff", "satisfied", 100, minor: 1, seen: 100)
@@ -54,22 +55,22 @@ import Testing
         writer.visit("staff", 430, arrival: 100, departure: 400, minor: 1)
         let visit = Self.enveloped(try #require(writer.lines.last), isEnveloped)
         let folder = scratch.path("events")
-        // The line end has become another octet.
+        // The line end has become another byte.
         try Self.segment(1, in: folder, before + Self.enveloped(evidence, isEnveloped) + "\u{1F}" + visit + "\n")
         let ending = try Gateway.run("visits", "--json", folder)
         let row = try ending.lines.map(object).first { $0["kind"] as? String == "visit" }
-        // What only the visit's line tells.
+        // Only the line of the visit has this number.
         #expect(row?["sightings"] as? Int == 7, "\(ending.text)")
         #expect(ending.errors.contains("1 line is damaged and was skipped: \(folder)/"), "\(ending.errors)")
     }
 
-    @Test func `damaged lines are counted and named by file and line`() throws {
+    @Test func `damaged lines are counted, and the first ten are named by file and line`() throws {
         let scratch = try Scratch()
         var writer = Writer()
         writer.event("staff", "satisfied", 100, minor: 1, seen: 100)
         writer.event("staff", "unsatisfied", 430, minor: 1, seen: 400)
         let folder = scratch.path("events")
-        // A line that is none, one that is cut, and one that is longer than a gateway writes any.
+        // Line 1 is invalid, line 3 is cut, and line 4 is longer than any line that a gateway writes.
         let overlong = String(repeating: "x", count: 5 << 20)
         let cut = String(writer.lines[1].dropLast(9))
         try Self.segment(1, in: folder, "\u{1F}\n\(writer.lines[0])\n\(cut)\n\(overlong)\n\(writer.lines[1])\n")
@@ -84,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func `a line with a date that does not exist is damaged, and does not move to another day`() throws {
+    @Test func `a line with a date that does not exist is damaged, and its date does not become another day`() throws {
         let scratch = try Scratch()
         var writer = Writer()
         writer.event("staff", "satisfied", 100, minor: 1, seen: 100)
@@ -97,7 +98,8 @@ import Testing
         #expect(!ending.text.contains("2026-12-01"))
     }
 
-    @Test func `explain says that a condition has later lines than it can read`() throws {
+    @Test func `explain reports how many lines a later version wrote, and explains the event that it can read`() throws
+    {
         let scratch = try Scratch()
         var writer = Writer()
         writer.event("staff", "satisfied", 100, seen: 100)

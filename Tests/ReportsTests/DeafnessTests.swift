@@ -5,13 +5,14 @@ import Reports
 import SystemPackage
 import Testing
 
-/// When a gateway did not hear: whatever becomes of its adapters, a report does not take that for nobody being here.
+/// Times in which a gateway did not scan. Whatever happened to its adapters, a report must not show such a time as a
+/// time without beacons.
 @Suite struct DeafnessTests {
     private let scratch: Scratch
 
     init() throws { scratch = try Scratch() }
 
-    /// For how many seconds of each hour the gateway is told to have heard.
+    /// Returns for each hour the number of seconds in which the gateway scanned, as `occupancy` reports it.
     private func known(_ path: String) throws -> [Double?] {
         let ending = try Gateway.run("occupancy", "--json", "--utc", "--every", "1h", path)
         #expect(ending.status == 0, "\(ending.errors)")
@@ -32,7 +33,7 @@ import Testing
         date.map { Double($0.microseconds) / 1e6 - LineWriter().offset }
     }
 
-    @Test func `an adapter that was taken out does not hide that the one left is deaf`() throws {
+    @Test func `an adapter that was removed does not hide that the remaining one does not scan`() throws {
         var writer = LineWriter()
         for name in ["hci0", "hci1"] { writer.adapter("listening", 0, named: name) }
         writer.event("staff", "satisfied", 300, minor: 1, seen: 300)
@@ -51,7 +52,7 @@ import Testing
         #expect(row?.contains("class=\"deaf\"") == true, "\(row ?? "")")
     }
 
-    @Test func `where the last adapter was taken out nobody knows who is here, and why is said`() throws {
+    @Test func `if the last adapter was removed, the state of beacons is unknown, and visits has the reason`() throws {
         var writer = LineWriter()
         writer.adapter("listening", 0)
         writer.event("staff", "satisfied", 300, minor: 1, seen: 300)
@@ -65,7 +66,7 @@ import Testing
         #expect(table.contains("the gateway: no adapter remains because hci0 was removed"), "\(table)")
     }
 
-    @Test func `an adapter that comes in its place ends it`() throws {
+    @Test func `a new adapter in place of the removed one ends the outage`() throws {
         var writer = LineWriter()
         writer.adapter("listening", 0)
         writer.adapter("gone", 3600)
@@ -76,7 +77,7 @@ import Testing
         #expect(try report(path, at: 7200).gateways.first?.deafSince == nil)
     }
 
-    @Test func `an adapter that never listened makes nobody deaf beside one that does`() throws {
+    @Test func `an adapter that never scanned makes no time unknown if another one scans`() throws {
         var writer = LineWriter()
         writer.adapter("listening", 0)
         writer.adapter("off", 10, named: "hci1")
@@ -84,7 +85,9 @@ import Testing
         #expect(try known(path) == [3600])
     }
 
-    @Test func `a gateway that was started without an adapter hears nothing until one listens`() throws {
+    @Test func `after a start without an adapter, the time is unknown until one scans, and visits has the reason`()
+        throws
+    {
         var writer = LineWriter()
         writer.started(0, hears: false)
         writer.adapter("listening", 3600)
@@ -93,7 +96,7 @@ import Testing
         #expect(try silences(path).map { $0["reason"] as? String } == ["no adapter has scanned yet"])
     }
 
-    @Test func `the seconds of a start are not listed as an outage`() throws {
+    @Test func `the seconds from a start to the first adapter are unknown, but not listed as an outage`() throws {
         var writer = LineWriter()
         writer.started(0, hears: false)
         writer.adapter("listening", 2)
@@ -102,7 +105,7 @@ import Testing
         #expect(try silences(path).isEmpty)
     }
 
-    @Test func `after a restart the adapters of the run before are no ears`() throws {
+    @Test func `after a restart, the adapters of the previous run do not count`() throws {
         var writer = LineWriter()
         writer.started(0)
         writer.boot = "aaaaaaaa-00000002"
@@ -113,11 +116,12 @@ import Testing
         #expect(try known(path) == [3600, 3600, 0])
     }
 
-    @Test func `two adapters that take turns in silence leave the gateway deaf only where both were`() throws {
+    @Test func `if two adapters do not scan at different times, only the time in which both do not is unknown`() throws
+    {
         var writer = LineWriter()
         for name in ["hci0", "hci1"] { writer.adapter("listening", 0, named: name) }
         writer.adapter("off", 1000)
-        // What is learnt late: it had been silent before the other one was.
+        // This is reported late: `hci1` stopped before `hci0` did.
         writer.adapter("deaf", 1100, since: 900, named: "hci1")
         writer.adapter("listening", 1600)
         writer.adapter("listening", 2000, named: "hci1")
@@ -125,7 +129,7 @@ import Testing
         #expect(try known(path) == [3000])
     }
 
-    @Test func `what tells where the gateway is does not hide that nothing hears beacons`() throws {
+    @Test func `a source of locations that works does not hide that no adapter scans for beacons`() throws {
         var writer = LineWriter()
         writer.adapter("listening", 0, named: "gpsd")
         writer.adapter("listening", 0)
@@ -136,7 +140,7 @@ import Testing
         #expect(seconds(try report(path, at: 7200).gateways.first?.deafSince) == 3600)
     }
 
-    @Test func `a gateway of circles alone knows by what tells where it is`() throws {
+    @Test func `if a gateway has only circles, a time is known if its source of locations works`() throws {
         var writer = LineWriter()
         writer.started(0, hears: false)
         writer.adapter("listening", 1, named: "gpsd")
@@ -150,7 +154,7 @@ import Testing
         #expect(seconds(try report(path, at: 7200).gateways.first?.deafSince) == 3600)
     }
 
-    @Test func `whoever is heard is heard by an adapter, though retention has deleted its line`() throws {
+    @Test func `if retention has deleted the line of an adapter, it scans from its first sighting on`() throws {
         var writer = LineWriter()
         writer.adapter("off", 10, named: "hci1")
         writer.event("staff", "satisfied", 600, minor: 1, seen: 600)

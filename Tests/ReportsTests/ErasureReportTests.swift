@@ -2,7 +2,7 @@ import Foundation
 import ProgramSupport
 import Testing
 
-/// What `erase` and `explain` hand on.
+/// Results of `erase` and explanations of `explain`, in the forms that people pass on.
 @Suite struct ErasureReportTests {
     private let scratch: Scratch
     private static let uuid = "F7826DA6-4FA2-4E98-8024-BC5B71E0893E"
@@ -22,7 +22,7 @@ import Testing
             .map { String(decoding: try contents(of: "\(folder)/\($0)"), as: UTF8.self) }.joined()
     }
 
-    @Test func `MAJOR/MINOR without a configuration is the one such beacon of the folder`() throws {
+    @Test func `erase without a configuration accepts MAJOR/MINOR if one beacon of the folder has them`() throws {
         let place = try folder()
         let before = try octets(place)
         let ending = try Gateway.run("erase", "1/7", place)
@@ -33,7 +33,10 @@ import Testing
         #expect(after.utf8.count == before.utf8.count)
     }
 
-    @Test func `of several such beacons all are named, and nothing is touched`() throws {
+    @Test
+    func `if several beacons of the folder have MAJOR/MINOR, erase fails with 64, lists them and changes nothing`()
+        throws
+    {
         let place = try folder()
         let other = "2F234454-CF6D-4A0F-ADF2-F4911BA9FFA6"
         let path = try #require(
@@ -52,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `an erasure, and what it would be, has the same numbers in words, JSON, CSV and on the page`(isDry: Bool)
+    func `the result of erase and of its dry run has the same numbers in text, JSON, CSV and on the page`(isDry: Bool)
         throws
     {
         let dry = isDry ? ["--dry-run"] : []
@@ -85,7 +88,7 @@ import Testing
         #expect(page.contains("not erased: copies and backups"))
     }
 
-    @Test func `what is told of an erasure has the beacon's numbers, and not its name`() throws {
+    @Test func `the JSON, CSV and page of an erasure do not contain the name of the beacon`() throws {
         let place = try folder()
         let configuration = try scratch.write(
             "names.yaml",
@@ -97,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `an explanation's page has its words, harmless`() throws {
+    @Test func `the page of an explanation has its text with HTML escaped, in a file too`() throws {
         var writer = LineWriter()
         writer.started(0)
         writer.event("<b>&", "satisfied", 10, minor: 7, seen: 10)
@@ -115,7 +118,7 @@ import Testing
         #expect(String(decoding: try contents(of: path), as: UTF8.self) == page.text)
     }
 
-    @Test func `an explanation is no table, and says so`() throws {
+    @Test func `explain refuses --csv with 64, because an explanation is not a table`() throws {
         let ending = try Gateway.run("explain", "--csv", "2", try folder())
         #expect(
             ending.status == 64 && ending.errors.contains("an explanation is not a table; use --json"),

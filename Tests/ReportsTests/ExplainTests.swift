@@ -8,9 +8,9 @@ import Testing
 @testable import BluetoothLE
 @testable import EventLog
 
-/// Why events happened, on what was heard in real rooms.
+/// Explanations of events, from sightings that were recorded in real rooms.
 @Suite struct ExplainTests {
-    /// The sightings of one scanner in a real recording.
+    /// Returns the sightings of one adapter in a real recording.
     private static func sightings() throws -> [(time: Instant, beacon: BeaconIdentity, rssi: RSSI?)] {
         let replayed = try Gateway.replay([
             "--sightings", "--reorder", "10s", "--fields", Fixtures.roomFields, Fixtures.path(Fixtures.rooms[2]),
@@ -28,7 +28,7 @@ import Testing
     ) -> (time: Instant, beacon: BeaconIdentity, rssi: RSSI?, adapter: String)? {
         var sighting = JSONText(Array(line.utf8))
         guard sighting.parse(), let date = sighting.string(sighting.find("time", in: 0)) else { return nil }
-        // Whole microseconds: some have nanoseconds behind them.
+        // The time is cut to whole microseconds, because some times have nanoseconds.
         var time = JSONText(Array("\"\(date.prefix(26))Z\"".utf8))
         guard time.parse(), let micro = time.date(0)?.microseconds, let beacon = sighting.beacon(0),
             let adapter = sighting.string(sighting.find("adapter", in: 0))
@@ -36,14 +36,14 @@ import Testing
         return (Instant(nanoseconds: micro * 1000), beacon, sighting.rssi(sighting.find("rssi", in: 0)), adapter)
     }
 
-    /// A gateway with a journal in a folder, fed by hand.
+    /// A gateway with a journal in a folder. The test passes the sightings to it.
     private struct Site {
         var engine: MonitorEngine
         let journal: Journal
         var recorder = EvidenceRecorder()
         let adapter: AdapterID
         let directory: String
-        /// The folder lives as long as this.
+        /// Held here because the folder exists as long as this value.
         let scratch: Scratch
         var actions = ActionBuffer()
         init(_ scratch: Scratch, start: Instant, _ change: (inout ConditionSettings) -> Void) throws {
@@ -89,7 +89,7 @@ import Testing
             deliver()
         }
 
-        /// The paths of the event files.
+        /// The paths of the event files, in order.
         var files: [String] {
             get throws {
                 try FileManager.default.contentsOfDirectory(atPath: directory).filter { $0.hasPrefix("events-") }
@@ -98,7 +98,7 @@ import Testing
             }
         }
 
-        /// Replaces what matches in the event files.
+        /// Replaces all matches in the event files.
         func replace(_ pattern: Regex<Substring>, with text: String) throws {
             for path in try files {
                 let lines = try String(contentsOfFile: path, encoding: .utf8).replacing(pattern, with: text)
@@ -106,7 +106,7 @@ import Testing
             }
         }
 
-        /// The explanation of the last event of that state.
+        /// Returns the explanation of the last event with this state.
         func explain(_ state: String) throws -> String {
             var last: Int?
             for path in try files {
@@ -123,7 +123,8 @@ import Testing
         }
     }
 
-    @Test func `silence: the timeout, the last sightings, and what timeout would have been needed`() throws {
+    @Test func `an exit by silence is explained by the timeout, the last sightings, the gaps and the adapters`() throws
+    {
         let sightings = try Self.sightings()
         var site = try Site(try Scratch(), start: sightings[0].time) { $0.exitTimeout = .seconds(5) }
         for sighting in sightings { site.sighted(sighting) }
@@ -139,7 +140,8 @@ import Testing
         #expect(text.contains("hci0: listening since"))
     }
 
-    @Test func `silence that was bridged too late tells the timeout that would have bridged it`() throws {
+    @Test func `if the beacon returned after the exit, explain has the exit_timeout that would have avoided it`() throws
+    {
         let sightings = try Self.sightings()
         var site = try Site(try Scratch(), start: sightings[0].time) { $0.exitTimeout = .seconds(5) }
         for sighting in sightings.prefix(30) { site.sighted(sighting) }
@@ -152,7 +154,7 @@ import Testing
         #expect(try site.explain("satisfied").contains("hci0 received"))
     }
 
-    @Test func `a night at home is no silence of the beacon's`() throws {
+    @Test func `the absence of a badge for a night is not counted as a gap`() throws {
         let first = try #require(try Self.sightings().first)
         var site = try Site(try Scratch(), start: first.time) { $0.exitTimeout = .seconds(30) }
         var sighting = first
@@ -169,7 +171,8 @@ import Testing
         #expect(text.contains("\nNone of 118 gaps was longer than 30 s (exit_timeout).\n"), "\(text)")
     }
 
-    /// A site whose beacon was heard once a second, but for as many silences of 6 s as asked for; it left after 5 s at the end.
+    /// Returns a site whose beacon was received once a second, except for `silences` gaps of 6 s. It exits at the end,
+    /// after an `exit_timeout` of 5 s.
     private func site(silences: Int, sightings: Int) throws -> Site {
         var sighting = try #require(try Self.sightings().first)
         var site = try Site(try Scratch(), start: sighting.time) { $0.exitTimeout = .seconds(5) }
@@ -187,7 +190,7 @@ import Testing
 
     @Test(arguments: [
         (0, 101, "None of 100 gaps was longer than 5 s (exit_timeout).\n\n"),
-        // The last silence of all is the long one.
+        // The last gap is the long one.
         (1, 11, "1 of 10 gaps was longer than 5 s (exit_timeout).\n\n"),
         (1, 21, "1 of 20 gaps was longer than 5 s (exit_timeout).\n\n"),
         (1, 102, "1 of 101 gaps was longer than 5 s (exit_timeout).\n\n"),
@@ -206,7 +209,7 @@ import Testing
         (1, 103, "Of these gaps, at most 1 in 100 was longer than 5 s (exit_timeout).\n"),
         (0, 103, "the longest 1 s.\n\n"),
     ])
-    func `of lines of earlier versions, explain states what follows from their figures`(
+    func `for lines of earlier versions, explain gives the bound that follows from their figures`(
         silences: Int, sightings: Int, words: String
     ) throws {
         let site = try site(silences: silences, sightings: sightings)
@@ -220,7 +223,7 @@ import Testing
         (#"{"count":92233720368547758,"total":9223372036854775807}"#, true),
         (#"{"count":9223372036854775807,"total":9223372036854775807}"#, true),
     ])
-    func `a count of silences that is damaged ends no report`(share: String, isValid: Bool) throws {
+    func `a damaged count of longer gaps ends no report, and a valid one is used`(share: String, isValid: Bool) throws {
         let site = try site(silences: 1, sightings: 21)
         try site.replace(#/"longerThanTimeout":{[^}]*}/#, with: "\"longerThanTimeout\":\(share)")
         #expect(try Gateway.run("visits", site.directory).status == 0)
@@ -229,12 +232,13 @@ import Testing
         #expect(text.contains("Of these gaps, at least 1 of 20") != isValid)
     }
 
-    @Test func `silences are compared with four different timeouts of conditions, in whatever order they are set`()
+    @Test func `gaps are compared with four different exit timeouts, whatever the order in which they are set`()
         throws
     {
         var sighting = try #require(try Self.sightings().first)
         var site = try Site(try Scratch(), start: sighting.time) { $0.exitTimeout = .seconds(5) }
-        // The first four are 5, 1, 2 and 3 s; 4 s, 60 s and at last 6 s take the places of those that no condition has.
+        // The first four timeouts are 5, 1, 2 and 3 s. Then 4 s, 60 s and finally 6 s replace those that no condition
+        // has any more.
         for (name, seconds) in [
             ("c0", 1), ("c1", 1), ("c2", 2), ("c3", 3), ("c4", 4), ("c0", 4), ("c1", 4), ("c0", 2), ("c1", 2),
             ("c4", 60),
@@ -255,7 +259,7 @@ import Testing
         #expect(evidence.contains(#""longerThanTimeout":{"count":0,"total":11}}"#), "\(evidence)")
     }
 
-    @Test func `silences are compared with a changed exit timeout from the change on`() throws {
+    @Test func `gaps are compared with a changed exit timeout from the change on`() throws {
         var sighting = try #require(try Self.sightings().first)
         var site = try Site(try Scratch(), start: sighting.time) { $0.exitTimeout = .seconds(5) }
         for second in [0, 1, 4, 5, 6, 7, 11, 12, 13] {
@@ -273,12 +277,12 @@ import Testing
         site.deliver()
         let lines = try String(contentsOfFile: #require(try site.files.first), encoding: .utf8).split(separator: "\n")
         let evidence = try #require(lines.last { $0.contains(#""type":"evidence""#) })
-        // Before the change there were silences of 1, 3 and 1 s, after it of 1, 1, 4, 1 and 1 s.
+        // Before the change, the gaps were 1, 3 and 1 s, and after it 1, 1, 4, 1 and 1 s.
         #expect(evidence.contains(#""count":8,"#) && evidence.contains(#""longerThanTimeout":{"count":1,"total":5}}"#))
     }
 
     @Test(arguments: [true, false])
-    func `a stretch in which the adapter did not listen is no silence of the beacon's`(isDeaf: Bool) throws {
+    func `a period is counted as a gap only if the adapter scanned`(isDeaf: Bool) throws {
         let first = try #require(try Self.sightings().first)
         var site = try Site(try Scratch(), start: first.time) { $0.exitTimeout = .seconds(30) }
         var sighting = first
@@ -307,7 +311,8 @@ import Testing
         #expect(text.contains(isDeaf ? "None of 118 gaps" : "1 of 119 gaps was longer than 30 s"), "\(text)")
     }
 
-    @Test func `threshold: heard all the time, and too weak`() throws {
+    @Test func `an exit by weak sightings is explained by exit_rssi, with the value that would have avoided it`() throws
+    {
         let sightings = try Self.sightings()
         var site = try Site(try Scratch(), start: sightings[0].time) {
             $0.exitTimeout = .seconds(5)
@@ -329,7 +334,8 @@ import Testing
         #expect(text.contains("An exit_rssi of -88 or less would have avoided this exit."))
     }
 
-    @Test func `outage: nobody knows, and the adapter tells since when`() throws {
+    @Test func `a change to unknown is explained by rule L2, and by the time and reason of the adapter's stop`() throws
+    {
         let sightings = try Self.sightings()
         var site = try Site(try Scratch(), start: sightings[0].time) { _ in }
         for sighting in sightings.prefix(20) { site.sighted(sighting) }
@@ -346,7 +352,7 @@ import Testing
         #expect(text.contains("Flags on the event: scannerUnavailable."))
     }
 
-    @Test func `removal: the visit ended with its condition`() throws {
+    @Test func `the end of a visit by the removal of its condition is explained by rule C3 and its line`() throws {
         let sightings = try Self.sightings()
         var site = try Site(try Scratch(), start: sightings[0].time) { _ in }
         for sighting in sightings.prefix(20) { site.sighted(sighting) }
@@ -358,7 +364,7 @@ import Testing
         #expect(text.contains("Line \(visit + 1) has the change: removed."))
     }
 
-    @Test func `a condition's last event is found by its name, and before a date`() throws {
+    @Test func `explain finds the last event of a condition, also before a date, and fails if there is none`() throws {
         let sightings = try Self.sightings()
         var site = try Site(try Scratch(), start: sightings[0].time) { $0.exitTimeout = .seconds(5) }
         for sighting in sightings.prefix(30) { site.sighted(sighting) }
@@ -376,7 +382,7 @@ import Testing
         #expect(try Gateway.run("explain", "1", "/nonexistent").status == 66)
     }
 
-    @Test func `of a line that was erased it says that, and when it was written`() throws {
+    @Test func `for an erased line, explain reports that it was erased, and when it was written`() throws {
         var writer = LineWriter()
         writer.event("staff", "satisfied", 1000, seen: 1000)
         writer.event("staff", "satisfied", 1000, minor: 7, seen: 1000)
@@ -384,7 +390,7 @@ import Testing
         let scratch = try Scratch()
         let file = scratch.path("events-000000000001-20261121T000000Z.jsonl")
         var lines = writer.lines
-        // As `erase` leaves it: the envelope's keys, and spaces up to the length that it had.
+        // `erase` leaves the keys of the envelope, and spaces up to the previous length.
         let length = lines[1].utf8.count
         lines[1] = #"{"version":2,"type":"erased","gateway":"g","boot":"aaaaaaaa-00000001","sequence":2,"#
         lines[1] += #""date":"\#(writer.date(1000))","monotonic":1000000000}"#

@@ -2,13 +2,15 @@ import Foundation
 import ProgramSupport
 import Testing
 
-/// What operators stumbled over in reports, each held as they saw it, where no other test does.
+/// Problems that operators found in reports, as they saw them, unless another test covers them.
 @Suite struct FindingTests {
     private let scratch: Scratch
 
     init() throws { scratch = try Scratch() }
 
-    @Test func `a stay of twelve minutes is told with its hours, so that 12:04 is not taken for half a day`() throws {
+    @Test func `a visit of twelve minutes is printed with its hours, so that 12:04 does not look like half a day`()
+        throws
+    {
         var writer = LineWriter()
         writer.stay("staff", 100, 824, minor: 1)
         let path = try scratch.folder(writer)
@@ -20,8 +22,7 @@ import Testing
         }
     }
 
-    @Test func `the hours that CSV has of beacons add up to their totals, and those of conditions stand apart`() throws
-    {
+    @Test func `the durations of beacons in CSV add up to their totals, and so do those of conditions`() throws {
         var writer = LineWriter()
         for minor in 1...5 {
             let begin = Double(minor) * 7000
@@ -55,7 +56,8 @@ import Testing
 
     init() throws { scratch = try Scratch() }
 
-    /// A week of twenty badges, in and out twice a day, with an outage.
+    /// Returns a folder with a week of twenty badges, each present twice a day. The adapter stops scanning after the
+    /// last visit.
     private func week(from start: Double) throws -> String {
         var writer = LineWriter()
         writer.offset = start
@@ -88,15 +90,15 @@ import Testing
     }
 
     @Test(arguments: [["visits"], ["visits", "--now"], ["occupancy", "--every", "1h"]], [390, 768, 1280])
-    func `at no width does anything of a page lie beside it`(report: [String], width: Int) throws {
-        // The second week has a clock change, and so offsets in its times.
+    func `no part of a page is wider than the page, whatever its width`(report: [String], width: Int) throws {
+        // The second week has a clock change, so its times have offsets.
         for start in [LineWriter().offset, 1_792_620_000] { try expectFit(page(report, from: start), width) }
     }
 
     private func expectFit(_ page: String, _ width: Int) throws {
         let html = try String(contentsOfFile: page, encoding: .utf8)
         let quoted = html.replacing("&", with: "&amp;").replacing("\"", with: "&quot;")
-        // What is wider than it may be is measured by the page around it.
+        // The page around the frame finds elements that are wider than they should be.
         let frame = """
             <iframe id="f" width="\(width)" height="900" style="border:0" srcdoc="\(quoted)"></iframe><script>
             addEventListener('load', () => {

@@ -4,11 +4,11 @@ import Testing
 
 @testable import Reports
 
-/// The instants of dates that people give, in UTC; zones are tested with the program, whose process has one.
+/// Instants of dates that people enter, in UTC. Zones are tested with the program, because a process has only one zone.
 @Suite struct GivenDateTests {
     private let time = VisitsTime(isUTC: true)
 
-    /// `2026-11-21T09:00:00.000000Z` of a date that has one instant.
+    /// Returns the instant of a date that has only one, such as `2026-11-21T09:00:00.000000Z`.
     private func instant(_ text: String) throws -> String {
         let date = try GivenDate(text, in: time)
         #expect(date.second == nil && date.text == text)
@@ -29,7 +29,7 @@ import Testing
             ("2026-11-21Z", "2026-11-21T00:00:00.000000Z"), ("2026-11-21+23:59", "2026-11-20T00:01:00.000000Z"),
             ("2026-11-21-05:00", "2026-11-21T05:00:00.000000Z"), ("2200-12-31T23:59:59", "2200-12-31T23:59:59.000000Z"),
         ])
-    func `each form of a date has its instant`(text: String, expected: String) throws {
+    func `each form of a date is read as its instant`(text: String, expected: String) throws {
         #expect(try instant(text) == expected)
     }
 
@@ -46,7 +46,7 @@ import Testing
             ("2026-11-21T10:60", .noSuchTime), ("2026-11-21T24:00", .noSuchTime),
             ("2026-11-21T10:00+24:00", .noSuchOffset), ("2026-11-21T10:00-01:60", .noSuchOffset),
         ] as [(String, GivenDate.Invalid)])
-    func `a date, a time or an offset that does not exist is refused with the limits`(
+    func `a date, a time or an offset that does not exist is refused with the reason`(
         text: String, expected: GivenDate.Invalid
     ) {
         #expect(throws: expected) { try GivenDate(text, in: time) }

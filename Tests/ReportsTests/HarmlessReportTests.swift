@@ -4,9 +4,9 @@ import OperatorLogging
 import ProgramSupport
 import Testing
 
-/// What comes out of files, and what a terminal, a spreadsheet or a browser would make of it.
+/// Text of event files must have no effect in a terminal, a spreadsheet or a browser.
 @Suite struct HarmlessReportTests {
-    /// A folder of event files in which everything that can be a text is hostile.
+    /// Returns a folder of event files in which every text is hostile.
     private func folder(_ scratch: Scratch) throws -> String {
         var writer = LineWriter()
         writer.line(
@@ -35,7 +35,7 @@ import Testing
         return path
     }
 
-    @Test func `no octet of an event file reaches a terminal through visits`() throws {
+    @Test func `visits prints no character of an event file that a terminal does not treat as text`() throws {
         let scratch = try Scratch()
         let path = try folder(scratch)
         for arguments in [["visits"], ["visits", "--json"], ["visits", "--csv"]] {
@@ -45,17 +45,17 @@ import Testing
             HostileText.expectHarmless(ending.output.filter { $0 != 0x0D || arguments != ["visits", "--csv"] })
             HostileText.expectHarmless(Array(ending.errors.utf8))
         }
-        // Nothing is lost where programs read it.
+        // JSON loses nothing, because programs read it.
         let rows = try Gateway.run("visits", "--json", path).lines.map(object)
         #expect(rows.first?["identifier"] as? String == HostileText.evil)
         #expect(rows.first?["monitor"] as? String == HostileText.evil)
-        // Each cell of text is one, and none begins a formula.
+        // Each text is one cell, and no cell starts a formula.
         let csv = try Gateway.run("visits", "--csv", path).text.components(separatedBy: "\r\n")[1]
         let cell = "\"'" + PlainText.safe(HostileText.evil).replacingOccurrences(of: "\"", with: "\"\"") + "\""
         #expect(csv.hasPrefix("\(cell),\(cell),F7826DA6"))
     }
 
-    @Test func `no octet of an event file reaches a page as more than text`() throws {
+    @Test func `a page contains texts of event files only as text`() throws {
         let scratch = try Scratch()
         let page = scratch.path("page.html")
         let ending = try Gateway.run("visits", "--html", page, try folder(scratch))
@@ -67,7 +67,9 @@ import Testing
         #expect(text.contains("&lt;script&gt;&#39;&quot;_{{style}}"))
     }
 
-    @Test func `no octet of an event file reaches a terminal through explain`() throws {
+    @Test func `explain prints no character of an event file or argument that a terminal does not treat as text`()
+        throws
+    {
         let scratch = try Scratch()
         let path = try folder(scratch)
         for number in 1...12 {

@@ -2,7 +2,7 @@ import Foundation
 import ProgramSupport
 import Testing
 
-/// What reports say of what they can't know: nothing that is not so.
+/// Reports must not state more than the files show.
 @Suite struct HonestReportTests {
     private let scratch: Scratch
 
@@ -16,9 +16,12 @@ import Testing
 
     private func seconds(_ row: [String: Any]?) -> Int? { number(row, "duration").map { Int($0) } }
 
-    // MARK: As of
+    // MARK: The end of a report
 
-    @Test func `a badge heard from 8 to 16 o'clock with no later line was here for eight hours, not 0:00`() throws {
+    @Test
+    func `a badge that entered at 8:00 without a later line has a visit of 8 h if the gateway was alive at 16:00`()
+        throws
+    {
         var writer = LineWriter()
         writer.started(28_000)
         writer.event("staff", "satisfied", 28_800, minor: 1, seen: 28_800)
@@ -33,7 +36,7 @@ import Testing
         #expect(table.contains("As of 2026-11-21 16:00:00: g was last known to be alive at this time."), "\(table)")
     }
 
-    @Test func `files of 2015 do not say still here`() throws {
+    @Test func `in files of 2015, an open visit is present at the last known time, and unknown since then`() throws {
         var writer = LineWriter()
         writer.offset = 1_433_116_800
         writer.event("staff", "satisfied", 50, minor: 1, seen: 50)
@@ -48,7 +51,8 @@ import Testing
         }
     }
 
-    @Test func `after a restart a quiet evening is no outage: only what lies between the two runs is`() throws {
+    @Test func `after a restart, only the time between the two runs is an outage, not the quiet evening before`() throws
+    {
         var writer = LineWriter()
         writer.started(100)
         writer.stay("staff", 50_000, 54_000, minor: 1)
@@ -61,7 +65,7 @@ import Testing
         #expect(silence["vague"] == nil)
     }
 
-    @Test func `over a restart of the machine, too, it is dated by the old timeline's clock`() throws {
+    @Test func `over a restart of the machine, too, the outage starts at the until of the gateway line`() throws {
         var writer = LineWriter()
         writer.stay("staff", 50_000, 54_000, minor: 1)
         let start = writer.offset
@@ -72,7 +76,7 @@ import Testing
         #expect(silence["from"] as? String == LineWriter.date(start + 99_960))
     }
 
-    @Test func `where nothing says how long it had run, a restart does not claim an outage`() throws {
+    @Test func `if no line has the time of the stop, a restart is reported as vague, without that time`() throws {
         var writer = LineWriter()
         writer.stay("staff", 50_000, 54_000, minor: 1)
         writer.boot = "aaaaaaaa-00000002"
@@ -83,7 +87,9 @@ import Testing
         #expect(table.contains("the gateway was started again; the time of its stop is unknown"))
     }
 
-    @Test func `whom the gateway lost sight of was here until then, and not until it was last alive`() throws {
+    @Test func `an open visit of unknown state lasts until its last sighting, not until the gateway was last alive`()
+        throws
+    {
         var writer = LineWriter()
         writer.event("staff", "satisfied", 100, minor: 1, seen: 100)
         writer.event("staff", "unknown", 700, minor: 1, seen: 600)
@@ -91,7 +97,7 @@ import Testing
         #expect(seconds(try rows(path).first) == 500)
     }
 
-    @Test func `an alive file that nobody can read as one is said, and the last line counts`() throws {
+    @Test func `a damaged alive file is reported, and the last line is used instead`() throws {
         var writer = LineWriter()
         writer.event("staff", "satisfied", 100, minor: 1, seen: 100)
         let ending = try Gateway.run("visits", "--utc", try scratch.folder(writer, alive: "\0\0\0\0"))
@@ -99,7 +105,7 @@ import Testing
         #expect(ending.text.contains("present at 00:01:40, unknown since then"))
     }
 
-    @Test func `a replay's alive is its last record, and no gateway line stands in it`() throws {
+    @Test func `a report of replayed files ends at the time in alive, and no line is a gateway line`() throws {
         let path = scratch.path("replayed")
         let replayed = try Gateway.replay([
             "--output", path, "--fields", Fixtures.roomFields, Fixtures.path(Fixtures.rooms[2]),
@@ -114,9 +120,9 @@ import Testing
         }
     }
 
-    // MARK: Nothing found is not nobody
+    // MARK: Errors if nothing is found
 
-    @Test(arguments: ["visits", "explain"]) func `a capture is told to be none of a gateway's files`(
+    @Test(arguments: ["visits", "explain"]) func `a capture fails with 65, and the error names replay --output`(
         command: String
     ) throws {
         let capture = Fixtures.path(Fixtures.rooms[2])
@@ -127,14 +133,14 @@ import Testing
         #expect(!ending.errors.contains("damaged"))
     }
 
-    @Test func `a capture makes no page that says nobody was here`() throws {
+    @Test func `visits of a capture writes no page`() throws {
         let page = scratch.path("page.html")
         let ending = try Gateway.run("visits", "--html", page, Fixtures.path(Fixtures.rooms[2]))
         #expect(ending.status == 65)
         #expect(!FileManager.default.fileExists(atPath: page))
     }
 
-    @Test(arguments: ["visits", "explain"]) func `an empty folder is said to hold no event files`(
+    @Test(arguments: ["visits", "explain"]) func `an empty folder fails with 66: it holds no event files`(
         command: String
     ) throws {
         let path = scratch.path("empty")
@@ -151,7 +157,7 @@ import Testing
         (["--condition", "warehouse"], 65, "the files contain desk, staff"),
         (["--beacon", "1/8"], 65, "no line contains the beacon 1/8; did you mean “1/1”?"),
         (["--from", "2026-11-22", "--to", "2026-11-21"], 64, "must be before --to"),
-    ]) func `what can't be found is said in words of its own`(
+    ]) func `a range or filter that finds nothing, or is reversed, has its own error, and no page is written`(
         arguments: [String], status: Int32, words: String
     ) throws {
         var writer = LineWriter()
@@ -167,7 +173,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: page))
     }
 
-    @Test func `a time in which the gateway heard and nobody came is told as such`() throws {
+    @Test func `a time in which the gateway scanned and no visit took place is reported without an error`() throws {
         var writer = LineWriter()
         writer.stay("staff", 100, 400, minor: 1)
         let path = try scratch.folder(writer, alive: writer.alive(9000))
@@ -177,9 +183,9 @@ import Testing
         #expect(ending.text.contains("As of 2026-11-21 02:30:00"))
     }
 
-    // MARK: Clipped, and once
+    // MARK: Ranges and totals
 
-    @Test func `an hour of a night shift counts an hour, and says that it began before and goes on`() throws {
+    @Test func `a range of one hour in a night shift counts one hour, with before range and continues`() throws {
         var writer = LineWriter()
         writer.stay("staff", 3600, 28_800, minor: 1)
         let path = try scratch.folder(writer, alive: writer.alive(40_000))
@@ -194,7 +200,7 @@ import Testing
         #expect(table.contains("1 visit, 1:00:00"))
     }
 
-    @Test func `rows and totals agree over any range, and days add up to the whole`() throws {
+    @Test func `rows and totals agree in each hour, and the hours add up to the total`() throws {
         var writer = LineWriter()
         var time = 100.0
         for number in 0..<40 {
@@ -218,12 +224,12 @@ import Testing
         #expect(sum > 0 && sum == whole)
     }
 
-    @Test func `a badge that two gateways heard for three hours was there for three hours, once`() throws {
+    @Test func `visits at two gateways that overlap or are 10 s apart are one visit of three hours`() throws {
         var (hall, yard) = (LineWriter(), LineWriter())
         hall.gateway = "hall"
         yard.gateway = "yard"
         hall.stay("staff", 3600, 7200, minor: 1)
-        // The hall takes it for present until 7,230 s.
+        // For the gateway `hall`, the badge is present until 7,230 s.
         yard.stay("staff", 7210, 14_400, minor: 1)
         hall.stay("staff", 9000, 9100, minor: 1)
         let places = [try scratch.folder(hall, name: "hall"), try scratch.folder(yard, name: "yard")]
@@ -235,7 +241,7 @@ import Testing
         #expect(table.contains("hall+yard") && table.contains("1 visit, 3:00:00"), "\(table)")
     }
 
-    @Test func `a condition and the beacon that satisfied it are two totals, told apart by their scope`() throws {
+    @Test func `a condition and the beacon that satisfied it have two totals with different scopes`() throws {
         var writer = LineWriter()
         writer.stay("staff", 100, 400)
         writer.stay("staff", 100, 400, minor: 1)
@@ -252,7 +258,7 @@ import Testing
 
     // MARK: From visits to explain
 
-    @Test func `explain takes the line that visits shows, and the name that it prints`() throws {
+    @Test func `explain accepts the line that visits shows, and the names that it prints`() throws {
         var writer = LineWriter()
         writer.stay("besucher", 100, 400, minor: 12)
         writer.event("besucher", "satisfied", 500, minor: 13, seen: 500)
@@ -267,7 +273,7 @@ import Testing
         #expect(missing.status == 65 && missing.errors.contains("did you mean “besucher”?"), "\(missing.errors)")
     }
 
-    @Test func `a line's number that two gateways have is told with the gateway before it`() throws {
+    @Test func `a line number that two gateways have must have the gateway before it`() throws {
         var (hall, yard) = (LineWriter(), LineWriter())
         (hall.gateway, yard.gateway) = ("hall", "yard")
         hall.stay("staff", 100, 400, minor: 12)

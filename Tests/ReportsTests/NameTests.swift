@@ -4,13 +4,14 @@ import Testing
 
 @testable import Reports
 
-/// Names of beacons, wherever a person reads; never by themselves in what programs read.
+/// Names of beacons are in all output for people. In output for programs, they are only in addition to the beacon's
+/// numbers.
 @Suite struct NameTests {
     private let scratch: Scratch
 
     init() throws { scratch = try Scratch() }
 
-    /// A configuration that names beacons 1, 2 and 3, the last two alike.
+    /// Returns the path of a configuration with names for beacons 1, 2 and 3. The last two names are equal.
     private func configuration() throws -> String {
         let path = scratch.path("gateway.yaml")
         try Data(
@@ -39,7 +40,7 @@ import Testing
         try Gateway.run(["visits", "--utc"] + arguments)
     }
 
-    @Test func `the table and its totals name who has a name, and tell two of one name apart`() throws {
+    @Test func `the table and its totals have names, with the numbers if two beacons have the same name`() throws {
         let text = try visits(try world()).text
         #expect(text.contains("  Ada (staff)  "), "\(text)")
         #expect(text.contains("Grace 1/2 (staff)") && text.contains("Grace 1/3 (staff)"))
@@ -48,7 +49,7 @@ import Testing
         #expect(text.split(separator: "\n").contains { $0.contains("Ada (staff)") && $0.contains("1 visit, 1:00:00") })
     }
 
-    @Test func `the page names them`() throws {
+    @Test func `the page has the names`() throws {
         let page = scratch.path("page.html")
         #expect(try visits(["--html", page] + world()).status == 0)
         let text = try String(contentsOfFile: page, encoding: .utf8)
@@ -56,7 +57,7 @@ import Testing
         #expect(text.contains("<td>Ada (staff)</td>"))
     }
 
-    @Test func `a spreadsheet gets scope, name, group, gateway, hours as a number and local dates`() throws {
+    @Test func `CSV has scope, name, group, gateway, hours as a number, and local dates`() throws {
         let world = try world()
         let rows = try Gateway.run(["visits", "--csv", "--zone", "Europe/Vienna"] + world).text
             .split(separator: "\r\n").map {
@@ -69,19 +70,19 @@ import Testing
         #expect(rows.allSatisfy { $0.count == rows[0].count })
     }
 
-    @Test func `JSON has name and group where they are known`() throws {
+    @Test func `JSON has name and group if they are known`() throws {
         let rows = try visits(["--json"] + world()).lines.map(object).filter { $0["kind"] as? String == "visit" }
         #expect(rows.map { $0["name"] as? String } == ["Ada", "Grace", "Grace", nil])
         #expect(rows.map { $0["group"] as? String } == ["nurses", nil, nil, nil])
     }
 
-    @Test(arguments: ["Ada", "ada", "ADA"]) func `--beacon finds by name`(name: String) throws {
+    @Test(arguments: ["Ada", "ada", "ADA"]) func `--beacon finds a name in upper or lower case`(name: String) throws {
         let rows = try visits(["--json", "--beacon", name] + world()).lines.map(object)
         #expect(rows.count { $0["kind"] as? String == "visit" } == 1)
         #expect(rows.first?["name"] as? String == "Ada")
     }
 
-    @Test func `a name that two have lists both, and one that nobody has suggests the nearest`() throws {
+    @Test func `the error for a name of two beacons lists both, and that for an unknown name has the nearest`() throws {
         let world = try world()
         for command in [["visits", "--beacon", "Grace"], ["explain", "Grace"]] {
             let ending = try Gateway.run(command + world)
@@ -95,9 +96,7 @@ import Testing
         }
     }
 
-    @Test func `explain and --beacon list the names if none is meant, and take a part of one if it is unambiguous`()
-        throws
-    {
+    @Test func `explain and --beacon list all names if none matches, and accept an unambiguous part of one`() throws {
         let world = try world()
         for command in [["visits", "--beacon", "Zoe"], ["explain", "Zoe"]] {
             let ending = try Gateway.run(command + world)
@@ -127,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func `explain of a name before its first event reports that, and that no line names it only if none does`()
+    @Test func `explain at a date before the first event of a name reports this, and not that no line contains it`()
         throws
     {
         let world = try world()
@@ -143,7 +142,7 @@ import Testing
         #expect(absent.errors.hasPrefix("no line contains “1/4”; "), "\(absent.errors)")
     }
 
-    @Test func `a name that is also the numbers of another beacon is not erased`() throws {
+    @Test func `erase refuses a name that is also the numbers of another beacon, but not its own numbers`() throws {
         let world = try world()
         let config = try scratch.write(
             "c.yaml",
@@ -166,7 +165,7 @@ import Testing
         }
     }
 
-    @Test func `a condition comes before a part of a name, also one that is nearly called so`() throws {
+    @Test func `a condition has priority over a part of a name, also if its identifier is only similar`() throws {
         var writer = LineWriter()
         writer.stay("ad", 100, 200)
         writer.stay("staff", 300, 400, minor: 1)
@@ -178,14 +177,14 @@ import Testing
         #expect(near.status == 65 && near.errors == "no line contains “da”; did you mean “ad”?\n", "\(near.errors)")
     }
 
-    @Test(arguments: ["a", "1", "/", "1/", " ", "12"]) func `a single letter or digits alone are no part of a name`(
+    @Test(arguments: ["a", "1", "/", "1/", " ", "12"]) func `a part of a name needs two characters and a letter`(
         part: String
     ) throws {
         let ending = try Gateway.run(["visits", "--beacon", part] + world())
         #expect([64, 65].contains(ending.status) && ending.errors.hasPrefix("no beacon has the name “\(part)”; "))
     }
 
-    @Test func `if no line names the beacon that a part matches, the error says both`() throws {
+    @Test func `if a part matches a name that is in no line, the error has the part and the name`() throws {
         var writer = LineWriter()
         writer.stay("staff", 300, 400, minor: 9)
         let ending = try Gateway.run("explain", "ad", "--config", try configuration(), try scratch.folder(writer))
@@ -196,7 +195,7 @@ import Testing
     }
 
     @Test(arguments: ["Ad", "ada", "ADA", "race", "Grace 1/2"])
-    func `erase takes no part of a name, and no other case`(name: String) throws {
+    func `erase accepts a name only if it is complete and exact, also in upper and lower case`(name: String) throws {
         let world = try world()
         let before = try Gateway.run(["visits", "--csv"] + world).text
         let ending = try Gateway.run(["erase", name] + world)
@@ -209,7 +208,7 @@ import Testing
     }
 
     @Test(arguments: ["Ada", "ada", "Ada (staff)", "Grace 1/2", "Grace 1/2 (staff)", "staff 1/9"])
-    func `explain takes every name that the table prints, and says it`(name: String) throws {
+    func `explain accepts every name that the table prints, and prints it`(name: String) throws {
         let ending = try Gateway.run(["explain", "--utc", name] + world())
         #expect(ending.status == 0, "\(ending.errors)")
         if name.lowercased().hasPrefix("ada") {
@@ -217,7 +216,7 @@ import Testing
         }
     }
 
-    @Test func `without names --beacon says where they would come from`() throws {
+    @Test func `if there are no names, the error of --beacon points to --config`() throws {
         var writer = LineWriter()
         writer.stay("staff", 3600, 7200, minor: 1)
         let ending = try Gateway.run("visits", "--beacon", "Ada", try scratch.folder(writer))
@@ -226,7 +225,7 @@ import Testing
 
     // MARK: One person
 
-    @Test func `a badge under two conditions is one person: eight hours are eight hours, once`() throws {
+    @Test func `overlapping visits of a badge under two conditions are one visit of eight hours in the total`() throws {
         var writer = LineWriter()
         writer.event("building", "satisfied", 0, minor: 1, seen: 0)
         writer.stay("desk", 3600, 7200, minor: 1)
@@ -242,7 +241,7 @@ import Testing
         #expect(table.contains("building+desk 1/1") && table.contains("1 visit, 8:00:00"), "\(table)")
     }
 
-    @Test(arguments: 1...20) func `the time of one person is what its conditions cover together`(seed: Int) throws {
+    @Test(arguments: 1...20) func `the total of a badge counts overlapping times of visits once`(seed: Int) throws {
         var random = Numbers(state: UInt64(seed))
         var writer = LineWriter()
         var covered = Set<Int>()
@@ -256,7 +255,7 @@ import Testing
                 time = to + 40 + random(300)
             }
         }
-        // As a gateway would write them: what began, and what ended, in its order.
+        // The lines are in the order of their times. If times are equal, entries are before exits.
         let edges =
             stays.map { ($0.from, 0, $0) } + stays.map { ($0.to + 30, 1, $0) }
         for (time, kind, stay) in edges.sorted(by: { ($0.0, $0.1) < ($1.0, $1.1) }) {
@@ -276,16 +275,16 @@ import Testing
 
     // MARK: Zones
 
-    @Test func `an unknown zone is refused, and --utc with it`() throws {
+    @Test func `visits refuses an unknown zone, and --zone together with --utc`() throws {
         let world = try world()
         let unknown = try Gateway.run(["visits", "--zone", "Europe/Wien"] + world)
         #expect(unknown.status == 64 && unknown.errors.contains("--zone is Europe/Wien"), "\(unknown.errors)")
         #expect(try Gateway.run(["visits", "--zone", "Europe/Vienna", "--utc"] + world).status == 64)
     }
 
-    @Test func `the offset is told where it changes, and dates given are taken in the zone`() throws {
+    @Test func `times have offsets if the offset changes, and given dates are in the zone of --zone`() throws {
         var writer = LineWriter()
-        // 2026-10-24 22:00 UTC: midnight in Vienna, the night in which summer time ends.
+        // 2026-10-24 22:00 UTC is midnight in Vienna, in the night in which summer time ends.
         writer.offset = 1_792_879_200
         writer.stay("staff", 3600, 14_400, minor: 1)
         let path = try scratch.folder(writer)
@@ -302,7 +301,7 @@ import Testing
     }
 }
 
-/// Numbers below a bound, the same for the same seed (SplitMix64).
+/// Random numbers below a bound (SplitMix64). The same seed gives the same numbers.
 private struct Numbers {
     var state: UInt64
 
@@ -320,7 +319,7 @@ private struct Numbers {
         ("ana", "Anna"), ("Anan", "Anna"), ("bret", "Bert"), ("Gbert", "Bert"), ("xyz", nil), ("", nil),
         ("Pallet jakc 4", "Pallet jack 4"),
     ])
-    func `the nearest name is suggested if it differs by a mistake of typing`(name: String, suggestion: String?) {
+    func `the nearest name is suggested if it differs by a typing error`(name: String, suggestion: String?) {
         #expect(NameSuggestion.nearest(to: name, among: ["Anna", "Bert", "Pallet jack 4"]) == suggestion)
     }
 }

@@ -22,7 +22,8 @@ import Testing
             """)
     }
 
-    /// A Saturday on which beacons 1 to 5 come one after another, each for an hour, and half an hour of deafness.
+    /// Returns a folder of a Saturday on which beacons 1 to 5 are present one after another, each for half an hour. In
+    /// another half hour, the adapter does not scan.
     private func site() throws -> String {
         var writer = LineWriter()
         writer.started(0)
@@ -41,7 +42,7 @@ import Testing
         return try String(contentsOfFile: path, encoding: .utf8)
     }
 
-    @Test func `groups are told apart, and who is in none is told as such`() throws {
+    @Test func `--by group has a series for each group, and one for beacons without a group`() throws {
         let ending = try Gateway.run(
             "occupancy", "--utc", "--json", "--every", "1d", "--by", "group", "--config", try configuration(),
             try site())
@@ -55,14 +56,14 @@ import Testing
         for title in ["doctors:\n", "nurses:\n", "without a group:\n"] { #expect(table.contains(title), "\(table)") }
     }
 
-    @Test func `groups of a configuration that has none are refused in words`() throws {
+    @Test func `--by group fails with 64 if the configuration has no groups`() throws {
         var writer = LineWriter()
         writer.stay("staff", 100, 400, minor: 1)
         let ending = try Gateway.run("occupancy", "--by", "group", try scratch.folder(writer))
         #expect(ending.status == 64 && ending.errors.contains("--by group needs groups"), "\(ending.errors)")
     }
 
-    @Test func `a beacon can be asked for by its name`() throws {
+    @Test func `--beacon accepts the name of a beacon`() throws {
         let ending = try Gateway.run(
             "occupancy", "--utc", "--json", "--every", "1d", "--beacon", "Ada", "--config", try configuration(),
             try site())
@@ -70,7 +71,7 @@ import Testing
         #expect(number(row, "distinct") == 1 && number(row, "arrivals") == 1, "\(ending.errors)")
     }
 
-    @Test func `--zone tells intervals in that zone, wherever the machine is`() throws {
+    @Test func `with --zone, intervals are in that zone, whatever the zone of the machine`() throws {
         let path = try site()
         let vienna = try Gateway.run("occupancy", "--csv", "--every", "6h", "--zone", "Europe/Vienna", path).text
         #expect(vienna.contains("\r\n2026-11-21 00:00:00,2026-11-21 06:00:00,beacon,"), "\(vienna)")
@@ -96,11 +97,11 @@ import Testing
         }
     }
 
-    @Test func `the curve has the most and the mean, and what is not known is shaded`() throws {
+    @Test func `the curve has the peak and the mean, and unknown times are shaded`() throws {
         let page = try page("--utc", "--every", "15m", try site())
         #expect(page.contains("class=\"most\" d=\"M") && page.contains("class=\"here\" d=\"M"))
         #expect(page.contains("aria-label=\"all beacons, at most 1 at once\""))
-        // Half an hour of twelve.
+        // The adapter did not scan in half an hour of twelve hours.
         let deaf = page.matches(of: /class="deaf" x="(\d+)"/).compactMap { Int($0.output.1) }
         let whole = try #require(page.firstMatch(of: /viewBox="0 0 (\d+) 100"/)).output.1
         let columns = try #require(Double(whole))
@@ -108,11 +109,11 @@ import Testing
         #expect(deaf.allSatisfy { abs(Double($0) / columns - 31_500.0 / 43_200) < 0.03 })
     }
 
-    @Test func `the picture of the week has the mean of each hour, and none of what nobody knows`() throws {
+    @Test func `the week on the page has the mean of each hour, and none if an hour is unknown`() throws {
         let page = try page("--utc", "--every", "1h", try site())
         let saturday = try #require(page.firstMatch(of: /<tr><th>Sat<\/th>(.*)<\/tr>/)).output.1
         let cells = saturday.matches(of: /<td[^>]*>([^<]*)<\/td>/).map { String($0.output.1) }
-        // Half of each of five hours somebody was there; the files end at noon.
+        // In each of five hours, one beacon was present for half an hour. The files end at noon.
         #expect(
             cells == ["0.0"] + Array(repeating: "0.5", count: 5) + Array(repeating: "0.0", count: 6)
                 + Array(repeating: "–", count: 12))
@@ -120,7 +121,7 @@ import Testing
         #expect(!sunday.contains("0.0"))
     }
 
-    @Test func `a name on the page can do nothing to it, and nothing is loaded`() throws {
+    @Test func `a name is escaped on the page, and the page loads nothing`() throws {
         var writer = LineWriter()
         writer.stay("<script>alert(1)</script>", 100, 400)
         let page = try page("--utc", "--by", "condition", try scratch.folder(writer))
@@ -128,7 +129,7 @@ import Testing
         #expect(!page.contains("http:") && !page.contains("https:") && !page.contains("src="))
     }
 
-    @Test func `the page goes to standard output where it is asked for`() throws {
+    @Test func `--html - writes the page to standard output`() throws {
         let ending = try Gateway.run("occupancy", "--utc", "--html", "-", try site())
         #expect(ending.status == 0 && ending.text.hasPrefix("<!DOCTYPE html>") && ending.text.hasSuffix("</html>\n"))
     }

@@ -2,7 +2,7 @@ import Foundation
 import ProgramSupport
 import Testing
 
-/// How many were here at once, from event files alone.
+/// The number of beacons that were present at once, from event files alone.
 @Suite struct OccupancyTests {
     private let scratch: Scratch
 
@@ -14,7 +14,7 @@ import Testing
         return try ending.lines.map(object).filter { $0["kind"] as? String == "occupancy" }
     }
 
-    @Test func `most, mean, comings and goings of an interval are those of its stays`() throws {
+    @Test func `the peak, mean, arrivals and departures of an interval are those of its visits`() throws {
         var writer = LineWriter()
         writer.started(0)
         writer.stay("staff", 3600, 4500, minor: 1)
@@ -30,7 +30,7 @@ import Testing
         #expect(table.contains("As of 2026-11-21 02:00:00: g was last known to be alive at this time."), "\(table)")
     }
 
-    @Test func `a beacon under two conditions, or heard by two gateways, counts once`() throws {
+    @Test func `a beacon under two conditions, or received by two gateways, counts once`() throws {
         var (hall, yard) = (LineWriter(), LineWriter())
         (hall.gateway, yard.gateway) = ("hall", "yard")
         hall.started(0)
@@ -53,11 +53,11 @@ import Testing
         #expect(gateways.map { number($0, "arrivals") } == [1, 1])
     }
 
-    @Test func `conditions without beacons count their own stays, and are never added to beacons`() throws {
+    @Test func `conditions without beacons count their own visits, and are never added to beacons`() throws {
         var writer = LineWriter()
         writer.started(0)
         writer.stay("staff", 600, 1200, minor: 1)
-        // The condition's own stay is that of its beacon once more.
+        // The condition's own visit is the same as that of its beacon.
         writer.stay("staff", 600, 1200)
         writer.stay("desk", 600, 1200)
         let path = try scratch.folder(writer, alive: writer.alive(3600))
@@ -69,7 +69,7 @@ import Testing
         #expect(each.map { $0["scope"] as? String } == ["beacon", "condition"])
     }
 
-    @Test func `time in which no adapter listened is not known, and not zero`() throws {
+    @Test func `a time in which no adapter scanned is unknown, not zero`() throws {
         var writer = LineWriter()
         writer.started(0)
         writer.adapter("listening", 1)
@@ -90,7 +90,7 @@ import Testing
         )
     }
 
-    @Test func `while one of two gateways does not hear, it is said that some may be missing`() throws {
+    @Test func `if one of two gateways does not scan, the time counts as partly known`() throws {
         var (hall, yard) = (LineWriter(), LineWriter())
         (hall.gateway, yard.gateway) = ("hall", "yard")
         hall.adapter("listening", 0)
@@ -105,7 +105,7 @@ import Testing
         #expect(number(row, "known") == 3600 && number(row, "partlyKnown") == 900)
     }
 
-    @Test func `after the gateway was last known to be alive nothing is told`() throws {
+    @Test func `intervals after the time at which the gateway was last known to be alive are unknown`() throws {
         var writer = LineWriter()
         writer.started(0)
         writer.stay("staff", 600, 1200, minor: 1)
@@ -159,7 +159,7 @@ import Testing
         (["--every", "15"], 64, "15s"), (["--by", "place"], 64, "expected condition"),
         (["--json", "--csv"], 64, "use only one of"),
         (["--every", "1m", "--to", "2027-11-21"], 64, "use longer intervals with --every"),
-    ]) func `what can't be told is said in words of its own`(
+    ]) func `a range, filter or option without a result fails with its own error`(
         arguments: [String], status: Int32, words: String
     ) throws {
         var writer = LineWriter()
@@ -170,7 +170,7 @@ import Testing
         #expect(errors.contains(words), "\(ending.errors)")
     }
 
-    @Test func `an empty folder and a capture are not told as nobody`() throws {
+    @Test func `an empty folder fails with 66 and a capture with 65, instead of reporting zero`() throws {
         let path = scratch.path("empty")
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         #expect(try Gateway.run("occupancy", path).status == 66)

@@ -5,14 +5,14 @@ import Reports
 import SystemPackage
 import Testing
 
-/// Visits that had not ended: of people who are present, and of those of whom that is not known.
+/// Visits that have not ended: of beacons that are present, and of beacons whose state is unknown.
 @Suite struct OpenVisitTests {
     private let scratch: Scratch
 
     init() throws { scratch = try Scratch() }
 
-    /// A folder with a badge that entered at 100 s. The gateway was last known to be alive at 4,000 s, which is 100 s from
-    /// now, so it is alive for the next 220 s.
+    /// Returns a folder with a badge that entered at 100 s, and its writer. The gateway was last known to be alive at
+    /// 4,000 s, 100 s after the present time, so it is alive for the next 220 s.
     private func present(_ change: (inout LineWriter) -> Void = { _ in }) throws -> (path: String, writer: LineWriter) {
         var writer = LineWriter()
         writer.offset = Date().timeIntervalSince1970.rounded() - 3900
@@ -22,7 +22,7 @@ import Testing
         return (try scratch.folder(writer, aliveAt: 4000), writer)
     }
 
-    /// The page of a report that was made at a time on the writer's timeline, and the error if there is one.
+    /// Returns the page of a report that is made at a time on the writer's timeline, or the error if there is one.
     private func page(_ paths: String..., made time: Double, from: Double? = nil) throws -> String {
         func date(_ time: Double) -> WallDate { WallDate(microseconds: Int64((LineWriter().offset + time) * 1e6)) }
         var options = VisitsOptions(paths: paths.map { FilePath($0) })
@@ -38,7 +38,7 @@ import Testing
     @Test(arguments: [
         (5120, true), (5120.000_001, false), (4880, true), (4879.999_999, false), (5000, true), (90_000, false),
     ])
-    func `a proof that is more than two minutes from the report's time proves nothing`(made: Double, isHere: Bool)
+    func `a gateway is alive if its last proof is at most two minutes from the report`(made: Double, isHere: Bool)
         throws
     {
         var writer = LineWriter()
@@ -49,7 +49,7 @@ import Testing
         #expect(page.contains(": g was last known to be alive at this time.</p>") != isHere)
     }
 
-    @Test func `a proof that is more than two minutes in the future lengthens no visit and no interval`() throws {
+    @Test func `a proof that is more than two minutes in the future lengthens no visit and adds no interval`() throws {
         var writer = LineWriter()
         writer.offset = Date().timeIntervalSince1970.rounded() - 3900
         writer.started(10)
@@ -65,7 +65,7 @@ import Testing
         #expect(try visits.lines.map(object).first.map { number($0, "duration") } == 0)
         let occupancy = try Gateway.run("occupancy", "--every", "1h", "--utc", future)
         #expect(occupancy.errors == remark && occupancy.lines.count < 20, "\(occupancy.text)")
-        // A range after the last line is not known, and the remark says why.
+        // A range after the last line is unknown, and the remark has the reason.
         let range = try Gateway.run("visits", "--utc", "--from", writer.date(2000), future)
         #expect(range.status == 65 && range.errors.hasPrefix("there is no data for the time from"), "\(range.errors)")
         #expect(range.errors.hasSuffix("\n\(remark)"))
@@ -76,7 +76,7 @@ import Testing
             "\(now.text)")
     }
 
-    @Test func `visits --now of lines in the future does not call them old`() throws {
+    @Test func `visits --now reports lines in the future as such, and not as old`() throws {
         var writer = LineWriter()
         writer.offset = Date().timeIntervalSince1970.rounded() + 86_400
         writer.started(10)
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test(arguments: [(5030, true), (5060, false), (4990, true)])
-    func `a range that starts after the last proof has the people who are present when the report is made`(
+    func `a range that starts after the last proof and before the report is made has the badges that are present`(
         from: Double, isKnown: Bool
     ) throws {
         var writer = LineWriter()
@@ -100,7 +100,7 @@ import Testing
         let page = try page(folder, made: 5050, from: from)
         #expect(page.contains("<td>before range</td><td>present</td>") == isKnown, "\(page.suffix(600))")
         #expect(page.contains("there is no data for the time from") != isKnown)
-        // Nobody is counted in an interval of which nothing is known.
+        // `occupancy` fails for an interval of which nothing is known.
         let interval = ["--every", "1m", "--from", writer.date(5040), "--to", writer.date(5100)]
         #expect(try Gateway.run(["occupancy"] + interval + [folder]).status == 65)
     }
@@ -111,7 +111,7 @@ import Testing
         return try ending.lines.map(object).filter { $0["kind"] as? String == kind }
     }
 
-    @Test func `visits calls people here while the gateway is alive, as --now does`() throws {
+    @Test func `visits shows an open visit as present while the gateway is alive, as --now does`() throws {
         let (path, _) = try present()
         let table = try Gateway.run("visits", "--utc", path).text
         let row = try #require(table.split(separator: "\n").first { $0.hasPrefix("     3 ") }, "\(table)")
@@ -121,7 +121,7 @@ import Testing
         #expect(try Gateway.run("visits", "--now", "--utc", path).text.hasPrefix("1 present."))
     }
 
-    @Test func `JSON, CSV and page say so too`() throws {
+    @Test func `JSON, CSV and the page of visits show an open visit as present while the gateway is alive`() throws {
         let (path, _) = try present()
         let visit = try #require(try rows(path).first)
         #expect(visit["end"] as? String == "open" && visit["notKnownSince"] == nil)
@@ -135,7 +135,7 @@ import Testing
         #expect(page.contains(": g is alive.</p>") && !page.contains("unknown since"))
     }
 
-    @Test func `a gateway that was stopped knows nothing since`() throws {
+    @Test func `if the gateway was stopped, the state of an open visit is unknown since its last proof`() throws {
         let (path, writer) = try present { $0.stopped(200) }
         let visit = try #require(try rows(path).first)
         #expect(visit["notKnownSince"] as? String == writer.date(4000))
@@ -145,7 +145,8 @@ import Testing
             table.contains(", unknown since then\n") && table.contains(": g was stopped at this time.\n"), "\(table)")
     }
 
-    @Test func `if no adapter listens a visit lasts until the last one stopped, and nothing is known since`() throws {
+    @Test func `if no adapter scans, an open visit lasts until the last one stopped, and is unknown since then`() throws
+    {
         let (path, writer) = try present { $0.adapter("deaf", 210, since: 200) }
         let visit = try #require(try rows(path).first)
         #expect(visit["notKnownSince"] as? String == writer.date(200))
@@ -157,7 +158,7 @@ import Testing
     }
 
     @Test(arguments: [(120, 520), (120, 540), (520, 560), (545, 556), (560, 575)])
-    func `a badge that a gateway holds is present, whatever another reports since`(arrival: Double, departure: Double)
+    func `a badge that a gateway holds is present, whatever another one reports`(arrival: Double, departure: Double)
         throws
     {
         var (hall, yard) = (LineWriter(), LineWriter())
@@ -181,7 +182,7 @@ import Testing
         #expect(try !page(places[0], places[1], made: 620).contains("<td>present</td>"))
     }
 
-    @Test func `occupancy reports a gateway that is alive as such`() throws {
+    @Test func `occupancy reports that a gateway is alive`() throws {
         let (path, _) = try present()
         #expect(try Gateway.run("occupancy", "--utc", path).text.contains(": g is alive.\n"))
         #expect(try Gateway.run("occupancy", "--utc", "--html", "-", path).text.contains(": g is alive.</p>"))

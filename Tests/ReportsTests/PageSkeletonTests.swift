@@ -2,12 +2,12 @@ import Reports
 import Testing
 
 @Suite struct PageSkeletonTests {
-    @Test func `values are at their places, and a place without a value is empty`() {
+    @Test func `each placeholder is replaced by its value, and one without a value by nothing`() {
         let skeleton = PageSkeleton(Array("a{{title}}b{{script}}{{title}}c".utf8))
         #expect(skeleton.page([.title: "1"]) == "a1b1c")
     }
 
-    @Test func `a place in a value is not filled`() {
+    @Test func `a placeholder in a value is not replaced`() {
         let skeleton = PageSkeleton(Array("<{{title}}|{{body}}>".utf8))
         #expect(skeleton.page([.title: "{{body}}", .body: "{{title}}"]) == "<{{body}}|{{title}}>")
     }
@@ -15,11 +15,11 @@ import Testing
     @Test(arguments: [
         "", "{{", "}}", "{{}}", "a{{other}}b", "{{{title", "{{ title }}", "}}{{title", "{{Title}}{{", "title}}",
     ])
-    func `text that is not a place stays`(text: String) {
+    func `text that is not a placeholder stays`(text: String) {
         #expect(PageSkeleton(Array(text.utf8)).page([.title: "1"]) == text)
     }
 
-    @Test func `the two parts of a page meet at the body`() {
+    @Test func `a frame has the parts of a page before and after the body`() {
         let skeleton = PageSkeleton(Array("a{{title}}b{{body}}c{{title}}d".utf8))
         let frame = skeleton.frame([.title: "1"])
         #expect(frame.before == "a1b" && frame.after == "c1d")

@@ -2,7 +2,7 @@ import Foundation
 import ProgramSupport
 import Testing
 
-/// What is drawn where on the page, computed from what is written.
+/// The positions of bars, outages and ticks on the page, computed from the lines.
 @Suite struct PageTests {
     private let scratch: Scratch
 
@@ -21,7 +21,8 @@ import Testing
         var to: Double
     }
 
-    /// The rectangles of the row of that name, in the order in which they are painted, in shares of its width.
+    /// Returns the rectangles in the row with this name, in the order in which they are painted. Positions are shares
+    /// of the row's width.
     private func row(_ name: String, of page: String) throws -> [Rectangle] {
         let start = try #require(page.range(of: "<div class=\"name\">\(name)</div>"), "\(page)")
         let row = page[start.upperBound...].prefix { $0 != "\n" }
@@ -44,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `an outage of all adapters is painted over every bar, for as long as it was`() throws {
+    @Test func `an outage of all adapters is painted over each bar, at its time and for its duration`() throws {
         var writer = LineWriter()
         writer.adapter("listening", 0)
         writer.event("staff", "satisfied", 0, minor: 1, seen: 0)
@@ -58,7 +59,7 @@ import Testing
         #expect(abs(outage.from - 36_000 / 86_400) < 0.002 && abs(outage.to - 41_400 / 86_400) < 0.002)
     }
 
-    @Test func `five days have their dates at local midnights, and hours between them none`() throws {
+    @Test func `a page of five days has a tick with the date at each local midnight`() throws {
         var writer = LineWriter()
         // 2026-11-21 00:00 UTC is 01:00 in Vienna.
         writer.stay("staff", 0, 5 * 86_400, minor: 1)
@@ -70,9 +71,11 @@ import Testing
         }
     }
 
-    @Test func `over the clock change in October each day has one tick, and a bar stands under its own day`() throws {
+    @Test func `over the clock change in October, each day has one tick, and a bar is between the ticks of its day`()
+        throws
+    {
         var writer = LineWriter()
-        // 2026-10-23 22:00 UTC: midnight in Vienna; the 25th has 25 hours.
+        // 2026-10-23 22:00 UTC is midnight in Vienna. The 25th has 25 hours.
         writer.offset = 1_792_792_800
         let monday = 49.0 * 3600
         writer.stay("staff", monday + 8 * 3600, monday + 16 * 3600, minor: 1)
@@ -89,9 +92,9 @@ import Testing
         #expect(page.contains("+0200, from 2026-10-25 02:00:00 on +0100"))
     }
 
-    @Test func `within a day hours are told as clocks on the wall show them, the skipped one not`() throws {
+    @Test func `within a day, ticks have local hours, without the hour that clocks skip`() throws {
         var writer = LineWriter()
-        // 2026-03-28 23:00 UTC: midnight in Vienna; at two o'clock it is three.
+        // 2026-03-28 23:00 UTC is midnight in Vienna. At 02:00, clocks change to 03:00.
         writer.offset = 1_774_738_800
         writer.stay("staff", 0, 8 * 3600, minor: 1)
         let labels = ticks(try page(writer, alive: 8 * 3600, "--zone", "Europe/Vienna")).map(\.label)
@@ -99,7 +102,7 @@ import Testing
     }
 
     @Test(arguments: [60, 3600, 86_400, 604_800, 3_456_000, 34_560_000, 777_600_000])
-    func `whatever its length, a page has few ticks, each behind the one before`(
+    func `a page has 2 to 11 ticks, or fewer if it is shorter than an hour, in order with different labels`(
         seconds: Int
     ) throws {
         let length = Double(seconds)
@@ -112,7 +115,7 @@ import Testing
         #expect(Set(ticks.map(\.label)).count == ticks.count, "\(ticks.map(\.label))")
     }
 
-    @Test func `names that differ at their ends stand whole, and the page says whose it is and when it was made`()
+    @Test func `names that differ near their ends are not cut, and the page has its gateway and time of creation`()
         throws
     {
         var writer = LineWriter()

@@ -5,13 +5,13 @@ import Reports
 import SystemPackage
 import Testing
 
-/// Who is here: no more than the files can know.
+/// The beacons that are present. Reports must not state more than the files show.
 @Suite struct PresentTests {
     private let scratch: Scratch
 
     init() throws { scratch = try Scratch() }
 
-    /// What is known at a time on the writers' timeline.
+    /// Returns the report at a time on the writers' timeline.
     private func report(_ paths: String..., at time: Double) throws -> PresentReport {
         let offset = LineWriter().offset
         return try PresentReport.read(
@@ -23,7 +23,7 @@ import Testing
         date.map { Double($0.microseconds) / 1e6 - LineWriter().offset }
     }
 
-    @Test func `who has come and not left is here, since when and where`() throws {
+    @Test func `a beacon that entered and did not exit is present, with its time, condition and gateway`() throws {
         var writer = LineWriter()
         writer.adapter("listening", 10)
         writer.stay("staff", 100, 200, minor: 2)
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: [(120.0, true), (120.001, false)])
-    func `a gateway that was not heard of for two minutes is not known to be alive`(
+    func `a gateway is not known to be alive if its last proof is more than 120 s old`(
         age: Double, isAlive: Bool
     ) throws {
         var writer = LineWriter()
@@ -49,7 +49,7 @@ import Testing
         #expect(report.hereCount == (isAlive ? 1 : 0))
     }
 
-    @Test func `a gateway that was stopped knows nothing since, however lately`() throws {
+    @Test func `after a gateway was stopped, beacons are unknown since the stop, even if it is 1 s ago`() throws {
         var writer = LineWriter()
         writer.event("staff", "satisfied", 300, minor: 1, seen: 300)
         writer.stopped(400)
@@ -57,7 +57,7 @@ import Testing
         #expect(report.gateways.first?.isStopped == true && seconds(report.presences.first?.notKnownSince) == 400)
     }
 
-    @Test func `where no adapter listens nobody is known to be here, though the gateway is alive`() throws {
+    @Test func `if no adapter scans, no beacon is known to be present, although the gateway is alive`() throws {
         var writer = LineWriter()
         writer.adapter("listening", 10)
         writer.event("staff", "satisfied", 300, minor: 1, seen: 300)
@@ -67,7 +67,7 @@ import Testing
         #expect(seconds(report.presences.first?.notKnownSince) == 840)
     }
 
-    @Test func `whom the gateway lost sight of is not known since then`() throws {
+    @Test func `a beacon whose state became unknown is unknown since its last sighting`() throws {
         var writer = LineWriter()
         writer.adapter("listening", 10)
         writer.event("staff", "satisfied", 100, minor: 1, seen: 100)
@@ -76,7 +76,8 @@ import Testing
             seconds(try report(scratch.folder(writer, aliveAt: 900), at: 900).presences.first?.notKnownSince) == 600)
     }
 
-    @Test func `a badge under two conditions is one person, and its condition is not another`() throws {
+    @Test func `a badge under two conditions is listed once, and the condition that it satisfies is not listed`() throws
+    {
         var writer = LineWriter()
         writer.adapter("listening", 10)
         writer.event("building", "satisfied", 100, seen: 100)
@@ -87,7 +88,7 @@ import Testing
         #expect(seconds(presences.first?.since) == 100)
     }
 
-    @Test func `a condition without beacons of its own is here itself`() throws {
+    @Test func `a condition without beacons of its own is listed itself`() throws {
         var writer = LineWriter()
         writer.adapter("listening", 10)
         writer.event("desk", "satisfied", 200, seen: 200)
@@ -95,7 +96,7 @@ import Testing
         #expect(presences.count == 1 && presences.first?.beacon == nil && presences.first?.identifiers == ["desk"])
     }
 
-    @Test func `of two gateways the one that knows counts, since the first of them heard it`() throws {
+    @Test func `with two gateways, the one that knows the state counts, with the earliest arrival of both`() throws {
         var (hall, yard) = (LineWriter(), LineWriter())
         hall.gateway = "hall"
         yard.gateway = "yard"
@@ -110,9 +111,9 @@ import Testing
         #expect(presence.notKnownSince == nil && presence.gateways == ["yard"] && seconds(presence.since) == 100)
     }
 
-    // MARK: As it is told
+    // MARK: Output
 
-    @Test func `files of days ago say as of when, and that nothing is known since`() throws {
+    @Test func `the report of old files has the time of the last proof, and beacons are unknown since then`() throws {
         var writer = LineWriter()
         writer.offset = 1_433_116_800
         writer.adapter("listening", 10)
@@ -130,7 +131,7 @@ import Testing
         #expect(html.contains("class=\"alarm\"") && html.contains("unknown since 2015-06-01 17:42:10"))
     }
 
-    @Test func `table, JSON, CSV and page tell of the same people`() throws {
+    @Test func `table, JSON, CSV and page have the same number of beacons`() throws {
         var writer = LineWriter()
         writer.offset = Date().timeIntervalSince1970.rounded() - 400
         writer.adapter("listening", 10)
@@ -148,7 +149,8 @@ import Testing
             page.contains("<h1>3 present</h1>") && page.components(separatedBy: "<tr class=\"present\">").count == 4)
     }
 
-    @Test func `that nobody is here only a gateway says that hears`() throws {
+    @Test func `if the gateway is not alive, visits --now reports that none was present at the last known time`() throws
+    {
         var writer = LineWriter()
         writer.adapter("listening", 10)
         writer.stay("staff", 100, 200, minor: 1)
@@ -156,7 +158,7 @@ import Testing
         #expect(text.hasPrefix("None present at the last known time."), "\(text)")
     }
 
-    @Test func `--now takes no range`() throws {
+    @Test func `--now with a range fails with 64`() throws {
         #expect(try Gateway.run("visits", "--now", "--from", "2026-11-21", "/").status == 64)
     }
 }

@@ -7,7 +7,8 @@ import Testing
     private let scratch: Scratch
     init() throws { scratch = try Scratch() }
 
-    /// The night of 2025-10-26 in Vienna. The timeline starts at 02:00 +0200; at 3600 clocks go from 03:00 back to 02:00.
+    /// Returns a folder of the night of 2025-10-26 in Vienna. The timeline starts at 02:00 +0200. At 3,600 s, clocks
+    /// change from 03:00 to 02:00.
     private func night() throws -> String {
         var writer = LineWriter()
         writer.offset = 1_761_436_800
@@ -24,7 +25,9 @@ import Testing
         return ending
     }
 
-    @Test func `a visit over the repeated hour does not seem to end at its arrival, in the table`() throws {
+    @Test func `the table has offsets, so that a visit over the repeated hour does not seem to end at its arrival`()
+        throws
+    {
         let ending = try visits(night())
         #expect(ending.errors == "")
         #expect(
@@ -47,7 +50,7 @@ import Testing
                 """)
     }
 
-    @Test func `CSV has the offsets of its times in columns of their own, whatever the range`() throws {
+    @Test func `CSV has the offsets of its times in separate columns, whatever the range`() throws {
         let uuid = Log.uuid
         let row = "7,-80,-66.7,-60,left,beacon,g"
         #expect(
@@ -79,7 +82,7 @@ import Testing
         }
         #expect(try ticks("--to", "2025-10-26T02:15") == ["02:15 +0200", "02:30", "02:45", "02:00 +0100"])
         #expect(try ticks() == ["02:00 +0100", "03:00"])
-        // In the Azores clocks show midnight twice, and the day starts with the first.
+        // In the Azores, clocks show midnight twice, and the day starts with the first.
         let azores = try Gateway.run("visits", "--zone", "Atlantic/Azores", "--html=-", night())
         let labels = azores.text.matches(of: /<span class="(?:hour|day)[^>]*>([^<]*)</).map { String($0.1) }
         #expect(labels == ["00:00 -0100", "01:00"])
@@ -87,7 +90,9 @@ import Testing
     }
 
     @Test(arguments: ["an empty file first", "an empty file last", "zeros at the end", "a long line at the end"])
-    func `the table has the offsets of the page, whatever the first and the last file hold`(damage: String) throws {
+    func `the table has the same offsets as the page, whatever the first and the last file contain`(damage: String)
+        throws
+    {
         var writer = LineWriter()
         writer.offset = 1_761_436_800
         writer.started(0)
@@ -117,11 +122,11 @@ import Testing
         #expect(try visits("--html=-", path).text.contains("<td>2025-10-26 02:30:00 +0200</td>"))
     }
 
-    @Test func `a range without a change has no offsets in its rows`() throws {
+    @Test func `if the offset does not change within the range, rows have no offsets`() throws {
         let ending = try visits("--from", "2025-10-26T03:00", night())
         #expect(ending.text.contains("\nTimes are local, +0100.\n"), "\(ending.text)")
         #expect(ending.text.contains("    10  before range         2025-10-26 03:00:00  "))
-        // The files begin before the range: at another offset.
+        // The files start before the range, at another offset.
         #expect(ending.text.contains("The files start at 2025-10-26 02:00:00 +0200.\n"))
         let before = try visits("--to", "2025-10-26T02:30+02:00", night())
         #expect(before.text.contains("     4  2025-10-26 02:10:00  2025-10-26 02:20:00  "), "\(before.text)")
@@ -130,7 +135,9 @@ import Testing
         #expect(utc.contains("     7  2025-10-26 00:30:00  2025-10-26 01:30:00  ") && !utc.contains("+0"))
     }
 
-    @Test func `occupancy has the offset of both ends of an interval over the change, and in CSV of all`() throws {
+    @Test func `an interval of occupancy over the change has the offsets of both ends, and in CSV each interval`()
+        throws
+    {
         func occupancy(_ form: String...) throws -> Ending {
             try Gateway.run(["occupancy", "--zone", "Europe/Vienna", "--every", "30m"] + form + [night()])
         }
@@ -177,7 +184,7 @@ import Testing
         #expect(records[1].hasSuffix(",g,3,+02:00,+02:00,+01:00"))
     }
 
-    @Test func `an explanation has the offset of each time that is not at the offset of its event`() throws {
+    @Test func `an explanation has the offset of each time, unless it is the offset of its event`() throws {
         let ending = try Gateway.run("explain", "--zone", "Europe/Vienna", "7", night())
         #expect(
             ending.text.hasPrefix(
@@ -188,7 +195,7 @@ import Testing
 
     // MARK: dates that clocks show twice
 
-    @Test func `--from takes the first of two instants and --to the second, and both are reported`() throws {
+    @Test func `--from takes the first of two instants and --to the second, and both choices are reported`() throws {
         let ending = try visits("--from", "2025-10-26T02:30", "--to", "2025-10-26 02:30:00", night())
         #expect(
             ending.errors == """
@@ -204,7 +211,7 @@ import Testing
             fraction.errors
                 == "--from is 2025-10-26T02:30:00.25, a local time that occurs twice; the first was used, "
                 + "2025-10-26T02:30:00.25+02:00; the other is 2025-10-26T02:30:00.25+01:00\n")
-        // An explicit offset takes the other one, and there is nothing to report.
+        // An explicit offset selects the instant, and nothing is reported.
         for (from, duration) in [("2025-10-26T02:30+01:00", nil), ("2025-10-26T02:15+02:00", "0:05:00")]
             as [(String, String?)]
         {
@@ -214,8 +221,8 @@ import Testing
         }
     }
 
-    @Test func `whichever zone and call came before, the same date means the same instant`() throws {
-        // mktime(3) with an unknown tm_isdst takes the rule of the call before.
+    @Test func `the same date means the same instant, whatever zone and dates were used before`() throws {
+        // mktime(3) with an unknown tm_isdst uses the rule of the previous call.
         let both = try visits("--from", "2025-10-26T02:10", "--to", "2025-10-26T02:20", "--json", night()).lines.map(
             object)
         #expect(both.filter { $0["kind"] as? String == "visit" }.count == 2)
@@ -232,7 +239,7 @@ import Testing
         #expect(dates.map { $0["text"] as? String } == ["2025-10-26T02:10", "2025-10-26T02:20"])
         #expect(dates.map { $0["taken"] as? String } == ["2025-10-26T00:10:00.000000Z", "2025-10-26T01:20:00.000000Z"])
         #expect(dates.map { $0["other"] as? String } == ["2025-10-26T01:10:00.000000Z", "2025-10-26T00:20:00.000000Z"])
-        // One more date in summer, or in winter, changes nothing: up to 01:20 UTC it is 50 minutes.
+        // Another date in summer or in winter changes nothing: up to 01:20 UTC, the visit lasts 50 minutes.
         for from in ["2025-07-01", "2025-03-01", "2025-10-26T01:59"] {
             let told = try visits("--from", from, "--to", "2025-10-26T02:20", night())
             #expect(told.text.contains("  continues                       0:50:00  staff 1/3"), "\(told.text)")
@@ -240,7 +247,7 @@ import Testing
     }
 
     @Test
-    func `explain --at takes the second and erase --before the first, and a page of visits has a line with the choice`()
+    func `explain --at takes the second instant, erase --before the first, and the page of visits has the choice`()
         throws
     {
         let at = try Gateway.run("explain", "staff", "--zone", "Europe/Vienna", "--at", "2025-10-26T02:15", night())
@@ -271,7 +278,7 @@ import Testing
                     + "2025-10-26T02:30:00+02:00; the other is 2025-10-26T02:30:00+01:00.</p>"))
     }
 
-    @Test func `queries to serve take the same instants, and the answers report it`() async throws {
+    @Test func `queries to serve take the same instants, and the answers report the choice`() async throws {
         let server = try await SiteServer(scratch, folder: night())
         defer { server.end() }
         let hour = "from=2025-10-26T02:30&to=2025-10-26T02:30"
@@ -307,7 +314,7 @@ import Testing
             "expected a date such as 2026-11-21 or 2026-11-21T09:00, with an offset from UTC (+01:00) if needed"
         ),
     ])
-    func `a date that does not exist is refused by every option that takes one`(date: String, words: String) throws {
+    func `every option that takes a date refuses one that does not exist`(date: String, words: String) throws {
         let path = try night()
         for (option, arguments) in [
             ("from", ["visits"]), ("to", ["visits"]), ("from", ["occupancy"]), ("to", ["occupancy"]),
@@ -321,18 +328,18 @@ import Testing
         }
     }
 
-    @Test func `a day without a midnight begins with its first instant, and a day that a zone left out is refused`()
+    @Test func `a day without a midnight starts with its first instant, and a day that a zone left out is refused`()
         throws
     {
         var writer = LineWriter()
-        // 2018-11-03 23:30 in São Paulo; at midnight clocks went to 01:00.
+        // 2018-11-03 23:30 in São Paulo. At midnight, clocks changed to 01:00.
         writer.offset = 1_541_298_600
         writer.started(0)
         writer.stay("staff", 600, 3600, minor: 1)
         let path = try scratch.folder(writer, alive: writer.alive(7200))
         let ending = try visits("--from", "2018-11-04", path, zone: "America/Sao_Paulo")
         #expect(ending.text.contains("before range         2018-11-04 01:30:00       0:30:00"), "\(ending.text)")
-        // 2010-11-07 in St. John's: at 00:01 clocks went back to 23:01 of the day before.
+        // 2010-11-07 in St. John's. At 00:01, clocks changed to 23:01 of the day before.
         writer = LineWriter()
         writer.offset = 1_289_093_400
         writer.started(0)

@@ -3,7 +3,8 @@ import Testing
 
 @testable import Reports
 
-/// The headings of each form of each report. Subscribers and spreadsheets count the fields of CSV.
+/// The headings of each form of each report. They must not change, because subscribers and spreadsheets find fields of
+/// CSV by their position.
 @Suite struct ReportColumnTests {
     private func headings<Row>(_ columns: [ReportColumn<Row>]) -> (csv: String, table: String, page: String) {
         let columns = ReportColumns(columns, VisitsTime(isUTC: true))
@@ -34,7 +35,7 @@ import Testing
         #expect(headings.page == "Name|Arrival|Last sighting|Time|Sightings|RSSI|Gateway|Line")
     }
 
-    @Test func `visits of the present moment has these columns`() {
+    @Test func `visits --now has these columns`() {
         let headings = headings(PresentRow.columns)
         #expect(
             headings.csv
@@ -58,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: [(0, "0.00"), (7, "0.07"), (100, "1.00"), (12_345, "123.45")])
-    func `a number has as many decimals as it is given`(hundredths: Int64, text: String) {
+    func `a number of hundredths is printed with two decimals`(hundredths: Int64, text: String) {
         #expect(ReportNumber.text(hundredths, decimals: 2) == text)
     }
 }

@@ -2,13 +2,13 @@ import Foundation
 import ProgramSupport
 import Testing
 
-/// What each command tells with `--json` is as docs/reports.schema.json has it.
+/// The output of each command with `--json` must conform to docs/reports.schema.json.
 @Suite struct ReportSchemaTests {
     private let scratch: Scratch
 
     init() throws { scratch = try Scratch() }
 
-    /// Two gateways with something of every kind in their files, and names for a beacon.
+    /// Returns the arguments for two gateways, whose files have something of every kind, with names for two beacons.
     private func site() throws -> [String] {
         var (hall, yard) = (LineWriter(), LineWriter())
         (hall.gateway, yard.gateway) = ("hall", "yard")
@@ -61,7 +61,7 @@ import Testing
         (["explain", "hall:2"], ["explanation"]),
         (["explain", "hall:5"], ["explanation"]),
     ])
-    func `each line of each report is as the schema has it`(command: [String], kinds: [String]) throws {
+    func `each line of each report conforms to the schema`(command: [String], kinds: [String]) throws {
         let ending = try Gateway.run(command + ["--json", "--utc"] + site())
         #expect(ending.status == 0, "\(ending.errors)")
         #expect(Set(try ending.lines.map(object).compactMap { $0["kind"] as? String }) == Set(kinds))
@@ -82,7 +82,7 @@ import Testing
         (["explain", "Ada"], #""rules":["X2"]"#, #""rules":["silence"]"#),
         (["explain", "Ada"], #""text":["#, #""words":["#),
     ])
-    func `a line that is not as the schema has it is found`(
+    func `the schema check finds a line that does not conform`(
         command: [String], found: String, put: String
     ) throws {
         let lines = try Gateway.run(command + ["--json", "--utc"] + site()).text

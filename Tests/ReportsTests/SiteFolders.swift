@@ -2,7 +2,7 @@ import Foundation
 import ProgramSupport
 import Testing
 
-/// The folders of a site with known truth, and commands that tell of them in its zone.
+/// The folders of a simulated site, and commands that read them in the zone of the site.
 struct SiteFolders {
     let scratch: Scratch
     static let zone = "Europe/Vienna"
@@ -38,7 +38,7 @@ struct SiteFolders {
         return ending
     }
 
-    /// Where the intervals between two dates lie, by Foundation's calendar.
+    /// Returns the bounds of the intervals between two dates, computed by Foundation's calendar.
     static func bounds(from: Int, to: Int, minutes: Int) throws -> [Int] {
         let calendar = try calendar()
         var bounds: [Int] = []

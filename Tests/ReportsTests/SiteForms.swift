@@ -2,10 +2,9 @@ import Foundation
 import ProgramSupport
 import Testing
 
-/// What reports tell of a site, read back out of what they print: tables, CSV, JSON and pages, each by what stands there
-/// alone.
+/// Reads the output of reports about a site: tables, CSV, JSON and pages. Each form is read alone, by its own text.
 struct SiteForms {
-    /// A visit as people read it.
+    /// A visit as reports show it to people.
     struct Visit: Hashable {
         var minor: Int
         var arrival: String
@@ -14,13 +13,13 @@ struct SiteForms {
         var places: Set<String>
     }
 
-    /// What the visits of a badge come to.
+    /// The total of the visits of a badge.
     struct Total: Hashable {
         var visits: Int
         var seconds: Int
     }
 
-    /// Somebody who is here, or was when that was last known.
+    /// A beacon that is present, or was present when this was last known.
     struct Presence: Hashable {
         var minor: Int
         var since: String
@@ -29,13 +28,15 @@ struct SiteForms {
         var places: Set<String>
     }
 
-    /// An interval as people read it: when it begins, then the most, the mean, in, out, different ones, what is not known.
+    /// An interval as reports show it to people: its start, then peak, mean, in, out, distinct beacons and the unknown
+    /// part.
     struct Interval: Hashable {
         var begin: String
         var cells: [String]
     }
 
-    /// Whether the range of the report has a clock change, so that each printed time must have its offset; else none must.
+    /// Whether the clocks change within the range of the report. If they do, each printed time must have its offset,
+    /// otherwise it must not have one.
     var hasClockChange = true
     private let zone: TimeZone
     private let local: DateFormatter
@@ -55,19 +56,19 @@ struct SiteForms {
         plain.dateFormat = "yyyy-MM-dd HH:mm:ss"
     }
 
-    /// A date as `2026-11-21 08:46:27 +0100`.
+    /// Returns a date as `2026-11-21 08:46:27 +0100`.
     func text(_ seconds: Int) -> String { local.string(from: Date(timeIntervalSince1970: Double(seconds))) }
 
-    /// A date that a report printed, with its offset even if the report's range has only one.
+    /// Returns a printed date with its offset, also if the range of the report has only one offset.
     private func text(printed text: some StringProtocol) -> String {
         let date = plain.date(from: String(text))
         let hasOffset = local.date(from: String(text)) != nil
-        #expect(date == nil || !hasClockChange, "\(text) has no offset")
-        #expect(!hasOffset || hasClockChange, "\(text) has an offset")
+        #expect(date == nil || !hasClockChange, "\(text) must have an offset")
+        #expect(!hasOffset || hasClockChange, "\(text) must have no offset")
         return date.map { local.string(from: $0) } ?? String(text)
     }
 
-    /// The same forms, for a report from one time to another.
+    /// Returns the same forms for a report from one time to another.
     func over(from: Int, to: Int) -> SiteForms {
         var forms = self
         let next = zone.nextDaylightSavingTimeTransition(after: Date(timeIntervalSince1970: Double(from)))
@@ -75,20 +76,20 @@ struct SiteForms {
         return forms
     }
 
-    /// Two fields of a record as one.
+    /// Returns a date and its offset, two fields of a record, as one text.
     func text(_ row: [String: String], _ name: String) -> String {
         let offset = (row["\(name)_offset"] ?? "").replacing(":", with: "")
         return offset.isEmpty ? row[name] ?? "" : "\(row[name] ?? "") \(offset)"
     }
 
-    /// A date of JSON, in the site's zone.
+    /// Returns a date of JSON in the zone of the site.
     private func text(utc text: Any?) throws -> String? {
         guard let text = text as? String else { return nil }
         let whole = text.replacing(#/\.000000Z$/#, with: "Z")
         return self.text(Int(try #require(utc.date(from: whole), "\(text)").timeIntervalSince1970))
     }
 
-    /// `1d 02:03:04`, `2:03:04`.
+    /// Returns the seconds of a duration such as `1d 02:03:04` or `2:03:04`.
     static func seconds(_ clock: some StringProtocol) throws -> Int {
         let parts = String(clock).components(separatedBy: CharacterSet(charactersIn: "d :")).compactMap { Int($0) }
         return try #require(
@@ -149,7 +150,7 @@ struct SiteForms {
 
     // MARK: CSV
 
-    /// The records below the headings, each field by its heading; nothing of a site needs quotation marks.
+    /// Returns the records after the headings, each field by its heading. No text of a site needs quotation marks.
     static func records(_ csv: String) -> [[String: String]] {
         let lines = csv.components(separatedBy: "\r\n").filter { !$0.isEmpty }
         let headings = lines.first?.components(separatedBy: ",") ?? []
@@ -230,7 +231,7 @@ struct SiteForms {
 
     // MARK: Pages
 
-    /// The rows of the tables in a piece of a page, cell by cell, without what stands in angle brackets.
+    /// Returns the rows of the tables in a part of a page, cell by cell, without tags.
     static func rows(_ html: Substring) -> [[String]] {
         html.matches(of: #/<tr[^>]*>(?<cells>(?:<t[dh][^>]*>.*?</t[dh]>)+)</tr>/#).map { row in
             row.cells.matches(of: #/<t[dh][^>]*>(?<text>.*?)</t[dh]>/#).map { cell in

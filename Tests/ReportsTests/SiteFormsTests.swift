@@ -3,8 +3,9 @@ import ProgramSupport
 import TestSupport
 import Testing
 
-/// A site with known truth: every form in which a report is told has the truth's numbers, read back out of what is printed.
-/// A month over each change of the clock, or with `BEACON_FORMS_DAYS` as long as is asked for; all of it is over by now.
+/// Compares each form of each report with the known data of a simulated site.
+///
+/// The time is a month over each change of the clocks, or `BEACON_FORMS_DAYS` days. All of it is in the past.
 @Suite struct SiteFormsTests {
     private let site: SiteFolders
     private let forms: SiteForms
@@ -13,7 +14,7 @@ import Testing
 
     init() throws { (site, forms) = (try SiteFolders(), try SiteForms()) }
 
-    /// A site, its folders, and everything that can be asked of them.
+    /// Returns a simulated site and its folders.
     private func model(_ year: Int, _ month: Int, _ day: Int) throws -> (SiteModel, [String]) {
         let model = SiteModel(seed: seed, begin: try SiteFolders.midnight(year, month, day), days: days)
         return (model, try site.folders(model))
@@ -27,7 +28,7 @@ import Testing
         let missing = truth.filter { told[$0.key] != $0.value }.keys
         #expect(
             wrong.isEmpty && missing.isEmpty,
-            "\(what), seed \(seed): told \(wrong.count) that are not so, \(wrong.first.map { "\($0)" } ?? ""); missing \(missing.count), \(missing.first.map { "\($0)" } ?? "")",
+            "\(what), seed \(seed): \(wrong.count) wrong, first \(wrong.first.map { "\($0)" } ?? ""); \(missing.count) missing, first \(missing.first.map { "\($0)" } ?? "")",
             sourceLocation: location)
     }
 
@@ -45,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: [(2024, 10, 12), (2025, 3, 16)])
-    func `visits are the truth's in the table, in CSV, in JSON and on the page, and so is what they come to`(
+    func `visits and their totals are correct in the table, in CSV, in JSON and on the page`(
         year: Int, month: Int, day: Int
     ) throws {
         let (model, places) = try model(year, month, day)
@@ -81,7 +82,7 @@ import Testing
         }
     }
 
-    /// A spreadsheet adds up a column.
+    /// Adds up the column `hours` as a spreadsheet does, and compares the sums with the totals.
     private func expectHours(_ csv: String, _ totals: [Int: SiteForms.Total]) throws {
         var hours: [Int: Double] = [:]
         for record in SiteForms.records(csv) {
@@ -89,22 +90,22 @@ import Testing
         }
         #expect(hours.count == totals.count)
         for (minor, total) in totals {
-            // Each has four decimals.
+            // Each value has four decimals, so its error is at most 0.18 s.
             let error = abs((hours[minor] ?? -1) * 3600 - Double(total.seconds))
             #expect(error <= 0.18 * Double(total.visits) + 0.001, "\(minor)")
         }
     }
 
-    /// The first words of a report, by the number of beacons of which nothing is known.
+    /// Returns the first words of a report, by the number of beacons whose state is unknown.
     private static func words(_ unknown: Int) -> String {
         unknown > 0 ? "None known to be present, \(unknown) unknown" : "None present at the last known time"
     }
 
-    @Test func `who was here at the end is the truth's in every form`() throws {
+    @Test func `the beacons at the end are correct in every form of visits --now`() throws {
         let (model, places) = try model(2024, 10, 12)
         for (names, folders) in [(Set(["hall", "yard"]), places), (["hall"], [places[0]])] {
             let truth = model.presences(of: names, forms)
-            // With other seeds there may be none; the gate must test some.
+            // With other seeds there can be none. Seed 1, the default, must have some.
             #expect(seed != 1 || !truth.isEmpty)
             func tell(_ form: String...) throws -> Ending { try site.tell(["visits", "--now"] + form + folders) }
             expect(try forms.presences(json: tell("--json").lines), truth, "JSON")
@@ -120,9 +121,9 @@ import Testing
     }
 
     @Test(arguments: [(2024, 10, 12), (2025, 3, 16)])
-    func `occupancy is the truth's in the table, in CSV and on the page`(year: Int, month: Int, day: Int) throws {
+    func `occupancy is correct in the table, in CSV and on the page`(year: Int, month: Int, day: Int) throws {
         let (model, places) = try model(year, month, day)
-        // The page lists 2,000 rows.
+        // The page lists at most 2,000 rows.
         let (every, minutes) = days > 60 ? ("1d", 1440) : ("1h", 60)
         let first = try #require(model.gateways.map(\.first).min())
         let last = try #require(model.gateways.map(\.asOf).max())
@@ -157,12 +158,12 @@ import Testing
         }
     }
 
-    @Test func `a served gateway tells the truth's numbers by its interfaces and its pages`() async throws {
+    @Test func `the interfaces and pages of serve have the correct numbers`() async throws {
         let (model, places) = try model(2024, 10, 12)
         let names: Set = ["hall"]
         let server = try await SiteServer(site.scratch, folder: places[0])
         defer { server.end() }
-        // Who was here.
+        // Visits and totals.
         let (visits, totals) = (
             model.visits(of: names, in: SiteModel.Span(from: 0, to: .max), forms),
             model.totals(of: names, in: SiteModel.Span(from: 0, to: .max))
@@ -181,14 +182,14 @@ import Testing
             after += 700
         }
         expect(listed, visits, "pages of the page")
-        // Who is here.
+        // Present beacons.
         let present = model.presences(of: names, forms)
         expect(try forms.presences(json: server.lines("/api/v1/present").lines), present, "present")
         let page = try server.get("/")
         #expect(page.contains(Self.words(present.count)))
         let here = page.matches(of: #/title="[-0-9A-F]{36}/1/(?<minor>[0-9]+)"/#).compactMap { Int($0.minor) }
         #expect(here.sorted() == present.map(\.minor).sorted())
-        // How full it was.
+        // Occupancy.
         let (every, minutes) = days > 60 ? ("1d", 1440) : ("1h", 60)
         let hall = try #require(model.gateways.first)
         let bounds = try SiteFolders.bounds(from: hall.first, to: hall.asOf, minutes: minutes)
@@ -205,7 +206,7 @@ import Testing
     }
 }
 
-/// `beacon-gateway serve` over a folder, asked by Python's HTTP.
+/// `beacon-gateway serve` for a folder. Requests are sent by Python's HTTP client.
 final class SiteServer {
     private let process: SpawnedProcess
     private let held: HeldPort
@@ -246,7 +247,7 @@ final class SiteServer {
         return ending.text
     }
 
-    /// The elements of an array and of the pages behind it, and how many pages these were.
+    /// Returns the elements of an array from all its pages, and the number of pages.
     func lines(_ path: String) throws -> (lines: [String], pages: Int) {
         var (lines, pages, next): ([String], Int, String?) = ([], 0, path)
         while let path = next {

@@ -1,15 +1,15 @@
 import Foundation
 
-/// What is true of a site, as people are to read it.
+/// The correct results of a simulated site, as reports show them to people.
 extension SiteModel {
-    /// The stays of some gateways that have a part in `clip`.
+    /// Returns the stays at some gateways that are partly or completely within `clip`.
     private func stays(of names: Set<String>, in clip: Span) -> [Stay] {
         stays(of: names).filter { stay in
             stay.from < clip.to && (stay.isOpen ? stay.to > clip.from : stay.to >= clip.from)
         }
     }
 
-    /// Which of the gateways told of a stay.
+    /// Returns the gateways among `names` that reported a stay.
     private func places(_ stay: Stay, of names: Set<String>) -> Set<String> {
         let telling = gateways.filter { gateway in
             gateway.stays.contains { $0.minor == stay.minor && (stay.from...stay.until).contains($0.from) }
@@ -35,7 +35,8 @@ extension SiteModel {
         return totals
     }
 
-    /// Who had not left at the end, long ago: nobody knows of him since the gateways that held him were last alive.
+    /// Returns the beacons that had not exited at the end. The end is long ago, so their state is unknown since the
+    /// gateways that held them were last known to be alive.
     func presences(of names: Set<String>, _ forms: SiteForms) -> [SiteForms.Presence] {
         stays(of: names).filter(\.isOpen).map { stay in
             let holding = gateways.filter { gateway in
@@ -70,7 +71,8 @@ extension SiteModel.Expected {
         }
     }
 
-    /// As a table for people has them: what follows each other and has nobody, or of which nothing is known, is one row.
+    /// Returns the rows of a table for people. Consecutive intervals without a beacon are one row, and so are
+    /// consecutive unknown intervals.
     static func rows(_ intervals: [SiteModel.Expected], _ forms: SiteForms) -> [SiteForms.Interval] {
         var rows: [SiteForms.Interval] = []
         var before = Kind.told

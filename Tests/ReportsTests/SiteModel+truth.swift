@@ -1,8 +1,9 @@
 import Foundation
 
-/// What is true of a site, by counting its seconds: slow, plain, and nothing of how reports do it.
+/// The correct results of a simulated site, computed second by second. This is slow and simple, and independent of the
+/// computation in reports.
 extension SiteModel {
-    /// What is to be told of an interval.
+    /// The correct numbers of an interval.
     struct Expected: Equatable {
         var from: Int
         var to: Int
@@ -15,8 +16,8 @@ extension SiteModel {
         var distinct: Int?
     }
 
-    /// The stays of some gateways, each once: what begins while another gateway still holds the beacon for present is the
-    /// same stay.
+    /// Returns the stays at some gateways, each once. If a stay starts while another gateway still holds the beacon, it
+    /// is part of the same stay.
     func stays(of names: Set<String>) -> [Stay] {
         var all: [Stay] = []
         let heard = gateways.filter { names.contains($0.name) }.flatMap(\.stays)
@@ -27,7 +28,7 @@ extension SiteModel {
                 var until = stay.until
                 while let next = pending.first, next.from <= until {
                     pending.removeFirst()
-                    // What ends later tells how it ended.
+                    // The stay that ends last defines the end.
                     if next.to > stay.to || next.to == stay.to && next.isOpen {
                         (stay.to, stay.isOpen) = (next.to, next.isOpen)
                     }
@@ -39,17 +40,17 @@ extension SiteModel {
         return all
     }
 
-    /// What is true of intervals, of the gateways together.
+    /// Returns the correct numbers of intervals, for the gateways together.
     ///
     /// - Parameters:
-    ///   - bounds: where they begin and end, one more than there are.
-    ///   - names: of which gateways.
-    /// - Returns: what is to be told of each.
+    ///   - bounds: the starts of the intervals, and the end of the last one.
+    ///   - names: the names of the gateways.
+    /// - Returns: the numbers of each interval.
     func truth(_ bounds: [Int], of names: Set<String>) -> [Expected] {
         let (origin, count) = (begin - 90_000, end - begin + 180_000)
-        // Second by second: who is here at its beginning, and over all of it.
+        // For each second: the number of beacons that are present at its start, and during all of it.
         var (at, over) = ([Int32](repeating: 0, count: count + 2), [Int32](repeating: 0, count: count + 2))
-        // How many gateways heard.
+        // For each second: the number of gateways that scan.
         var hearing = [Int32](repeating: 0, count: count + 2)
         func add(_ span: Span, to counts: inout [Int32], _ change: Int32) {
             guard span.to > span.from else { return }
@@ -70,7 +71,8 @@ extension SiteModel {
             over[second] += over[second - 1]
             hearing[second] += hearing[second - 1]
         }
-        // A year has some ten thousand stays, and more intervals: each looks only at those of its days.
+        // A year has about 10,000 stays and more intervals, so each interval is only compared with the stays of its
+        // days.
         var byDay: [Int: [Stay]] = [:]
         for stay in stays {
             for day in stay.from / 86_400...stay.to / 86_400 { byDay[day, default: []].append(stay) }
@@ -97,7 +99,7 @@ extension SiteModel {
         }
     }
 
-    /// For how long beacons were here, in seconds, as `visits` counts it.
+    /// Returns how long beacons were present, in seconds, as `visits` counts it.
     func total(of names: Set<String>, in clip: Span) -> [Int: Int] {
         stays(of: names).reduce(into: [:]) { totals, stay in
             guard stay.from < clip.to, stay.isOpen ? stay.to > clip.from : stay.to >= clip.from else { return }

@@ -2,40 +2,41 @@ import Foundation
 import ProgramSupport
 import TestSupport
 
-/// A site whose truth is known: two gateways that overlap, badges with shifts and nights, strangers, outages of an adapter
-/// and of all of them, restarts; over changes of the clock.
+/// A simulated site whose data are known. It has two gateways that overlap, badges with shifts by day and by night,
+/// strangers, outages of one adapter and of both, restarts, and clock changes.
 ///
-/// Times are whole seconds since 1970. It shares nothing with what reads the files that it writes.
+/// Times are whole seconds since 1970. The model shares nothing with the code that reads its files.
 struct SiteModel {
     struct Span: Hashable {
         var from: Int
         var to: Int
     }
 
-    /// What one gateway heard.
+    /// The data of one gateway.
     struct Gateway {
         var name: String
         var first: Int
         var asOf: Int
-        /// Neither of its adapters listened.
+        /// Periods in which neither of its adapters scanned.
         var deaf: [Span] = []
-        /// It was not running.
+        /// Periods in which it was not running.
         var down: [Span] = []
-        /// Its second adapter did not listen.
+        /// Periods in which its second adapter did not scan.
         var oneDeaf: [Span] = []
         var stays: [Stay] = []
 
-        /// When it heard nothing.
+        /// Periods in which it received nothing, in order.
         var unknown: [Span] { (deaf + down).sorted { $0.from < $1.from } }
     }
 
     struct Stay: Hashable {
         var minor: Int
         var from: Int
-        /// When it was heard for the last time, or the gateway's end.
+        /// The time of the last sighting. If the stay is open, the time at which the gateway was last known to be
+        /// alive.
         var to: Int
         var isOpen = false
-        /// Up to when the gateway holds it for present.
+        /// The time until which the gateway holds the beacon.
         var until: Int { isOpen ? to : to + SiteModel.exitTimeout }
     }
 
@@ -44,7 +45,7 @@ struct SiteModel {
     let begin: Int
     let end: Int
 
-    /// A site over some days.
+    /// Simulates a site over some days.
     init(seed: UInt64, begin: Int, days: Int) {
         var random = SeededGenerator(state: seed)
         self.begin = begin
@@ -71,7 +72,7 @@ struct SiteModel {
 
     private mutating func addShifts(_ midnight: Int, isWorkday: Bool, _ random: inout SeededGenerator) {
         for minor in 1...20 where random.chance(isWorkday ? 85 : 15) {
-            // Every fifth works at night.
+            // Every fifth badge has its shift at night.
             let start = midnight + (minor % 5 == 0 ? 79_200 : 25_000) + random.below(7200)
             let lunch = start + 12_000 + random.below(3600)
             hear(minor, Span(from: start, to: lunch), &random)
@@ -83,8 +84,8 @@ struct SiteModel {
         }
     }
 
-    /// Who is somewhere is heard by one gateway, by the other, or by one after another: overlapping, or with a gap shorter
-    /// than the exit timeout.
+    /// Adds the presence of a beacon. It is received by one gateway, by the other, or by one after the other:
+    /// overlapping, or with a gap shorter than the exit timeout.
     private mutating func hear(_ minor: Int, _ span: Span, _ random: inout SeededGenerator) {
         let middle = (span.from + span.to) / 2
         switch random.below(4) {
@@ -99,7 +100,10 @@ struct SiteModel {
 }
 
 extension SiteModel.Gateway {
-    /// Leaves what it can have heard: nobody comes, goes or is missed in an outage, and who is there at its end goes on.
+    /// Changes the stays to those that the gateway can have received. No beacon enters, exits or is missed in an
+    /// outage, and the stay of a beacon that is present at the end of an outage continues.
+    ///
+    /// A stay is open if its exit is due at most 5 s before the gateway was last known to be alive, or later.
     fileprivate mutating func settle() {
         let timeout = SiteModel.exitTimeout
         var latest: [Int: Int] = [:]
@@ -114,14 +118,14 @@ extension SiteModel.Gateway {
             }
             if stay.to + timeout + 5 >= asOf { (stay.to, stay.isOpen) = (asOf, true) }
             guard stay.from <= stay.to, stay.from < asOf - 5 else { return nil }
-            // The same stranger again is another visit only once he has left.
+            // A stranger can only have another visit after the previous one has ended.
             if let before = latest[stay.minor], stay.from <= before + timeout + 5 { return nil }
             latest[stay.minor] = stay.to
             return stay
         }
     }
 
-    /// Its lines, and its file `alive`.
+    /// Returns the lines of the gateway, and the content of its file `alive`.
     func lines() -> (lines: [String], alive: String) {
         var writer = LineWriter()
         writer.gateway = name

@@ -3,8 +3,8 @@ import ProgramSupport
 import TestSupport
 import Testing
 
-/// A site with known truth, told by the reports: a month each over both changes of the clock, or with `BEACON_MODEL_DAYS`
-/// as long as is asked for.
+/// Compares reports with the known data of a simulated site. The time is a month over each change of the clocks, or
+/// `BEACON_MODEL_DAYS` days.
 @Suite struct SiteModelTests {
     private let site: SiteFolders
     private let seed = SeededGenerator.seed
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: [(3, 16), (10, 12)])
-    func `what occupancy tells of a month is what was so, to the second`(month: Int, day: Int) throws {
+    func `occupancy of a month is correct to the second, for all gateways and for each`(month: Int, day: Int) throws {
         let days = environment("BEACON_MODEL_DAYS", default: 31)
         let model = SiteModel(seed: seed, begin: try SiteFolders.midnight(2026, month, day), days: days)
         let places = try site.folders(model)
@@ -73,7 +73,7 @@ import Testing
             let unknown = Double(row.to - row.from - row.known) / Double(row.to - row.from)
             #expect(abs((Double(fields[9]) ?? -1) - unknown) <= 0.0005)
         }
-        // The table makes one row of a night; what it tells of comings and goings is all the same.
+        // The table has one row for a night, but the same arrivals and departures.
         let table = try site.tell(["occupancy", "--every", "1h"] + places).lines.filter { $0.hasPrefix("2026-") }
         let cells = table.map { $0.dropFirst(42).split(separator: " ").map { Int($0) ?? 0 } }
         #expect(cells.allSatisfy { $0.count >= 5 })
@@ -81,7 +81,7 @@ import Testing
         #expect(cells.reduce(0) { $0 + $1[3] } == json.reduce(0) { $0 + ($1.departures ?? 0) })
     }
 
-    @Test func `what visits adds up of a month is what was so, clipped to any range`() throws {
+    @Test func `the totals of visits in a month are correct, clipped to any range`() throws {
         let model = SiteModel(
             seed: seed, begin: try SiteFolders.midnight(2026, 10, 12),
             days: environment("BEACON_MODEL_DAYS", default: 31))

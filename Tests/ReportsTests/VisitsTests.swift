@@ -2,9 +2,9 @@ import Foundation
 import ProgramSupport
 import Testing
 
-/// Who was here when, from event files alone.
+/// The visits of beacons, from event files alone.
 @Suite struct VisitsTests {
-    /// A folder with one segment of these lines.
+    /// Returns a folder with one segment that contains these lines.
     private static func folder(_ lines: [String], in scratch: Scratch) throws -> String {
         let path = scratch.path("events")
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func `those that ended are told in the order of their ends, then those that go on`() throws {
+    @Test func `visits that ended are in the order of their lines, followed by open visits`() throws {
         var writer = Writer()
         writer.event("staff", "satisfied", 50, minor: 9, seen: 50)
         writer.stay("staff", 100, 400, minor: 1)
@@ -48,12 +48,12 @@ import Testing
         #expect(totals.count == 3)
         #expect(
             totals.contains { ($0["beacon"] as? [String: Any])?["minor"] as? Int == 1 && $0["visits"] as? Int == 1 })
-        // What beacons' visits come to is no total of their condition's: the two are never added.
+        // The visits of beacons do not count in a total of their condition, because the two are never added.
         #expect(totals.filter { $0["scope"] as? String == "condition" }.map { $0["identifier"] as? String } == ["desk"])
     }
 
     @Test(arguments: [["visits"], ["visits", "--now"]])
-    func `columns stand below each other, however long a name is, and however many rows there are`(
+    func `columns are aligned, however long a name is, and however many rows there are`(
         command: [String]
     ) throws {
         var writer = Writer()
@@ -62,7 +62,7 @@ import Testing
             writer.stay("desk", Double(number) * 40, Double(number) * 40 + 9, minor: 1_000 + number)
             writer.stay(long, Double(number) * 40 + 1, Double(number) * 40 + 8, minor: 1_000 + number)
         }
-        // Nobody writes such names; one that does has the others' rows as they are.
+        // Such long names are unusual. If there is one, the rows of the others do not change.
         writer.stay(String(repeating: "n", count: 100), 7_000, 7_100, minor: 1)
         writer.event("desk", "satisfied", 8_000, minor: 2_000, seen: 8_000)
         writer.event(long, "satisfied", 8_000, minor: 2_001, seen: 8_000)
@@ -84,7 +84,7 @@ import Testing
         #expect(rows == (command.count == 1 ? 222 : 2), "\(ending.text)")
     }
 
-    @Test func `T1: a wall clock that jumps from 1970 to today and back an hour leaves all durations as they were`()
+    @Test func `T1: a wall clock that jumps from 1970 to today and back by an hour changes no duration of a visit`()
         throws
     {
         var writer = Writer()
@@ -115,7 +115,7 @@ import Testing
         let start = writer.offset
         writer.event("staff", "satisfied", 5000, minor: 1, seen: 5000)
         writer.boot = "bbbbbbbb-00000001"
-        // Up for ten seconds, at a time when the old timeline would be at 6000; the clock is not set yet.
+        // The machine has run for ten seconds, when the old timeline would be at 6,000 s. Its clock is not set yet.
         writer.offset = 0
         writer.adapter("listening", 10)
         writer.clock(20, to: start + 5990)
@@ -127,7 +127,8 @@ import Testing
         #expect(silences.count == 1 && silences[0]["adapter"] == nil)
     }
 
-    @Test func `what was forgotten with the state is lost when its condition is added anew`() throws {
+    @Test func `an open visit ends as lost if its condition is added again, because the gateway lost its state`() throws
+    {
         var writer = Writer()
         writer.event("staff", "satisfied", 50, minor: 1, seen: 50)
         writer.line(
@@ -138,7 +139,7 @@ import Testing
         #expect(stays(try visits(writer)) == ["staff/1 00:00:50 - - lost"])
     }
 
-    @Test func `a leaving event whose visit was never written tells when it was seen last`() throws {
+    @Test func `an exit without a visit line gives the end of the visit, by its last sighting`() throws {
         var writer = Writer()
         writer.event("staff", "satisfied", 50, minor: 1, seen: 50)
         writer.event("staff", "unsatisfied", 90, minor: 1, seen: 60)
@@ -147,7 +148,7 @@ import Testing
             stays(try visits(writer)) == ["staff/1 00:00:50 00:01:00 10 left", "staff/1 00:01:40 - 0 open"])
     }
 
-    @Test func `stretches in which an adapter did not listen are told as such`() throws {
+    @Test func `periods in which an adapter did not scan are listed with the reason`() throws {
         var writer = Writer()
         writer.adapter("listening", 1)
         writer.adapter("deaf", 110, since: 100)
@@ -159,7 +160,7 @@ import Testing
         #expect(silences[1]["to"] == nil)
     }
 
-    @Test func `--from, --to, --condition and --beacon leave out the rest`() throws {
+    @Test func `--from, --to, --condition and --beacon leave out the other visits`() throws {
         var writer = Writer()
         writer.stay("staff", 100, 400, minor: 1)
         writer.stay("staff", 1000, 1400, minor: 2)
@@ -176,11 +177,11 @@ import Testing
     @Test(arguments: [
         ["--beacon", "x"], ["--beacon", "1/2/3"], ["--from", "yesterday"], ["--to", "2026-13-01"], ["--json", "--csv"],
     ])
-    func `what can't be meant is a usage error`(arguments: [String]) throws {
+    func `an invalid beacon, date or pair of options fails with 64`(arguments: [String]) throws {
         #expect(try Gateway.run(["visits"] + arguments).status == 64)
     }
 
-    @Test func `the table is for people, and says which zone`() throws {
+    @Test func `the table has dates, durations, totals and the zone, and files without lines fail with 66`() throws {
         var writer = Writer()
         writer.stay("staff", 100, 400, minor: 1)
         let scratch = try Scratch()
@@ -194,7 +195,7 @@ import Testing
         #expect(nothing.status == 66 && nothing.text.isEmpty && nothing.errors.contains("there are no lines in"))
     }
 
-    @Test func `CSV quotes what has to be quoted, and no cell is a formula`() throws {
+    @Test func `CSV quotes special characters, and no cell is a formula`() throws {
         var writer = Writer()
         writer.stay(#"a \"b\", c"#, 100, 400)
         writer.stay("=1+1", 100, 400)
@@ -209,7 +210,7 @@ import Testing
         #expect(rows[2].hasPrefix(#"site,"'=1+1","#))
     }
 
-    @Test func `the page stands alone and holds what it must`() throws {
+    @Test func `the page has its styles, bars, outages and names, escapes text and loads nothing`() throws {
         var writer = Writer()
         writer.adapter("listening", 1)
         writer.stay("staff", 100, 40_000, minor: 1)

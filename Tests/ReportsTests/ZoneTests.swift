@@ -3,7 +3,7 @@ import Testing
 
 @testable import Reports
 
-/// Which values of `TZ` mean a zone.
+/// Values of `TZ` that are time zones.
 @Suite struct ZoneTests {
     private let scratch: Scratch
     init() throws {
@@ -15,18 +15,18 @@ import Testing
     @Test(arguments: [
         "", "UTC", "Etc/UTC", "Vienna", ":Vienna", "CET-1CEST,M3.5.0,M10.5.0/3", "EST5EDT", "<+0330>-3:30", "UTC0",
     ])
-    func `a file, a rule and nothing at all are zones`(zone: String) {
+    func `a file, a rule and an empty value are zones`(zone: String) {
         #expect(VisitsTime.isKnown(zone: zone, in: scratch.url.path))
     }
 
     @Test(arguments: [
         "Foo/Bar", "Europe/Viena", "vienna", "zone.tab", ".", "CET", "C-1", "<+03-3", "<>3", "<", ":", " ", "5", "/",
     ])
-    func `what the C library would take for UTC is none`(zone: String) {
+    func `a value that the C library would read as UTC is not a zone, except a colon alone`(zone: String) {
         #expect(VisitsTime.isKnown(zone: zone, in: scratch.url.path) == (zone == ":"))
     }
 
-    @Test func `a zone can be a file by its path`() {
+    @Test func `the path of a zone file is a zone, and the path of another file is not`() {
         #expect(VisitsTime.isKnown(zone: scratch.path("Vienna"), in: "/nowhere"))
         #expect(!VisitsTime.isKnown(zone: scratch.path("zone.tab"), in: "/nowhere"))
     }

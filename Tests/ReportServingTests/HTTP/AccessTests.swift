@@ -3,7 +3,7 @@ import Testing
 
 @testable import ReportServing
 
-/// Names and passwords, on a clock that is turned by hand.
+/// Logins by name and password, with a clock that the test sets.
 @Suite struct AccessTests {
     private static let users =
         "ada:$5$rounds=1000$abcdefgh$ue35C0ITbth1b5zVUjrjm2mMmsmMKiodEeH2UV/Hq10\n"
@@ -29,7 +29,7 @@ import Testing
         return client
     }
 
-    @Test func `who says no name is asked for one, and sees nothing`() async throws {
+    @Test func `a request without a valid login header gets 401, and no hash is computed`() async throws {
         for header in ["X: y", "Authorization: Basic YQ==", "Authorization: Bearer x"] {
             let answer = try await world.get("/a", header)
             #expect(answer.hasPrefix("HTTP/1.1 401 "), "\(answer)")
@@ -39,12 +39,12 @@ import Testing
         #expect(world.asked.isEmpty && access.counters.hashes == 0)
     }
 
-    @Test func `two headers are none`() async throws {
+    @Test func `a request with two Authorization headers gets 401`() async throws {
         let answer = try await world.get("/a", "Authorization: \(Self.ada)", "Authorization: \(Self.ada)")
         #expect(answer.hasPrefix("HTTP/1.1 401 ") && world.asked.isEmpty)
     }
 
-    @Test func `who is let in is known for five minutes, and costs one hash`() async throws {
+    @Test func `a valid login is cached for 5 minutes, and needs one hash in this time`() async throws {
         for _ in 0..<20 {
             #expect(try await world.get("/a", "Authorization: \(Self.ada)").hasPrefix("HTTP/1.1 200 "))
         }
@@ -57,7 +57,7 @@ import Testing
         #expect(access.counters.hashes == 2)
     }
 
-    @Test func `a name that nobody has costs as much as a password that is wrong`() async throws {
+    @Test func `an unknown name needs one hash, like a wrong password`() async throws {
         for header in [Self.wrong, Self.eve] {
             #expect(try await world.get("/a", "Authorization: \(header)").hasPrefix("HTTP/1.1 401 "))
             world.time = world.time + .seconds(1)
@@ -65,14 +65,14 @@ import Testing
         #expect(access.counters.hashes == 2 && access.counters.refused == 2 && world.asked.isEmpty)
     }
 
-    @Test func `an unknown name costs one computation of the dearest hash`() async throws {
+    @Test func `for an unknown name, the most expensive hash is computed once, and the login fails`() async throws {
         let cheap = "$5$rounds=1000$abcdefgh$ue35C0ITbth1b5zVUjrjm2mMmsmMKiodEeH2UV/Hq10"
         let dear = "$y$j9T$abcdefghijkl$8s6LJgovyuqurPsVG9AbzYY6SBmbkjpwSfPi7q7VsL9"
         var computed: [String] = []
         let users = try UsersFile(Array("ada:\(cheap)\nbob:\(dear)\n".utf8))
         let counting = BasicAccess(users, on: world.loop) { _, hash in
             computed.append(hash)
-            // The hash of another user is no proof.
+            // A match with another user's hash must not prove an unknown name.
             return true
         }
         world.server.access = counting
@@ -84,15 +84,15 @@ import Testing
         #expect(counting.counters.hashes == 4)
     }
 
-    @Test func `guesses are answered one a second, and nobody who is known waits for them`() async throws {
+    @Test func `wrong logins are checked at one per second, and a cached login does not wait for them`() async throws {
         _ = try await world.get("/a", "Authorization: \(Self.ada)")
         let guesses = try (0..<3).map { _ in try ask(Self.wrong) }
-        try await world.turn(until: "all wait") { access.waitingCount == 3 }
+        try await world.turn(until: "all clients wait") { access.waitingCount == 3 }
         for left in [2, 1, 0] {
             #expect(try await world.get("/b", "Authorization: \(Self.ada)").hasPrefix("HTTP/1.1 200 "))
-            #expect(access.waitingCount == left + 1, "nobody is looked at before his second")
+            #expect(access.waitingCount == left + 1, "no login is checked before a second has passed")
             world.time = world.time + .seconds(1)
-            try await world.turn(until: "one is answered") { access.waitingCount == left }
+            try await world.turn(until: "one client is answered") { access.waitingCount == left }
         }
         for guess in guesses {
             try await world.turn(until: "a refusal") { try guess.isAnswered() }
@@ -101,42 +101,43 @@ import Testing
         #expect(access.counters.hashes == 4)
     }
 
-    @Test func `an address that guesses is in its own way alone`() async throws {
+    @Test func `at most 8 logins of an address wait, and the login of another address is checked next`() async throws {
         let first = try ask(Self.wrong, from: "127.0.0.9")
         try await world.turn(until: "a refusal") { try first.isAnswered() }
         let guesses = try (0..<12).map { _ in try ask(Self.wrong, from: "127.0.0.9") }
-        try await world.turn(until: "eight wait, and four are told to come back") {
+        try await world.turn(until: "eight clients wait, and four are refused until later") {
             access.waitingCount == 8 && access.counters.turnedAway == 4
         }
         let honest = try ask(Self.bob)
-        try await world.turn(until: "he waits too") { access.waitingCount == 9 }
+        try await world.turn(until: "the other client waits too") { access.waitingCount == 9 }
         world.time = world.time + .seconds(1)
-        try await world.turn(until: "he is let in") { try honest.isAnswered() }
+        try await world.turn(until: "the client has access") { try honest.isAnswered() }
         #expect(honest.text.hasPrefix("HTTP/1.1 200 "))
         #expect(access.waitingCount == 8)
         withExtendedLifetime(guesses) {}
     }
 
-    @Test func `who asks for several things at once is let in to all of them`() async throws {
+    @Test func `waiting requests with the same valid login are all answered after one hash`() async throws {
         let clients = try (0..<4).map { _ in try ask(Self.ada) }
         for client in clients { try await world.turn(until: "an answer") { try client.isAnswered() } }
         #expect(clients.allSatisfy { $0.text.hasPrefix("HTTP/1.1 200 ") } && access.counters.hashes == 1)
     }
 
-    @Test func `who goes while he waits, and who waits too long, leaves his place`() async throws {
+    @Test func `a client that disconnects while it waits does not block later logins`() async throws {
         _ = try await world.get("/a", "Authorization: \(Self.wrong)")
         var gone: Client? = try ask(Self.wrong)
-        try await world.turn(until: "he waits") { access.waitingCount == 1 }
+        try await world.turn(until: "the client waits") { access.waitingCount == 1 }
         withExtendedLifetime(gone) {}
         gone = nil
-        // A connection that waits for an answer is not read from: its turn has to come.
+        // A connection that waits for an answer is not read, so the server does not know that it is closed. Its login
+        // must be checked first.
         world.time = world.time + .seconds(1)
-        try await world.turn(until: "nobody waits") { access.waitingCount == 0 }
+        try await world.turn(until: "no client waits") { access.waitingCount == 0 }
         world.time = world.time + .seconds(1)
         #expect(try await world.get("/a", "Authorization: \(Self.ada)").hasPrefix("HTTP/1.1 200 "))
     }
 
-    @Test func `whoever was known shows again who he is when the users are others`() async throws {
+    @Test func `new users discard cached logins, so each login must be checked again`() async throws {
         _ = try await world.get("/a", "Authorization: \(Self.ada)")
         access.use(try UsersFile(Array("bob:$5$a$b\n".utf8)))
         #expect(access.rememberedCount == 0)
@@ -144,7 +145,7 @@ import Testing
         #expect(try await world.get("/a", "Authorization: \(Self.ada)").hasPrefix("HTTP/1.1 401 "))
     }
 
-    @Test func `who may not ask here at all is told so before any password is looked at`() async throws {
+    @Test func `a request with a foreign Host gets 421 before its password is checked`() async throws {
         let answer = try await world.ask(
             "GET /a HTTP/1.1\r\nHost: evil.example\r\nAuthorization: \(Self.ada)\r\n\r\n")
         #expect(answer.hasPrefix("HTTP/1.1 421 ") && access.counters.hashes == 0)

@@ -12,7 +12,7 @@ import Testing
         HTTPResponse(contentType: "text/plain", body: [UInt8](repeating: byte, count: size))
     }
 
-    /// A client that sends a request and reads nothing.
+    /// Returns a client that has sent a request and reads nothing.
     private static func client(_ path: String, _ world: ServerWorld) async throws -> Client {
         let count = world.asked.count
         let client = try Client(world.port)
@@ -21,7 +21,7 @@ import Testing
         return client
     }
 
-    /// The text that a client has received: its answer, or the start of a large one.
+    /// Returns the text that a client has received: its answer, or the start of a large one.
     private static func start(_ client: Client, _ world: ServerWorld) async throws -> String {
         try await world.turn(until: "an answer starts") {
             client.read(atMost: 500)
@@ -38,8 +38,8 @@ import Testing
         for _ in 0..<50 { clients.append(try await Self.client("/", world)) }
         #expect(world.server.bodyBytes == Self.size)
         #expect(world.server.counters.answers == [200: 50])
-        // One of them reads, and gets all bytes.
-        try await world.turn(until: "it has read all") { try clients[0].isAnswered() }
+        // One of them reads, and must get all bytes.
+        try await world.turn(until: "the client has read everything") { try clients[0].isAnswered() }
         #expect(clients[0].received.suffix(Self.size).allSatisfy { $0 == 65 })
         #expect(world.server.bodyBytes == Self.size)
         clients = []
@@ -47,7 +47,7 @@ import Testing
         #expect(world.server.bodyBytes == 0)
     }
 
-    @Test func `answers that have no room get 503, and small ones are sent`() async throws {
+    @Test func `an answer that has no room gets 503, and small ones are still sent`() async throws {
         var settings = HTTPServerSettings()
         settings.bodyBytesMax = 3 * Self.size
         let world = try ServerWorld(settings)
@@ -60,14 +60,14 @@ import Testing
         var clients: [Client] = []
         for _ in 0..<3 { clients.append(try await Self.client("/large", world)) }
         let refused = try await Self.client("/large", world)
-        try await world.turn(until: "it is refused") { try refused.isAnswered() }
+        try await world.turn(until: "the request is refused") { try refused.isAnswered() }
         let text = refused.text
         #expect(text.hasPrefix("HTTP/1.1 503") && text.contains("\r\nRetry-After: 5\r\n"), "\(text)")
         #expect(text.hasSuffix("too many bytes are being sent to other clients\ntry again in 5 s\n"), "\(text)")
         #expect(world.server.counters.bodiesRefused == 1)
         #expect(world.server.bodyBytes == 3 * Self.size)
         #expect(try await world.get("/small").hasPrefix("HTTP/1.1 200"))
-        // A client that leaves makes room.
+        // A client that disconnects makes room.
         clients.removeLast()
         try await world.turn(until: "there is room") { world.server.bodyBytes == 2 * Self.size }
         #expect(try await world.get("/large").hasPrefix("HTTP/1.1 200"))
@@ -92,13 +92,13 @@ import Testing
         for path in ["/huge", "/large"] {
             #expect(try await Self.start(Self.client(path, world), world).hasPrefix("HTTP/1.1 503"))
         }
-        try await world.turn(until: "the huge one is read") { try huge.isAnswered() }
-        try await world.turn(until: "it has no room any more") { world.server.bodyBytes == Self.size }
+        try await world.turn(until: "the huge answer is read") { try huge.isAnswered() }
+        try await world.turn(until: "the huge answer takes no room any more") { world.server.bodyBytes == Self.size }
         #expect(try await Self.start(Self.client("/huge", world), world).hasPrefix("HTTP/1.1 200"))
         _ = large
     }
 
-    @Test func `an address has half of the room, and others the rest`() async throws {
+    @Test func `an address can use half of the room, and other addresses the rest`() async throws {
         var settings = HTTPServerSettings()
         (settings.bodyBytesMax, settings.bodyBytesPerAddressMax) = (4 * Self.size, 2 * Self.size)
         let world = try ServerWorld(settings)
@@ -121,8 +121,7 @@ import Testing
         #expect(world.server.bodyBytes == 0)
     }
 
-    @Test func `an answer that is larger than the share of an address is sent, and another one after it`() async throws
-    {
+    @Test func `an answer larger than the share of an address is sent, and the next after it has ended`() async throws {
         var settings = HTTPServerSettings()
         (settings.bodyBytesMax, settings.bodyBytesPerAddressMax) = (4 * Self.size, 2 * Self.size)
         let world = try ServerWorld(settings)
@@ -133,7 +132,7 @@ import Testing
         }
         var client: Client? = try await Self.client("/huge", world)
         #expect(try await Self.start(#require(client), world).hasPrefix("HTTP/1.1 200"))
-        // Four others have room next to it.
+        // Four other answers have room in addition to it.
         var others: [Client] = []
         for address in ["127.0.0.2", "127.0.0.2", "127.0.0.3", "127.0.0.3"] {
             let other = try Client(world.port, from: address)
@@ -144,12 +143,12 @@ import Testing
         #expect(world.server.bodyBytes == 7 * Self.size)
         #expect(try await Self.start(Self.client("/huge", world), world).hasPrefix("HTTP/1.1 503"))
         client = nil
-        try await world.turn(until: "it is sent no more") { world.server.bodyBytes == 4 * Self.size }
+        try await world.turn(until: "the answer is not sent any more") { world.server.bodyBytes == 4 * Self.size }
         #expect(try await Self.start(Self.client("/huge", world), world).hasPrefix("HTTP/1.1 200"))
         _ = others
     }
 
-    @Test func `a request for the head of an answer takes no room`() async throws {
+    @Test func `the answer to a HEAD request takes no room`() async throws {
         var settings = HTTPServerSettings()
         settings.bodyBytesMax = Self.size
         let world = try ServerWorld(settings)
@@ -167,9 +166,9 @@ import Testing
         }
         let text = head.text
         #expect(text.hasPrefix("HTTP/1.1 200") && text.contains("\r\nContent-Length: \(Self.size)\r\n"), "\(text)")
-        // The same connection gets no body for that, and has no room for its next answer.
+        // The connection gets no body for the HEAD request. There is no room for its next answer.
         try head.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        try await world.turn(until: "the next is refused") {
+        try await world.turn(until: "the next request is refused") {
             head.read()
             return head.text.contains("HTTP/1.1 503")
         }
@@ -177,7 +176,7 @@ import Testing
         _ = client
     }
 
-    @Test func `a client that has the answer already takes no room`() async throws {
+    @Test func `the 304 answer to a client that has the content takes no room`() async throws {
         var settings = HTTPServerSettings()
         settings.bodyBytesMax = Self.size
         let world = try ServerWorld(settings)
@@ -193,10 +192,10 @@ import Testing
         _ = client
     }
 
-    @Test func `the kernel keeps 32 KiB for a connection that it has not sent`() async throws {
+    @Test func `the kernel buffers at most 32 KiB of unsent bytes for a connection`() async throws {
         let world = try ServerWorld()
         let client = try Client(world.port)
-        try await world.turn(until: "it is connected") { world.server.connectionCount == 1 }
+        try await world.turn(until: "the client is connected") { world.server.connectionCount == 1 }
         let socket = try #require(world.server.connections.values.first).socket
         var (bytes, length) = (Int32(0), socklen_t(MemoryLayout<Int32>.size))
         #expect(getsockopt(socket, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, &bytes, &length) == 0)

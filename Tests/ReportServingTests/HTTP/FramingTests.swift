@@ -2,8 +2,8 @@ import Testing
 
 @testable import ReportServing
 
-/// Requests whose end, or whose body's length, a proxy in front may see elsewhere (RFC 9112 §11.2). No byte after the head of
-/// such a request is answered as another request.
+/// Requests whose end or body length a proxy can interpret differently (RFC 9112 §11.2). No byte after the head of such
+/// a request must be answered as another request.
 @Suite struct FramingTests {
     private static let inner = "GET /smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n"
     private static let length = inner.utf8.count
@@ -36,7 +36,7 @@ import Testing
         "X: y\u{0}Transfer-Encoding: chunked",
         "X Y: z", "X(Y): z", ": z", "X: \u{1}", "X: \u{7F}", "\u{FF}X: y", "Host : localhost", "X: y\n", "\n",
     ])
-    func `a head that is not as RFC 9112 has it gets 400, and the connection is closed`(headers: String) async throws {
+    func `a head that violates RFC 9112 gets 400, and the connection is closed`(headers: String) async throws {
         let world = try ServerWorld()
         let answer = try await send(Self.get(headers), to: world)
         #expect(answer.hasPrefix("HTTP/1.1 400 "), "\(answer)")
@@ -56,7 +56,7 @@ import Testing
         "GET /fi\trst HTTP/1.1\r\nHost: localhost\r\n\r\n", "GET /first\t HTTP/1.1\r\nHost: localhost\r\n\r\n",
         "GET /first\r HTTP/1.1\r\nHost: localhost\r\n\r\n", "GET /first?a=%00 HTTP/1.1\r\nHost: localhost\r\n\r\n",
     ])
-    func `neither does a line of the request`(head: String) async throws {
+    func `an invalid request line, or a NUL in it, gets 400, and the connection is closed`(head: String) async throws {
         let world = try ServerWorld()
         #expect(try await send(head, to: world).hasPrefix("HTTP/1.1 400 "))
         #expect(world.asked.isEmpty)
@@ -69,7 +69,7 @@ import Testing
         "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity", "Transfer-Encoding: chunked\r\nContent-Length: 5",
         "Content-Length: 0\r\nTransfer-Encoding: chunked",
     ])
-    func `a body of any length is refused, and the connection is closed`(headers: String) async throws {
+    func `a body of any length gets 413, and the connection is closed`(headers: String) async throws {
         let world = try ServerWorld()
         let answer = try await send(Self.get(headers), to: world)
         #expect(answer.hasPrefix("HTTP/1.1 413 ") && answer.contains("Connection: close\r\n"), "\(answer)")
@@ -87,7 +87,7 @@ import Testing
         #expect(world.asked.isEmpty)
     }
 
-    @Test func `a length of 0 is answered, and the connection is closed`() async throws {
+    @Test func `Content-Length: 0 is answered, and the connection is closed`() async throws {
         let world = try ServerWorld()
         let answer = try await send(Self.get("Content-Length: 0"), to: world)
         #expect(answer.hasPrefix("HTTP/1.1 200 ") && answer.contains("Connection: close\r\n"))
@@ -98,16 +98,16 @@ import Testing
         "X: y", "X:y", "X:\t y", "X:", "X: y ", "X: \u{E4}\u{1F3E0}", "!#$%&'*+-.^_`|~09azAZ: y", "X: y: z",
         (0..<90).map { "X\($0): y" }.joined(separator: "\r\n"), "Cookie: a=b; c=\"d\"", "Upgrade: h2c",
     ])
-    func `headers as RFC 9112 has them are answered, one request after another`(headers: String) async throws {
+    func `requests with valid headers (RFC 9112) are answered one after another`(headers: String) async throws {
         let world = try ServerWorld()
         let client = try Client(world.port)
         for _ in 0..<3 { try client.send(Self.get(headers)) }
-        try await world.turn(until: "all are answered") {
+        try await world.turn(until: "all requests are answered") {
             client.read()
             return world.server.counters.answers[200] == 3
         }
         #expect(world.asked.map(\.path) == ["/first", "/first", "/first"])
-        // Queries are in the same memory.
+        // Queries use the same memory as headers.
         #expect(try await world.get("/q?a=b&c=%26&d", headers).hasPrefix("HTTP/1.1 200 "))
         #expect(world.asked.last?.query.map(\.key) == ["a", "c", "d"])
     }
@@ -116,7 +116,7 @@ import Testing
         (1, 8000, "200"), (100, 10, "200"), (101, 1, "414"), (301, 1, "414"), (2000, 1, "414"), (100, 100, "414"),
         (2, 6000, "414"), (1, 40_000, "414"),
     ])
-    func `a query with too many members, or too long, is refused at once`(
+    func `a query with more than 100 parameters, or one that is too long, gets 414 and reaches no handler`(
         members: Int, length: Int, status: String
     ) async throws {
         let world = try ServerWorld()

@@ -4,7 +4,7 @@ import Testing
 @testable import ReportServing
 
 @Suite struct HTTPServerTests {
-    @Test func `a path is answered, with what forbids a page everything from elsewhere`() async throws {
+    @Test func `paths and queries are decoded, and answers forbid content from other servers`() async throws {
         let world = try ServerWorld()
         let answer = try await world.get("/here%20now?a=1&b=%26")
         #expect(answer.hasPrefix("HTTP/1.1 200"))
@@ -14,7 +14,7 @@ import Testing
         #expect(world.asked.map(\.query) == [[.init(key: "a", value: "1"), .init(key: "b", value: "&")]])
     }
 
-    @Test func `what has not changed is not sent again`() async throws {
+    @Test func `if the client's ETag is current, the answer is 304 without a body`() async throws {
         let world = try ServerWorld()
         let first = try await world.get("/")
         let line = try #require(first.split(separator: "\r\n").first { $0.hasPrefix("ETag: ") })
@@ -26,7 +26,7 @@ import Testing
         #expect(other.hasPrefix("HTTP/1.1 200"))
     }
 
-    @Test func `a connection takes one request after another`() async throws {
+    @Test func `a connection answers several requests one after another`() async throws {
         let world = try ServerWorld()
         let client = try Client(world.port)
         for number in 1...3 {
@@ -44,13 +44,13 @@ import Testing
         "GET / HTTP/1.1\r\n\r\n",
         "GET / HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n",
     ])
-    func `whoever names no host, or two, is not answered`(_ head: String) async throws {
+    func `a request without Host, or with two, gets 400`(_ head: String) async throws {
         let world = try ServerWorld()
         #expect(try await world.ask(head).hasPrefix("HTTP/1.1 400"))
         #expect(world.asked.isEmpty)
     }
 
-    @Test func `DNS rebinding: a name that is not ours is refused`() async throws {
+    @Test func `DNS rebinding: a Host that does not name this server gets 421`() async throws {
         let world = try ServerWorld()
         let answer = try await world.ask("GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n")
         #expect(answer.hasPrefix("HTTP/1.1 421"))
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: ["http://evil.example", "null", "https://localhost.evil.example", "http://127.0.0.1:1"])
-    func `pages of others may not ask`(_ origin: String) async throws {
+    func `a request with another Origin gets 403`(_ origin: String) async throws {
         let world = try ServerWorld()
         #expect(try await world.get("/", "Origin: \(origin)").hasPrefix("HTTP/1.1 403"))
         #expect(world.asked.isEmpty)
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(arguments: ["POST", "PUT", "DELETE", "OPTIONS", "TRACE", "CONNECT", "BREW"])
-    func `nothing can be changed`(_ method: String) async throws {
+    func `a method other than GET and HEAD gets 405`(_ method: String) async throws {
         let world = try ServerWorld()
         let answer = try await world.ask("\(method) / HTTP/1.1\r\nHost: localhost\r\n\r\n")
         #expect(answer.hasPrefix("HTTP/1.1 405"))
@@ -75,14 +75,14 @@ import Testing
     }
 
     @Test(arguments: ["Content-Length: 5", "Content-Length: 99999999999", "Transfer-Encoding: chunked"])
-    func `a body is not read`(_ header: String) async throws {
+    func `a request with a body gets 413`(_ header: String) async throws {
         let world = try ServerWorld()
         let answer = try await world.ask("GET / HTTP/1.1\r\nHost: localhost\r\n\(header)\r\n\r\n")
         #expect(answer.hasPrefix("HTTP/1.1 413"))
         #expect(world.asked.isEmpty)
     }
 
-    @Test func `a head that is too long is refused, and costs its bound alone`() async throws {
+    @Test func `a head of 40,000 bytes is refused, and other clients are still answered`() async throws {
         let world = try ServerWorld()
         let answer = try await world.ask(
             "GET / HTTP/1.1\r\nHost: localhost\r\nX: \(String(repeating: "x", count: 40_000))\r\n\r\n")
@@ -91,41 +91,41 @@ import Testing
         #expect(try await world.get("/next").hasSuffix("/next"))
     }
 
-    @Test func `whoever sends a head letter by letter is dropped by a deadline that no letter moves`() async throws {
+    @Test func `a head that is not complete after 30 s is dropped, also if bytes still arrive`() async throws {
         let world = try ServerWorld()
         let client = try Client(world.port)
         try client.send("GET / HT")
-        try await world.turn(until: "it is connected") { world.server.connectionCount == 1 }
+        try await world.turn(until: "the client is connected") { world.server.connectionCount == 1 }
         world.time = world.time + .seconds(29)
         try world.turn()
         client.read()
         #expect(!client.isClosed)
         try client.send("T")
         world.time = world.time + .seconds(2)
-        try await world.turn(until: "it is dropped") {
+        try await world.turn(until: "the connection is dropped") {
             client.read()
             return client.isClosed && world.server.connectionCount == 0
         }
         #expect(world.server.counters.dropped == 1)
     }
 
-    @Test func `an answer that nobody takes is dropped by the same deadline`() async throws {
+    @Test func `an answer that a client does not read within 30 s is dropped`() async throws {
         let world = try ServerWorld()
         world.answer = { _ in .whole(.init(contentType: "text/plain", body: [UInt8](repeating: 65, count: 32 << 20))) }
         let client = try Client(world.port)
         try client.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        try await world.turn(until: "it is asked for") { world.asked.count == 1 }
+        try await world.turn(until: "the request is received") { world.asked.count == 1 }
         world.time = world.time + .seconds(31)
-        try await world.turn(until: "it is dropped") { world.server.connectionCount == 0 }
+        try await world.turn(until: "the connection is dropped") { world.server.connectionCount == 0 }
         #expect(world.server.counters.dropped == 1)
     }
 
-    @Test func `only the proxy that is named may connect`() async throws {
+    @Test func `only the configured proxy can connect`() async throws {
         var settings = HTTPServerSettings()
         settings.onlyFrom = InternetAddress("127.0.0.2")
         let world = try ServerWorld(settings)
         let stranger = try Client(world.port)
-        try await world.turn(until: "the stranger is turned away") {
+        try await world.turn(until: "the other client is refused") {
             stranger.read()
             return stranger.isClosed
         }

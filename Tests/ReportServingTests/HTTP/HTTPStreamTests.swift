@@ -4,7 +4,7 @@ import Testing
 @testable import ReportServing
 
 @Suite struct HTTPStreamTests {
-    /// A stream of what a test puts there.
+    /// A source of streams, with bytes that the test sets.
     final class Source {
         var waiting: [UInt8] = []
         var asked = 0
@@ -21,7 +21,7 @@ import Testing
 
     static let head = "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
-    @Test func `a stream waits without work, and goes on when it is woken`() async throws {
+    @Test func `a waiting stream costs no work, and continues when it is woken`() async throws {
         let world = try ServerWorld()
         let source = Source()
         world.answer = { _ in .stream(source.stream()) }
@@ -32,13 +32,13 @@ import Testing
         #expect(source.asked == 1)
         source.waiting = Array("data: one\n\n".utf8)
         world.server.wakeStreams()
-        try await world.turn(until: "it has come") {
+        try await world.turn(until: "the event is received") {
             client.read()
             return client.text.contains("data: one\n\n")
         }
     }
 
-    @Test func `a stream without events shows that it lives, and one whose client is gone ends`() async throws {
+    @Test func `a stream without events sends a comment within 16 s, and ends after its client closed`() async throws {
         let world = try ServerWorld()
         let source = Source()
         world.answer = { _ in .stream(source.stream()) }
@@ -46,20 +46,20 @@ import Testing
         try client?.send(Self.head)
         try await world.turn(until: "the stream waits") { source.asked == 1 }
         world.time = world.time + .seconds(16)
-        try await world.turn(until: "a sign of life has come") {
+        try await world.turn(until: "a keep-alive comment is received") {
             client?.read()
             return client?.text.contains("\r\n:\n\n\r\n") == true
         }
         client = nil
-        // The first octets after it find a closed socket, the next find it reset.
-        try await world.turn(until: "it has ended") {
+        // The first bytes that are sent now reach a closed socket, and the next ones a connection that was reset.
+        try await world.turn(until: "the stream has ended") {
             world.time = world.time + .seconds(16)
             return world.server.connectionCount == 0
         }
         #expect(world.server.streamCount == 0)
     }
 
-    @Test func `a client that takes nothing costs one piece, and is dropped`() async throws {
+    @Test func `a client that reads nothing gets no more pieces, and is dropped after 30 s`() async throws {
         let world = try ServerWorld()
         let source = Source()
         var pieces = 0
@@ -72,46 +72,46 @@ import Testing
         }
         let client = try Client(world.port)
         try client.send(Self.head)
-        // Until the kernel's buffers on both sides are full.
+        // Waits until the kernel's buffers on both sides are full.
         var (before, quiet) = (-1, 0)
-        try await world.turn(until: "nothing more is asked for") {
+        try await world.turn(until: "no more data is requested") {
             quiet = pieces == before ? quiet + 1 : 0
             before = pieces
             return pieces > 0 && quiet > 1000
         }
         world.time = world.time + .seconds(31)
-        try await world.turn(until: "it is dropped") { world.server.connectionCount == 0 }
+        try await world.turn(until: "the connection is dropped") { world.server.connectionCount == 0 }
         #expect(world.server.counters.dropped == 1)
         _ = (client, source)
     }
 
-    @Test func `more streams than there may be are told to come back`() async throws {
+    @Test func `streams beyond the limit get 503, and other paths are still answered`() async throws {
         var settings = HTTPServerSettings()
         settings.streamsMax = 2
         let world = try ServerWorld(settings)
         world.answer = { $0.path == "/events" ? .stream(Source().stream()) : .whole(.text(200, "here")) }
         let clients = try (0..<3).map { _ in try Client(world.port) }
         for client in clients { try client.send(Self.head) }
-        try await world.turn(until: "one is refused") { world.server.counters.answers[503] == 1 }
+        try await world.turn(until: "one stream is refused") { world.server.counters.answers[503] == 1 }
         #expect(world.server.streamCount == 2)
         #expect(try await world.get("/").hasSuffix("here\n"))
     }
 
-    @Test func `clients that are gone take nobody's place, though nothing was sent since`() async throws {
+    @Test func `a new stream takes the place of closed ones, although nothing was sent to them since`() async throws {
         var settings = HTTPServerSettings()
         settings.streamsMax = 2
         let world = try ServerWorld(settings)
         world.answer = { _ in .stream(Source().stream()) }
         var clients = try (0..<2).map { _ in try Client(world.port) }
         for client in clients { try client.send(Self.head) }
-        try await world.turn(until: "both wait") { world.server.streamCount == 2 }
+        try await world.turn(until: "both streams wait") { world.server.streamCount == 2 }
         clients = []
-        // Nobody looks at those that wait.
+        // The server does not check streams that wait.
         for _ in 0..<100 { try world.turn() }
         #expect(world.server.streamCount == 2)
         let next = try Client(world.port)
         try next.send(Self.head)
-        try await world.turn(until: "he is in their place") { world.server.streamCount == 1 }
+        try await world.turn(until: "the new client took their place") { world.server.streamCount == 1 }
         #expect(world.server.counters.answers == [200: 3])
     }
 
@@ -122,7 +122,7 @@ import Testing
         try client.send(Self.head)
         try await world.turn(until: "the stream waits") { world.server.streamCount == 1 }
         world.server.stop()
-        try await world.turn(until: "it is closed") {
+        try await world.turn(until: "the stream is closed") {
             client.read()
             return client.isClosed
         }

@@ -9,7 +9,7 @@ import Testing
         "localhost", "LOCALHOST:8080", "localhost.", "127.0.0.1", "192.0.2.7:80", "[::1]", "[2001:db8::1]:8080",
         "presence.example", "presence.EXAMPLE:443",
     ])
-    func `an address and a name of ours are let in`(_ host: String) { #expect(rule.allows(host: host)) }
+    func `addresses and names of this server are allowed`(_ host: String) { #expect(rule.allows(host: host)) }
 
     @Test(arguments: [
         "", ":80", "evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "presence.example.evil",
@@ -17,9 +17,9 @@ import Testing
         "0x7f.0.0.1",
         "local host", "presence.example@evil.example", "\u{0}localhost", String(repeating: "a", count: 300),
     ])
-    func `anything else is not`(_ host: String) { #expect(!rule.allows(host: host)) }
+    func `other hosts are refused`(_ host: String) { #expect(!rule.allows(host: host)) }
 
-    @Test func `an origin is the server itself, by the host that was asked`() {
+    @Test func `an origin is allowed only if it equals the host of the request and this is allowed`() {
         #expect(rule.allows(origin: "http://localhost:8080", host: "localhost:8080"))
         #expect(rule.allows(origin: "https://presence.example", host: "Presence.example"))
         #expect(!rule.allows(origin: "http://localhost", host: "localhost:8080"))

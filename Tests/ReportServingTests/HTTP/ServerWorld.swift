@@ -6,7 +6,7 @@ import TestSupport
 
 @testable import ReportServing
 
-/// A server and its clients in one loop, on a clock that is turned by hand.
+/// A server and its clients in one event loop, with a clock that the test sets.
 final class ServerWorld {
     private final class Clock { var now = Instant(nanoseconds: 1) }
 
@@ -23,7 +23,7 @@ final class ServerWorld {
 
     init(_ settings: HTTPServerSettings = HTTPServerSettings()) throws {
         var settings = settings
-        // The library's own bound goes by the machine's clock, and a busy one may be slow.
+        // The library's own limit uses the clock of the machine, and a busy machine can be slow.
         settings.idleSecondsMax = 3600
         loop = try EventLoop(clock: { [clock] in clock.now })
         let listener = try InternetAddress("127.0.0.1")!.listen(port: 0)
@@ -38,7 +38,7 @@ final class ServerWorld {
 
     func turn() throws { try loop.turn(waits: false) }
 
-    /// Turns until something is so.
+    /// Runs turns of the loop until a condition is true.
     func turn(until what: String, _ isSo: () throws -> Bool) async throws {
         try await until(what, saw: "\(asked.map(\.path).suffix(5)) asked") {
             try turn()
@@ -46,7 +46,7 @@ final class ServerWorld {
         }
     }
 
-    /// What is answered to `head`, up to the end that the server makes of the connection or the answer's own length.
+    /// Returns the answer to `head`. It ends by its own length, or when the server closes the connection.
     func ask(_ head: String) async throws -> String {
         let client = try Client(port)
         try client.send(head)
@@ -54,13 +54,13 @@ final class ServerWorld {
         return client.text
     }
 
-    /// The same of a path.
+    /// Returns the answer to a GET request for `path`.
     func get(_ path: String, _ headers: String...) async throws -> String {
         try await ask("GET \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\(headers.map { $0 + "\r\n" }.joined())\r\n")
     }
 }
 
-/// A socket, as any client has.
+/// A client with a plain socket.
 final class Client {
     let descriptor: Int32
     private(set) var received: [UInt8] = []
@@ -94,15 +94,15 @@ final class Client {
 
     func send(_ text: String) throws { send(Array(text.utf8)) }
 
-    /// Says that no more will come.
+    /// Ends the sending direction of the connection.
     func endSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
     func send(_ octets: [UInt8]) {
-        // A server that has closed says so when it is read from.
+        // If the server has closed the connection, the next read shows it.
         _ = Glibc.send(descriptor, octets, octets.count, Int32(MSG_NOSIGNAL))
     }
 
-    /// Takes what has come.
+    /// Reads the bytes that have arrived; at most about `limit` in total.
     func read(atMost limit: Int = .max) {
         var part = [UInt8](repeating: 0, count: min(65_536, limit))
         while received.count < limit {
@@ -114,7 +114,7 @@ final class Client {
         }
     }
 
-    /// Whether a whole answer, by its own length, or the connection's end has come.
+    /// Reads, and returns whether an answer is complete by its own length, or the connection was closed.
     func isAnswered() throws -> Bool {
         read()
         guard !isClosed else { return true }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ReportServing
 
-/// What speaks TLS, with a certificate that OpenSSL made, to a client that is Python's.
+/// A server with TLS and a certificate of OpenSSL, tested with a Python client.
 @Suite struct TLSTests {
     private func identity(_ made: MadeCertificate) throws -> TLSIdentity {
         try TLSIdentity(
@@ -19,7 +19,7 @@ import Testing
         return try ServerWorld(settings)
     }
 
-    /// What Python's client makes of `path`: the version of TLS, the status and the body.
+    /// Returns the result of a Python client for `path`: the version of TLS, the status and the body.
     private func fetch(_ path: String, _ world: ServerWorld, trusting certificate: String) async throws -> String {
         let script = """
             import http.client, ssl, sys
@@ -38,7 +38,7 @@ import Testing
         return process.wait() == 0 ? said : "failed: \(wrong.split(separator: "\n").last ?? "")"
     }
 
-    @Test func `a client that knows the certificate is answered, and one that does not goes`() async throws {
+    @Test func `a client that trusts the certificate is answered, and one that does not fails`() async throws {
         let (made, other) = (try MadeCertificate(), try MadeCertificate())
         let world = try Self.world(try identity(made))
         #expect(try await fetch("/hello", world, trusting: made.certificate) == "TLSv1.3 200 /hello")
@@ -46,7 +46,7 @@ import Testing
         #expect(world.asked.map(\.path) == ["/hello"])
     }
 
-    @Test func `a stream that waits again and again comes whole`() async throws {
+    @Test func `a stream of 40 pieces arrives complete over TLS`() async throws {
         let made = try MadeCertificate()
         let world = try Self.world(try identity(made))
         var (pieces, streams): (Int, [HTTPStream]) = (0, [])
@@ -65,20 +65,20 @@ import Testing
             return .stream(made)
         }
         let answer = try await fetch("/", world, trusting: made.certificate)
-        // More than a pipe takes: the client tells what it is, and how much.
+        // The body is larger than the buffer of a pipe, so the client prints only its distinct bytes and its length.
         #expect(answer == "TLSv1.3 200 {120} 200000")
     }
 
-    @Test func `who does not speak TLS is gone after his time, and others are answered meanwhile`() async throws {
+    @Test func `a client without TLS is dropped after 30 s, and others are answered meanwhile`() async throws {
         let made = try MadeCertificate()
         let world = try Self.world(try identity(made))
         let silent = try Client(world.port)
         let plain = try Client(world.port)
         try plain.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        try await world.turn(until: "both are there") { world.server.counters.connections == 2 }
+        try await world.turn(until: "both connections are open") { world.server.counters.connections == 2 }
         #expect(try await fetch("/", world, trusting: made.certificate) == "TLSv1.3 200 /")
         world.time = world.time + .seconds(31)
-        try await world.turn(until: "both are gone") {
+        try await world.turn(until: "both connections are closed") {
             silent.read()
             plain.read()
             return silent.isClosed && plain.isClosed
@@ -86,7 +86,7 @@ import Testing
         #expect(!plain.text.contains("HTTP/1.1 200"))
     }
 
-    @Test func `what can't be used is said, with the file that it is about`() throws {
+    @Test func `an error states whether the certificate or the key cannot be used`() throws {
         let (made, other, locked) = (
             try MadeCertificate(), try MadeCertificate(), try MadeCertificate("-passout", "pass:secret")
         )
@@ -107,17 +107,17 @@ import Testing
                 == .key("the key is encrypted, and the server has no password for it"))
         for nothing in [[], key, Array("x".utf8), [0], [0xFF]] {
             guard case .certificate? = problem(nothing, key) else {
-                Issue.record("\(nothing.prefix(20)) is taken for a certificate")
+                Issue.record("\(nothing.prefix(20)) is accepted as a certificate")
                 continue
             }
         }
         for nothing in [[], certificate, Array("x".utf8)] {
             guard case .key? = problem(certificate, nothing) else {
-                Issue.record("\(nothing.prefix(20)) is taken for a key")
+                Issue.record("\(nothing.prefix(20)) is accepted as a key")
                 continue
             }
         }
-        // Cut anywhere, it is refused in words, or still whole.
+        // A certificate that is cut at any place must be refused.
         for cut in stride(from: 0, to: certificate.count - 2, by: 37) {
             #expect(problem(Array(certificate.prefix(cut)), key) != nil, "\(cut)")
         }

@@ -4,9 +4,9 @@ import Testing
 
 @testable import ReportServing
 
-/// What strangers do to a port: bounds and counters are held, not times.
+/// Attacks on a port. Tests check limits and counters, not times.
 @Suite struct UnderFireTests {
-    @Test func `200 clients that take nothing keep nobody out, cost a piece each, and are dropped`() async throws {
+    @Test func `200 clients that read nothing block no others, get no more pieces, and are dropped`() async throws {
         let world = try ServerWorld()
         var pieces = 0
         world.answer = { request in
@@ -22,35 +22,35 @@ import Testing
             let client = try Client(world.port)
             try client.send("GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
             clients.append(client)
-            // The kernel's queue holds 128 that were not accepted.
+            // The kernel queues at most 128 connections that were not accepted.
             try world.turn()
         }
         let settings = HTTPServerSettings()
-        try await world.turn(until: "as many as may are served, and the others told so") {
+        try await world.turn(until: "as many clients as allowed are served, and the others are refused") {
             world.server.streamCount == settings.streamsMax
                 && world.server.counters.answers[503] == 200 - settings.streamsMax
         }
         #expect(try await world.ask("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").hasSuffix("here\n"))
         #expect(world.server.counters.streamsMost == settings.streamsMax)
-        // A stream that nobody takes from is not asked for more.
+        // If a client does not read, its stream must not produce more pieces.
         var (before, quiet) = (-1, 0)
-        try await world.turn(until: "nothing more is asked for") {
+        try await world.turn(until: "no more data is requested") {
             quiet = pieces == before ? quiet + 1 : 0
             before = pieces
             return quiet > 1000
         }
         world.time = world.time + .seconds(31)
-        try await world.turn(until: "all are dropped") { world.server.connectionCount <= 1 }
+        try await world.turn(until: "all connections are dropped") { world.server.connectionCount <= 1 }
         #expect(world.server.streamCount == 0)
         _ = clients
     }
 
-    @Test func `an address has its bound of connections, and others theirs`() async throws {
+    @Test func `an address has at most 10 connections, and others are still accepted`() async throws {
         var settings = HTTPServerSettings()
         settings.connectionsPerAddressMax = 10
         let world = try ServerWorld(settings)
         let clients = try (0..<40).map { _ in try Client(world.port) }
-        try await world.turn(until: "what is too much is closed") {
+        try await world.turn(until: "the connections over the limit are closed") {
             for client in clients { client.read() }
             return clients.count(where: \.isClosed) == 30
         }
@@ -58,15 +58,16 @@ import Testing
         #expect(world.server.counters.connectionsMost == 10)
         let other = try Client(world.port, from: "127.0.0.9")
         try other.send("GET /other HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        try await world.turn(until: "the other is answered") { try other.isAnswered() }
+        try await world.turn(until: "the other client is answered") { try other.isAnswered() }
         #expect(other.text.hasSuffix("/other"))
     }
 
-    @Test func `who fills the server is in his own way, and in nobody else's`() async throws {
+    @Test func `if all places are taken, a new client replaces a connection of the flooding addresses`() async throws {
         var settings = HTTPServerSettings()
         (settings.connectionsMax, settings.connectionsPerAddressMax) = (40, 40)
         let world = try ServerWorld(settings)
-        // Begun, and left: nothing ends them but time, which stands still here.
+        // These requests are started and never completed. Only a deadline would end them, and the clock does not move
+        // here.
         var clients: [Client] = []
         for number in 0..<40 {
             let client = try Client(world.port, from: "127.0.0.\(2 + number % 2)")
@@ -79,10 +80,10 @@ import Testing
             let honest = try Client(world.port, from: "127.0.0.9")
             try honest.send("GET /honest HTTP/1.1\r\nHost: localhost\r\n\r\n")
             clients.append(honest)
-            try await world.turn(until: "the honest one is answered") { try honest.isAnswered() }
+            try await world.turn(until: "the honest client is answered") { try honest.isAnswered() }
             #expect(honest.text.hasSuffix("/honest"))
         }
-        try await world.turn(until: "there are as many as there may be") { world.server.connectionCount == 40 }
+        try await world.turn(until: "the limit of connections is reached") { world.server.connectionCount == 40 }
         #expect(world.server.counters.dropped == 5)
         for client in clients[40...] {
             client.read()
@@ -90,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func `what is no request reaches no handler, and leaves nothing behind`() async throws {
+    @Test func `1,000 damaged requests reach no handler and leave no connection open`() async throws {
         let world = try ServerWorld()
         var generator = SeededGenerator(state: SeededGenerator.seed)
         let good = Array("GET /secret HTTP/1.1\r\nHost: evil.example\r\nOrigin: http://evil.example\r\n\r\n".utf8)
@@ -109,28 +110,28 @@ import Testing
             let client = try Client(world.port)
             client.send(octets)
             client.endSending()
-            try await world.turn(until: "it is over") {
-                // What is no whole request is waited for, until the deadline.
+            try await world.turn(until: "the connection is closed") {
+                // An incomplete request ends only at its deadline, so the clock must move.
                 world.time = world.time + .seconds(1)
                 client.read()
                 return client.isClosed
             }
         }
-        try await world.turn(until: "all are gone") { world.server.connectionCount == 0 }
-        // No damage makes the stranger's name one of ours.
+        try await world.turn(until: "all connections are closed") { world.server.connectionCount == 0 }
+        // No damage can change the foreign name into a name of this server.
         #expect(world.asked.isEmpty)
         #expect(world.server.counters.connections == count)
         #expect(world.server.counters.connectionsMost == 1)
         #expect(world.server.counters.answers[200] == nil)
     }
 
-    @Test func `a flood of bodies is not read`() async throws {
+    @Test func `200 requests that announce a body of 1 GiB get 405, and the body is not read`() async throws {
         let world = try ServerWorld()
         let body = String(repeating: "x", count: 100_000)
         for number in 0..<200 {
             let client = try Client(world.port)
             try client.send("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(1 << 30)\r\n\r\n\(body)")
-            try await world.turn(until: "it is over") {
+            try await world.turn(until: "the connection is closed") {
                 client.read()
                 return client.isClosed
             }

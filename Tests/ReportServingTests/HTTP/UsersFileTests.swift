@@ -13,7 +13,7 @@ import Testing
         }
     }
 
-    @Test func `comments, empty lines and the line ends of other systems say nothing`() throws {
+    @Test func `comments, empty lines and CR LF line ends are accepted`() throws {
         let users = try UsersFile(Array("# who\r\n\r\nada:$5$a$b\r\nbob:$y$j75$c$d\n".utf8))
         #expect(users.hashes == ["ada": "$5$a$b", "bob": "$y$j75$c$d"])
     }
@@ -24,20 +24,20 @@ import Testing
         ("ada:$1$a$b\n", 1, "mkpasswd"), ("ada:$apr1$a$b\n", 1, "mkpasswd"),
         ("ada:$5$a$b\nada:$5$c$d\n", 2, "twice"), ("ada:$5$a\u{0}\n", 0, "not UTF-8 text"),
     ])
-    func `a mistake is said with its line`(_ text: String, _ line: Int, _ words: String) throws {
+    func `an error has the number of its line and no password`(_ text: String, _ line: Int, _ words: String) throws {
         let mistake = try #require(self.mistake(text))
         #expect(mistake.line == line)
         #expect(mistake.words.contains(words), "\(mistake.words)")
-        // A hash, or what should be one, is nobody's business.
+        // The text in the place of a hash can be a password, so an error must not contain it.
         #expect(!mistake.words.contains("secret"))
     }
 
-    @Test func `more than a thousand users are too many`() {
+    @Test func `more than 1,000 users are an error`() {
         let text = (0...1000).map { "u\($0):$5$a$b\n" }.joined()
         #expect(mistake(text)?.words.contains("1000") == true)
     }
 
-    // Made by Python's crypt, of the same two passwords.
+    // Hashes of the same two passwords, made with Python's crypt.
     private static let hashes = [
         (
             "$5$rounds=1000$abcdefgh$ue35C0ITbth1b5zVUjrjm2mMmsmMKiodEeH2UV/Hq10",
@@ -57,7 +57,7 @@ import Testing
         ),
     ]
 
-    @Test(arguments: hashes) func `each kind of hash is that of its password, and of no other`(
+    @Test(arguments: hashes) func `each kind of hash matches its password, and no other`(
         _ first: String, _ second: String
     ) {
         #expect(ccrypt_matches("correct horse", first) == 1)
@@ -67,8 +67,8 @@ import Testing
         #expect(ccrypt_matches("correct horse", String(first.dropLast())) == 0)
     }
 
-    @Test func `the dearest hash is the one that takes the longest`() throws {
-        // In the order of their times, measured on one core: 1 to 235 ms.
+    @Test func `the most expensive hash of the file is the one that takes the longest to compute`() throws {
+        // The order is that of the times to compute them, measured on one core: 1 to 235 ms.
         let hashes = [
             "$5$abcdefgh$x", "$6$rounds=5001$abcdefgh$x", "$y$j75$abcdefghijkl$x", "$5$rounds=60000$abcdefgh$x",
             "$gy$j9T$abcdefghijkl$x", "$6$rounds=120000$abcdefgh$x", "$2b$10$x", "$7$BU..../....abcdefghijkl$x",
@@ -82,12 +82,12 @@ import Testing
         }
     }
 
-    @Test(arguments: ["", "*0", "$5$", "$9$a$b", "x"]) func `what is no hash is nobody's`(_ hash: String) {
+    @Test(arguments: ["", "*0", "$5$", "$9$a$b", "x"]) func `an invalid hash matches no password`(_ hash: String) {
         #expect(ccrypt_matches("", hash) == 0)
         #expect(ccrypt_matches("*0", hash) == 0)
     }
 
-    @Test func `a header has a name and a password, with colons and beyond ASCII too`() throws {
+    @Test func `a header is read, also with a colon and non-ASCII characters in the password`() throws {
         // base64 of "ada:grüße: x".
         let credentials = try #require(BasicCredentials("Basic YWRhOmdyw7zDn2U6IHg="))
         #expect(credentials.name == "ada" && credentials.password == "grüße: x")
@@ -99,5 +99,5 @@ import Testing
         "", "Basic", "Basic ", "Bearer YTo=", "Basic YTo", "Basic Y===", "Basic YTo=====", "Basic YQ==", "Basic YT=o",
         "Basic /w==", "Basic YToA", "Basic YT o=", "Basic é:==", "Basic " + String(repeating: "YWFh", count: 300),
     ])
-    func `what is none is none`(_ header: String) { #expect(BasicCredentials(header) == nil) }
+    func `an invalid header is not read`(_ header: String) { #expect(BasicCredentials(header) == nil) }
 }
