@@ -7,11 +7,12 @@ import Testing
 @testable import BeaconMonitoring
 @testable import EventLog
 
-/// A copy that is made as the manual says, while the gateway runs: state first, then event files, without `current`.
+/// A copy that is made as the manual describes, while the gateway runs: first the state, then the event files, without
+/// `current`.
 @Suite struct BackupTests {
     private static let seeds = SeededGenerator.seeds(8)
 
-    /// A gateway that writes on while it is copied.
+    /// A gateway that continues to write while it is copied.
     private struct World {
         let folder: Folder
         let journal: Journal
@@ -54,28 +55,26 @@ import Testing
     }
 
     @Test(arguments: seeds)
-    func `a copy made at any moment goes on with numbers that nobody had, however long ago it was made`(seed: UInt64)
-        throws
-    {
+    func `a copy continues with unused numbers, whenever and however long ago it was made`(seed: UInt64) throws {
         var world = try World(seed: seed)
         world.goOn(80)
         world.journal.keep(MonitorSnapshot(), at: world.now)
         let copy = try Folder()
         try Self.copy("state/state.json", from: world.folder, to: copy)
         world.goOn(20)
-        // What is made while the list is gone through is not copied, or is.
+        // A file that is created during the copying can be missing in the copy.
         for name in world.folder.segments {
             try Self.copy("events/" + name, from: world.folder, to: copy)
             world.goOn(6)
         }
         let copied = try copy.numbers
         if world.random.chance(50), let last = copy.segments.last {
-            // A line that was written just then.
+            // The last line is cut, as if it was written just then.
             let path = copy.path + "/events/" + last
             let octets = try Data(contentsOf: URL(fileURLWithPath: path))
             try octets.dropLast(world.random.below(60)).write(to: URL(fileURLWithPath: path))
         }
-        // It goes on for long, and all of it is shipped.
+        // The gateway continues for a long time, and all of its lines are published.
         world.goOn(300)
         let issued = world.journal.sequence
         try copy.write("state/restored", "")
@@ -84,7 +83,8 @@ import Testing
         #expect(journal.sequence > issued + 900_000_000, "seed \(seed)")
         #expect(journal.recovery.remarks.contains { $0.contains("restored") })
         let first = journal.sequence
-        // Killed before anything was kept, it leaves out as many again; after that it goes on.
+        // If the start is killed before it stores a snapshot, the next start skips the same numbers. After that,
+        // numbers continue.
         journal = try World.journal(copy, "bbbbbbbb", at: start)
         #expect(journal.sequence >= first, "seed \(seed)")
         #expect(journal.keep(MonitorSnapshot(), at: start))
@@ -94,7 +94,7 @@ import Testing
         journal.close(MonitorSnapshot(), at: start)
         let again = try World.journal(copy, "bbbbbbbb", at: start)
         #expect(again.sequence == next + 1, "seed \(seed)")
-        // What was copied is there.
+        // The copied lines must still be in the files.
         let numbers = try copy.numbers.filter { (1...issued).contains($0) }
         #expect(numbers == Array(copied.prefix(numbers.count)) && numbers.count >= copied.count - 1, "seed \(seed)")
     }

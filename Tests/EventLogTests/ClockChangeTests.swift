@@ -6,7 +6,7 @@ import Testing
 @Suite struct ClockChangeTests {
     private func offset(_ milliseconds: Int64) -> ClockOffset { ClockOffset(nanoseconds: milliseconds * 1_000_000) }
 
-    @Test func `a step is told from 20 ms on, against what was told last`() {
+    @Test func `a difference of 21 ms from the last reported offset is a step, one of 20 ms is not`() {
         var watch = WallClockWatch(offset: offset(0), isSynchronized: true)
         #expect(watch.observe(offset(20), isSynchronized: true, at: .start) == nil)
         #expect(watch.offset == offset(0))
@@ -17,7 +17,7 @@ import Testing
         #expect(watch.observe(offset(-3_600_000), isSynchronized: true, at: .start)?.after == offset(-3_600_000))
     }
 
-    @Test func `becoming synchronised is told, ceasing to be is not`() {
+    @Test func `becoming synchronized is reported, becoming unsynchronized is not`() {
         var watch = WallClockWatch(offset: offset(5), isSynchronized: false)
         let change = watch.observe(offset(5), isSynchronized: true, at: .start)
         #expect(change == ClockChange(before: offset(5), after: offset(5), isSynchronized: true, time: .start))
@@ -25,12 +25,12 @@ import Testing
         #expect(watch.observe(offset(5), isSynchronized: true, at: .start) != nil)
     }
 
-    @Test func `offsets far apart are no overflow`() {
+    @Test func `offsets that are far apart do not overflow`() {
         var watch = WallClockWatch(offset: ClockOffset(nanoseconds: .min), isSynchronized: true)
         #expect(watch.observe(ClockOffset(nanoseconds: .max), isSynchronized: true, at: .start) != nil)
     }
 
-    @Test func `the line, its topic and its dates`() throws {
+    @Test func `a clock line has its topic, both offsets and its dates`() throws {
         var encoder = LineEncoder(LineEncoder.Options(gateway: try Identifier("lobby")))
         let change = ClockChange(
             before: ClockOffset(nanoseconds: 1_500_000_000), after: startOffset, isSynchronized: true, time: .start)
@@ -43,7 +43,7 @@ import Testing
                 """)
     }
 
-    @Test func `dates before a step are put right with the last offset that was synchronised`() throws {
+    @Test func `dates before a step are corrected with the last offset of a synchronized clock`() throws {
         var stamping = Restamping()
         let printed = WallDate(.start, offset: offset(0))
         #expect(stamping.date(printed, printedWith: offset(0), machine: "a") == printed)

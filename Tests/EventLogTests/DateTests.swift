@@ -7,7 +7,7 @@ import Testing
 @testable import BeaconMonitoring
 @testable import EventLog
 
-/// Dates against known ones, and against Foundation's calendar.
+/// Dates compared with known ones, and with those of Foundation's calendar.
 @Suite struct DateTests {
     @Test(arguments: [
         (0, "1970-01-01T00:00:00.000000Z"), (-1, "1969-12-31T23:59:59.999999Z"), (1, "1970-01-01T00:00:00.000001Z"),
@@ -15,19 +15,19 @@ import Testing
         (951_868_800_000_000, "2000-03-01T00:00:00.000000Z"), (1_709_164_800_000_000, "2024-02-29T00:00:00.000000Z"),
         (1_740_787_199_999_999, "2025-02-28T23:59:59.999999Z"), (1_740_787_200_000_000, "2025-03-01T00:00:00.000000Z"),
         (1_735_689_599_999_999, "2024-12-31T23:59:59.999999Z"), (1_735_689_600_000_000, "2025-01-01T00:00:00.000000Z"),
-        // 2100 is no leap year.
+        // 2100 is not a leap year.
         (4_107_542_400_000_000, "2100-03-01T00:00:00.000000Z"), (4_107_542_399_999_999, "2100-02-28T23:59:59.999999Z"),
         (9_000_000_000_000_000, "2255-03-14T16:00:00.000000Z"), (Int64.max / 1000, "2262-04-11T23:47:16.854775Z"),
     ])
-    func `known dates`(microseconds: Int64, date: String) {
+    func `known dates are encoded exactly`(microseconds: Int64, date: String) {
         #expect(text { $0.append(WallDate(microseconds: microseconds)) } == date)
     }
 
-    @Test func `the timeline's end is a date`() {
+    @Test func `the end of the timeline is encoded as a date of the year 2255`() {
         #expect(text { $0.append(WallDate(.latest, offset: .zero)) } == "2255-03-14T16:00:00.000000Z")
     }
 
-    @Test func `the end and beginning of every month from 1970 to 2255 are Foundation's`() throws {
+    @Test func `the end and the start of every month from 1970 to 2254 equal Foundation's`() throws {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = try #require(TimeZone(secondsFromGMT: 0))
         for month in 0..<(285 * 12) {
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `random dates are Foundation's`() {
+    @Test func `random dates equal Foundation's`() {
         var random = SeededGenerator(state: SeededGenerator.seed)
         let formatter = ISO8601DateFormatter()
         for _ in 0..<5000 {

@@ -6,11 +6,11 @@ import Testing
 @testable import BeaconMonitoring
 @testable import EventLog
 
-/// A small file system of its own, gone with this value.
+/// A small file system that is unmounted when this value is destroyed.
 final class SmallDisk {
     let folder: Folder
 
-    /// `nil` where this user may not mount.
+    /// Mounts the file system; `nil` if this user has no permission for it.
     init?(kilobytes: Int) {
         guard let folder = try? Folder(), mount("tmpfs", folder.path, "tmpfs", 0, "size=\(kilobytes)k") == 0 else {
             return nil
@@ -18,21 +18,19 @@ final class SmallDisk {
         self.folder = folder
     }
 
-    /// Whether it can be had here at all.
+    /// Whether this user can mount a file system.
     static let isPossible = SmallDisk(kilobytes: 64) != nil
 
-    /// From now on it takes no writing, root's neither.
+    /// Makes the file system read-only, for root too. Returns whether that succeeded.
     func becomeReadOnly() -> Bool { mount("tmpfs", folder.path, "tmpfs", UInt(MS_REMOUNT | MS_RDONLY), nil) == 0 }
 
     deinit { umount2(folder.path, 2) }
 }
 
-/// N5 on a disk that is really full.
+/// Rule N5 on a disk that is really full.
 @Suite(.enabled(if: SmallDisk.isPossible, "this user may not mount a tmpfs"))
 struct DiskFullTests {
-    @Test func `N5: a disk fills, monitoring goes on, the gap shows in sequence, and space that returns is used`()
-        throws
-    {
+    @Test func `N5: on a full disk monitoring continues, sequence shows the gap, and new space is used again`() throws {
         let disk = try #require(SmallDisk(kilobytes: 256))
         let folder = disk.folder
         let journal = try Journal(in: folder) {
@@ -51,7 +49,7 @@ struct DiskFullTests {
         #expect(journal.trouble?.contains("No space left") == true)
         #expect(kept == Array(1...kept.count))
         #expect(journal.durableSequence == kept.count)
-        // It goes on: more events than memory has room for.
+        // Monitoring continues, with more events than memory has room for.
         for _ in 0..<100 {
             journal.event(at: second)
             second += 1
@@ -61,7 +59,7 @@ struct DiskFullTests {
         #expect(try folder.numbers == kept)
         let dropped = journal.counters.dropped
         #expect(dropped > 0)
-        // A restart in the middle of it reuses no number that was kept.
+        // When there is room again, the lines in memory are written. A restart must not use a number again.
         try FileManager.default.removeItem(atPath: folder.path + "/ballast")
         journal.advance(to: .start + .seconds(second + 60))
         #expect(journal.isKeeping)
@@ -78,7 +76,7 @@ struct DiskFullTests {
         #expect(later.recovery.sequence == journal.sequence)
     }
 
-    @Test func `N5: a start on a full disk begins with what is there and keeps lines in memory`() throws {
+    @Test func `N5: a start on a full disk continues after the existing lines, and keeps lines in memory`() throws {
         let disk = try #require(SmallDisk(kilobytes: 64))
         let folder = disk.folder
         do {

@@ -7,8 +7,10 @@ import Testing
 @testable import BeaconMonitoring
 @testable import EventLog
 
-/// `BEACON_ERASURES` sets the number of worlds in which an erasure is killed at every call that changes a file; they are
-/// small ones up to two. `BEACON_SEED` is the seed of the first.
+/// Erasures of one beacon, in given lines and in random folders.
+///
+/// `BEACON_ERASURES` sets the number of simulation runs in which an erasure is killed at each call that changes a file.
+/// If it is at most two, these runs are small. `BEACON_SEED` is the seed of the first run.
 @Suite struct ErasureTests {
     private static let erasures = environment("BEACON_ERASURES", default: 2)
     private static let killed = SeededGenerator.seeds(erasures)
@@ -17,7 +19,7 @@ import Testing
     private static let beacon = Sample.beacon
     private static let torn = #"{"topic":"beacons/lobby/event/staff/\#(Sample.uuid)/100/7","qos":1,"ret"#
 
-    /// What becomes of the text of a file.
+    /// Returns the text of an event file after an erasure.
     private func erased(_ text: String) throws -> String {
         let folder = try Folder()
         try FileManager.default.createDirectory(atPath: folder.path + "/events", withIntermediateDirectories: true)
@@ -34,7 +36,7 @@ import Testing
             + #""monotonic":1,\#(more)}}"# + "\n"
     }
 
-    @Test func `a place that this version does not know is erased with its line`() throws {
+    @Test func `a line with the beacon in a place that this version does not know is erased`() throws {
         let beacon = #""uuid":"\#(Sample.uuid)","major":100,"minor":7"#
         for more in [
             #""statistics":{"loudest":{\#(beacon)}}"#, #""list":[[{\#(beacon),"rssi":-60}]]"#,
@@ -50,13 +52,13 @@ import Testing
     }
 
     @Test(arguments: [("100", "70"), ("10", "7"), ("1000", "7"), ("100", "8")])
-    func `another beacon's line is not touched, whose numbers begin alike`(major: String, minor: String) throws {
+    func `a line of another beacon whose numbers start alike does not change`(major: String, minor: String) throws {
         let text = line("x", #""b":{"uuid":"\#(Sample.uuid)","major":\#(major),"minor":\#(minor)},"n":[7,100]"#)
         #expect(try erased(text) == text)
     }
 
     @Test(arguments: ["", "\n", "\0\0\0", "\n" + String(repeating: "x", count: 300) + "\n"])
-    func `a torn or damaged line that names it is blank, and what stands behind it is read`(end: String) throws {
+    func `an incomplete or damaged line with the beacon becomes blank, and the next line stays`(end: String) throws {
         let whole = line("x", #""n":1"#, number: 2)
         let text = line("x", #""n":1"#) + Self.torn + end + whole
         let after = try erased(text)
@@ -67,7 +69,7 @@ import Testing
     }
 
     // If the lines of two gateways are in one folder, numbers do not show which files a gateway writes.
-    @Test func `all files that were there before a gateway answered are erased, and none that it began after`() throws {
+    @Test func `files that existed before, or start up to the given number, are erased; others are not`() throws {
         let folder = try Folder()
         try FileManager.default.createDirectory(atPath: folder.path + "/events", withIntermediateDirectories: true)
         func name(_ first: Int) -> String { String(format: "events/events-%012d-20261121T074627Z.jsonl", first) }
@@ -85,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func `a file that another process replaces meanwhile is an error, and one that it deletes is none`() throws {
+    @Test func `it is an error if another process replaces a file meanwhile, but not if it deletes it`() throws {
         let text = line("x", #""b":{"uuid":"\#(Sample.uuid)","major":100,"minor":7}"#)
         for isDeleted in [false, true] {
             let folder = try Folder()
@@ -114,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func `evidence in a forged line without a topic, or with a short one, is erased too`() throws {
+    @Test func `evidence in a forged line without a topic, or with an empty one, is erased too`() throws {
         let beacon = #""condition":{"uuid":"\#(Sample.uuid)","major":100,"minor":7},"identifier":"x""#
         let payload =
             #""payload":{"version":1,"type":"evidence","date":"2026-11-21T00:02:00.000000Z","monotonic":1,"event":5}}"#
@@ -130,7 +132,7 @@ import Testing
     }
 
     @Test(arguments: ["\t", "\r", "  ", "\t \r"])
-    func `white space around a comma is no part of a line that stays one`(space: String) throws {
+    func `with white space around a comma, a line is still valid JSON after the erasure`(space: String) throws {
         let text = line(
             "event",
             #""state":"satisfied"\#(space),\#(space)"refinement"\#(space):\#(space){"uuid":"\#(Sample.uuid)","major":100,"minor":7}"#
@@ -143,7 +145,7 @@ import Testing
     }
 
     @Test(arguments: [FailingFiles.Call.copyOwnership, .rename, .synchronize, .write])
-    func `a file that can't be replaced stays as it is, and no copy is left`(call: FailingFiles.Call) throws {
+    func `if a file cannot be replaced, it does not change, and no copy is left`(call: FailingFiles.Call) throws {
         let folder = try Folder()
         try FileManager.default.createDirectory(atPath: folder.path + "/events", withIntermediateDirectories: true)
         let name = "events/events-000000000001-20261121T074627Z.jsonl"
@@ -162,9 +164,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path + "/events").count == 1)
     }
 
-    @Test func `the damaged state of an earlier start is deleted while a gateway runs, and its state is not touched`()
-        throws
-    {
+    @Test func `while a gateway runs, only the damaged state file of an earlier start is deleted`() throws {
         let folder = try Folder()
         try FileManager.default.createDirectory(atPath: folder.path + "/state", withIntermediateDirectories: true)
         let text = #"{"b":{"uuid":"\#(Sample.uuid)","major":100,"minor":7}"#
@@ -176,14 +176,14 @@ import Testing
         #expect(try erasure.run(isRunning: true) == ["state.json.damaged"])
         #expect(!FileManager.default.fileExists(atPath: folder.path + "/state/state.json.damaged"))
         for name in ["state.json"] + temporary { #expect(try folder.read("state/" + name) == text) }
-        // Without a gateway, temporary files that a power cut left are deleted too.
+        // Without a gateway, temporary files that a power failure left are deleted too.
         try FileManager.default.removeItem(atPath: folder.path + "/state/state.json")
         #expect(try Set(erasure.run()) == Set(temporary))
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path + "/state").isEmpty)
     }
 
     @Test(arguments: seeds)
-    func `nothing is left of a beacon in any file, and all other lines stand octet for octet`(seed: UInt64) throws {
+    func `no file contains the beacon any more, and all other lines keep their bytes`(seed: UInt64) throws {
         let world = try ErasureWorld(seed: seed)
         for beacon in world.beacons.shuffled(using: &world.random).prefix(2) {
             let truth = try ErasureTruth(world, beacon)
@@ -196,18 +196,18 @@ import Testing
             var reader = try LogReader([FilePath(world.folder.path + "/events")])
             try reader.read([.event, .visit, .condition, .adapter, .clock, .gateway, .evidence]) { _ in true }
             #expect(reader.damagedLines == 0, "seed \(seed)")
-            // Once more does nothing, to the files themselves neither.
+            // A second erasure must not count or rewrite anything.
             let files = DyingFiles(after: .max)
             let again = try world.erase(ErasureRequest(beacon), files: files)
             #expect(again == (0, ErasureCounts(), []), "seed \(seed)")
         }
-        // A gateway goes on with what is left, and its numbers.
+        // A gateway continues with the remaining lines and their numbers.
         let last = try world.numbers().last ?? 0
         #expect(try world.journal().recovery.sequence == last, "seed \(seed)")
     }
 
     @Test(arguments: seeds)
-    func `every file that is rewritten keeps its mode, the state too`(seed: UInt64) throws {
+    func `each file that is rewritten keeps its mode, also the state file`(seed: UInt64) throws {
         let world = try ErasureWorld(seed: seed)
         let names = try world.files().keys
         for name in names { #expect(chmod(world.folder.path + "/" + name, 0o604) == 0) }
@@ -223,7 +223,7 @@ import Testing
     }
 
     @Test(arguments: killed)
-    func `an erasure that is killed at any call that changes a file is finished by the next one`(seed: UInt64) throws {
+    func `an erasure that is killed at any call that changes a file is completed by the next one`(seed: UInt64) throws {
         let world = try ErasureWorld(seed: seed, turns: Self.erasures > 2 ? 25 : 8)
         let beacon = world.random.pick(world.beacons)
         let truth = try ErasureTruth(world, beacon)
@@ -237,7 +237,7 @@ import Testing
             try world.restore(copy)
             let dying = DyingFiles(after: call, partial: partial)
             #expect(throws: (any Error).self) { _ = try world.erase(ErasureRequest(beacon), files: dying) }
-            // Whatever stands there is whole.
+            // Each file must be complete, old or new.
             #expect(try world.numbers() == truth.numbers, "seed \(seed), call \(call)")
             _ = try world.erase(ErasureRequest(beacon))
             try truth.check(world)
@@ -246,7 +246,7 @@ import Testing
     }
 
     @Test(arguments: seeds)
-    func `who follows the files meanwhile misses nothing and gets nothing twice`(seed: UInt64) throws {
+    func `a follower misses no line and gets none twice while files are erased`(seed: UInt64) throws {
         let world = try ErasureWorld(seed: seed)
         let beacon = world.random.pick(world.beacons)
         let all = try world.numbers()
@@ -261,13 +261,13 @@ import Testing
         #expect(reader.numbers == all, "seed \(seed)")
         #expect(reader.follower.missed == 0)
         #expect(reader.follower.damaged == 0)
-        // A publisher's checkpoint holds too: position and octet.
+        // The checkpoint of a publisher stays valid too: its position and its byte offset.
         var follower = LineFollower(FilePath(world.folder.path + "/events"), from: reader.follower.position)
         #expect(try follower.takeNumbers(.max) == [])
     }
 
     @Test(arguments: seeds)
-    func `what was before a date goes, and what was after it stays`(seed: UInt64) throws {
+    func `lines before a date lose the beacon, and lines from that date on keep it`(seed: UInt64) throws {
         let world = try ErasureWorld(seed: seed)
         let beacon = world.random.pick(world.beacons)
         func dates() throws -> (named: [WallDate], all: [Int]) {
@@ -292,7 +292,7 @@ import Testing
     }
 }
 
-/// A follower that is read from two places.
+/// A follower that is read in two places of a test.
 private final class FollowerBox {
     var follower: LineFollower
     var numbers: [Int] = []
@@ -300,7 +300,7 @@ private final class FollowerBox {
 }
 
 extension ErasureWorld {
-    /// Puts the files back as they were.
+    /// Restores earlier contents of the files.
     func restore(_ files: [String: Data]) throws {
         for name in try self.files().keys where files[name] == nil {
             try FileManager.default.removeItem(atPath: folder.path + "/" + name)

@@ -4,7 +4,8 @@ import Foundation
 @testable import BluetoothLE
 @testable import EventLog
 
-/// What has to be so after an erasure, found out by searching text and by Foundation's JSON, and by nothing of ours.
+/// The required result of an erasure. It is determined by text search and Foundation's JSON, and not by code of this
+/// project.
 struct ErasureTruth {
     struct Violation: Error, CustomStringConvertible {
         let description: String
@@ -14,7 +15,7 @@ struct ErasureTruth {
     let address: String
     private let before: [String: Data]
     private let spellings: NSRegularExpression
-    /// The numbers of all lines as they were.
+    /// The numbers of all lines before the erasure.
     let numbers: [Int]
 
     init(_ world: ErasureWorld, _ beacon: BeaconIdentity) throws {
@@ -30,7 +31,7 @@ struct ErasureTruth {
         numbers = try world.numbers()
     }
 
-    /// Whether a text says who the beacon is, in any spelling that the program writes.
+    /// Returns whether a text identifies the beacon, in any spelling that the program writes.
     func names(_ text: String) -> Bool {
         spellings.firstMatch(in: text, range: NSRange(location: 0, length: text.utf16.count)) != nil
     }
@@ -40,7 +41,9 @@ struct ErasureTruth {
         return object?["payload"] as? [String: Any] ?? object
     }
 
-    /// - Throws: ``Violation`` with the first thing that is not as it has to be.
+    /// Checks the files after the erasure.
+    ///
+    /// - Throws: ``Violation`` with the first difference from the required result.
     func check(_ world: ErasureWorld) throws {
         let after = try world.files()
         let same = before.keys.filter { $0.hasPrefix("events/events-") }.sorted()
@@ -49,13 +52,14 @@ struct ErasureTruth {
         }
         for (name, octets) in after {
             var text = String(decoding: octets, as: UTF8.self)
-            // The configuration monitors it by itself: what is configured is not what was heard.
+            // A condition can be for exactly this beacon. It belongs to the configuration, and is not a record of the
+            // beacon.
             if name == "state/state.json" {
                 let identity =
                     #""condition":{"uuid":"\#(beacon.uuid)","major":\#(beacon.major),"minor":\#(beacon.minor)}"#
                 text = text.replacingOccurrences(of: identity, with: "")
             }
-            if names(text) { throw Violation(description: "\(name) names it:\n\(text)") }
+            if names(text) { throw Violation(description: "\(name) still contains the beacon:\n\(text)") }
         }
         var gone: Set<Int> = []
         for name in same { try check(name, after[name] ?? Data(), &gone) }
@@ -78,7 +82,7 @@ struct ErasureTruth {
             }
             guard let from else { continue }
             if let number = from["sequence"] as? Int { gone.insert(number) }
-            guard let to else { throw Violation(description: "\(name): no JSON\n\(was)\n\(line)") }
+            guard let to else { throw Violation(description: "\(name): the line is not JSON\n\(was)\n\(line)") }
             for key in ["version", "gateway", "boot", "sequence", "date", "time", "monotonic"] {
                 guard (from[key] as? NSObject) == (to[key] as? NSObject) else {
                     throw Violation(description: "\(name): \(key)\n\(was)\n\(line)")
@@ -86,7 +90,7 @@ struct ErasureTruth {
             }
             let isOwn = from["scope"] as? String == "beacon" && names(was) && from["refinement"] != nil
             if isOwn, to["type"] as? String != "erased" {
-                throw Violation(description: "\(name): its own line tells still\n\(was)\n\(line)")
+                throw Violation(description: "\(name): a line of the beacon is not erased\n\(was)\n\(line)")
             }
             if to["type"] as? String == "erased" {
                 let keys = Set(to.keys).subtracting([

@@ -7,8 +7,9 @@ import TestSupport
 @testable import BluetoothLE
 @testable import EventLog
 
-/// A gateway's folder as a seed has it: beacons that come, go and are displaced, ranging, evidence, outages, restarts of the
-/// process and of the machine, clocks that are set, several files, a snapshot.
+/// A gateway's folder with random contents, determined by a seed. It has beacons that enter, exit and are displaced,
+/// ranging, evidence, and outages. It has restarts of the process and of the machine, clock steps, several files, and a
+/// snapshot.
 final class ErasureWorld {
     let folder: Folder
     let beacons: [BeaconIdentity]
@@ -18,25 +19,25 @@ final class ErasureWorld {
     private var machine = "aaaaaaaa"
     private var process: UInt32 = 0
 
-    // `turns`: how much happens.
+    // `turns` is the number of inputs in each run of the process.
     init(seed: UInt64, turns: Int = 60) throws {
         folder = try Folder()
         random = SeededGenerator(state: seed)
         withEnvelope = random.chance(80)
         let uuids = [Sample.uuid, ProximityUUID(high: random.next(), low: random.next())]
         beacons = (0..<6).map { index in
-            // Numbers of which one is another's beginning.
+            // Some numbers start with the digits of another beacon's number.
             BeaconIdentity(uuid: uuids[index % 2], major: [1, 10, 100][index % 3], minor: [7, 70, 7, 71, 1, 7][index])
         }
         for _ in 0...random.below(3) { try run(turns) }
     }
 
-    /// An address of its own for each beacon.
+    /// Returns the address of a beacon. No other beacon has it.
     func address(of beacon: BeaconIdentity) -> DeviceAddress {
         DeviceAddress(0xC0_0000 + UInt64(beacons.firstIndex(of: beacon) ?? 99) * 0x0101_0101, kind: .random)
     }
 
-    /// The journal as the next start opens it.
+    /// Opens the journal as the next start does.
     func journal() throws -> Journal {
         process += 1
         let files = FailingFiles()
@@ -118,13 +119,13 @@ final class ErasureWorld {
             if random.chance(5) { journal.keep(engine.snapshot, at: now) }
             journal.advance(to: now)
         }
-        // A crash, or an orderly end.
+        // The process crashes, or stops normally.
         if random.chance(50) { journal.close(engine.snapshot, at: now) }
     }
 
-    // MARK: What is there
+    // MARK: Contents
 
-    /// All files by their paths within the folder.
+    /// Returns all files by their paths within the folder.
     func files() throws -> [String: Data] {
         var files: [String: Data] = [:]
         for name in try FileManager.default.subpathsOfDirectory(atPath: folder.path) {
@@ -135,7 +136,7 @@ final class ErasureWorld {
         return files
     }
 
-    /// All numbers that somebody gets who follows from the beginning.
+    /// Returns all numbers that a follower reads from the start of the files.
     func numbers() throws -> [Int] {
         var follower = LineFollower(FilePath(folder.path + "/events"), from: LinePosition(sequence: 0))
         return try follower.takeNumbers(.max)
@@ -152,7 +153,7 @@ final class ErasureWorld {
 }
 
 extension LineFollower {
-    /// The numbers of the next lines, at most `count`; those without a number are passed over.
+    /// Returns the numbers of the next lines, at most `count`. Lines without a number are skipped.
     mutating func takeNumbers(_ count: Int) throws -> [Int] {
         var (line, message, numbers): ([UInt8], LineMessage, [Int]) = ([], LineMessage(prefix: "p"), [])
         while numbers.count < count, try next(into: &line, upTo: .max, &message) {
@@ -162,20 +163,22 @@ extension LineFollower {
     }
 }
 
-/// A process that dies at one of its system calls: that one and all after it do nothing.
+/// The file system of a process that dies at one of its system calls: this call and all later ones do nothing.
 final class DyingFiles: FileSystemCalls {
     private let files = SystemFiles()
     private let calls: Int
     private let partial: Bool
     private(set) var count = 0
-    /// How many calls there were before each of those that change a file, or put what is changed on the disk.
+    /// The number of calls before each call that changes a file, or synchronizes a change.
     private(set) var changes: [Int] = []
-    /// What others do meanwhile.
+    /// Called before each call, for changes by other processes.
     var meanwhile: () throws -> Void = {}
 
+    /// Creates the file system of a process.
+    ///
     /// - Parameters:
-    ///   - calls: how many are done.
-    ///   - partial: whether a write at which it dies is half done.
+    ///   - calls: the number of calls that succeed.
+    ///   - partial: whether half of the data is written if the process dies at a write.
     init(after calls: Int, partial: Bool = false) {
         self.calls = calls
         self.partial = partial
@@ -219,7 +222,7 @@ final class DyingFiles: FileSystemCalls {
             }
             throw error
         }
-        // Short writes are no error.
+        // Short writes must not be treated as errors.
         let part = max(1, bytes.count * 2 / 3)
         return try files.write(file, at: offset, UnsafeRawBufferPointer(rebasing: bytes[..<part]))
     }
@@ -235,7 +238,7 @@ final class DyingFiles: FileSystemCalls {
         try change()
         try files.copyOwnership(of: original, to: file)
     }
-    // Nothing here loses power.
+    // These tests do not simulate a power failure, so nothing is synchronized.
     func synchronize(_ file: Handle) throws(Errno) { try change() }
     func close(_ file: Handle) { files.close(file) }
     func rename(_ path: FilePath, to other: FilePath) throws(Errno) {

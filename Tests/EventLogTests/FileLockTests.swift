@@ -23,8 +23,7 @@ import Testing
         }
     }
 
-    @Test func `a second lock of the same process is refused with the name of the first, and is free after it`() throws
-    {
+    @Test func `a second lock in a process fails with the first one's program, until the first is released`() throws {
         var lock: FileLock? = try FileLock(path, program: "Türwächter")
         #expect(failure() == #"held("Türwächter, process \#(getpid())")"#)
         #expect(lock != nil)
@@ -32,14 +31,14 @@ import Testing
         #expect(failure() == nil)
     }
 
-    @Test func `a file without a name is held by another process`() throws {
+    @Test func `a held lock file without a readable name is reported as held by another process`() throws {
         let lock = try FileLock(path, program: "a")
         try Data([0x1B, 0x41]).write(to: URL(fileURLWithPath: path.string))
         #expect(failure() == #"held("another process")"#)
         withExtendedLifetime(lock) {}
     }
 
-    @Test func `a link, a file with two names and a FIFO are refused and keep their content`() throws {
+    @Test func `a symbolic link, a file with two names and a FIFO are refused, and content stays`() throws {
         try folder.write("precious", "events")
         symlink(folder.path + "/precious", path.string)
         #expect(failure() == #"notALock("it is a symbolic link")"#)
@@ -52,7 +51,7 @@ import Testing
         #expect(try folder.read("precious") == "events")
     }
 
-    @Test func `a file in a folder that does not exist is missing`() {
+    @Test func `a lock file in a folder that does not exist is reported as missing`() {
         let none = FilePath(folder.path + "/none/lock")
         #expect(throws: FileLock.Failure.self) { try FileLock(none, program: "a", readingAfter: FileLock.diskErrors) }
         do throws(FileLock.Failure) { _ = try FileLock(none, program: "a") } catch {
@@ -64,7 +63,7 @@ import Testing
     }
 
     @Test(.enabled(if: SmallDisk.isPossible, "this user may not mount a tmpfs"))
-    func `on a read-only disk a file is locked if the caller permits it`() throws {
+    func `on a read-only disk an existing file is locked if the caller permits it`() throws {
         let disk = try #require(SmallDisk(kilobytes: 64))
         let path = FilePath(disk.folder.path + "/lock")
         _ = try FileLock(path, program: "a")
@@ -79,11 +78,11 @@ import Testing
         }
         #expect(failure(path, FileLock.diskErrors) == nil)
         guard case .unopened(.readOnlyFileSystem) = failure(path, []) else {
-            Issue.record("it must not be locked")
+            Issue.record("the file must not be locked without permission of the caller")
             return
         }
         guard case .missing(.readOnlyFileSystem) = failure(FilePath(path.string + "2"), FileLock.diskErrors) else {
-            Issue.record("it must be missing")
+            Issue.record("the file must be reported as missing")
             return
         }
     }

@@ -5,7 +5,7 @@ import TestSupport
 @testable import BeaconMonitoring
 @testable import EventLog
 
-/// What becomes of a folder of event files between two starts.
+/// A change to a folder of event files between two starts.
 enum FolderDamage: CustomStringConvertible {
     case zeros(String, Range<Int>)
     case garbage(String, Range<Int>)
@@ -14,7 +14,7 @@ enum FolderDamage: CustomStringConvertible {
     case swapped(String, String)
     case doubled(String, as: String)
 
-    /// Any of them, by chance.
+    /// Creates a random change.
     init(_ folder: Folder, _ random: inout SeededGenerator) {
         let segments = folder.segments
         let name = random.pick(segments)
@@ -43,7 +43,7 @@ enum FolderDamage: CustomStringConvertible {
             try folder.change(name) { bytes in for place in range where place < bytes.count { bytes[place] = 0 } }
         case .garbage(let name, let range):
             var octets = range.map { _ in UInt8(truncatingIfNeeded: random.next()) }
-            // Digits too: numbers and dates that are others.
+            // In one of four cases these are digits, so that numbers and dates become other ones.
             if random.below(4) == 0 { octets = octets.map { 0x30 + $0 % 10 } }
             try folder.change(name) { bytes in
                 for (place, octet) in zip(range, octets) where place < bytes.count { bytes[place] = octet }
@@ -61,7 +61,7 @@ enum FolderDamage: CustomStringConvertible {
         }
     }
 
-    /// Whether it may take lines from a file's end, or change their numbers, without a trace.
+    /// Returns whether the change can remove lines from the end of a file, or change their numbers, without a trace.
     func leavesNoTrace(atEndOf newest: String, lastLine: Int) -> Bool {
         switch self {
         case .cut(let name, _): name == newest
@@ -93,7 +93,7 @@ extension Folder {
         try Data(bytes).write(to: URL(fileURLWithPath: path + "/events/" + name))
     }
 
-    /// What stands between line ends in all event files; what follows the last is none.
+    /// The parts between line ends in all event files. The part after the last line end of a file is not included.
     var pieces: [ArraySlice<UInt8>] {
         get throws {
             try segments.flatMap {

@@ -8,23 +8,23 @@ import Testing
 @testable import BeaconMonitoring
 @testable import EventLog
 
-/// Folders that were damaged between two starts: no whole line is lost, no number is given twice, nothing traps.
+/// Folders that were damaged between two starts: no complete line is lost, no number is used twice, nothing traps.
 ///
 /// `BEACON_FOLDERS` sets the number of folders, `BEACON_SEED` the seed of the first.
 @Suite struct FolderFuzzTests {
-    /// What a journal did before that must not pass: the fuzzer has to notice it.
+    /// The errors of an earlier journal. The fuzzer must detect each of them.
     enum Fault: CaseIterable {
-        /// The last segment is cut off at its first zero.
+        /// The last segment is truncated at its first zero byte.
         case cutsAtZero
-        /// Numbers go on after the last line that is seen, whatever else is known.
+        /// Numbers continue after the last line that is found, and other sources are ignored.
         case countsLinesAlone
-        /// Those who follow the files read them in the order of their names, and once.
+        /// Followers read the files in the order of their names, and once.
         case readsByName
     }
 
-    @Test func `folders that are damaged lose no whole line and no number`() async throws {
+    @Test func `damaged folders lose no complete line, and no number is used twice`() async throws {
         let seeds = SeededGenerator.seeds(environment("BEACON_FOLDERS", default: 60))
-        // As many at once as there are cores; the results are those of one after the other.
+        // As many folders at once as there are cores. The results are the same as in sequence.
         let threads = BlockingThreads(width: ProcessInfo.processInfo.activeProcessorCount)
         let worlds = try await threads.map(seeds.count) { index in
             let seed = seeds.lowerBound + UInt64(index)
@@ -40,12 +40,12 @@ import Testing
         let complaints = worlds.compactMap(\.complaint)
         #expect(complaints.isEmpty, "\(complaints.joined(separator: "\n"))")
         let refused = worlds.count { $0.isRefused }
-        // A digit that makes a version a newer one, in the last line.
+        // A start is refused if a damaged digit in the last line makes its version a newer one.
         #expect(refused <= max(4, seeds.count / 50), "\(refused) of \(seeds.count) were refused")
     }
 
     @Test(arguments: Fault.allCases)
-    func `what must not pass does not`(fault: Fault) throws {
+    func `the fuzzer detects each error of an earlier journal`(fault: Fault) throws {
         let seen = try (0..<400 as Range<UInt64>).contains { seed in
             var world = try FolderWorld(seed: seed)
             return try !world.run(fault).isEmpty
@@ -54,13 +54,13 @@ import Testing
     }
 }
 
-/// One folder: a life, damage, another life, and what is there then.
+/// One folder: a run of the gateway, damage, another run, and the result.
 struct FolderWorld {
     private(set) var damage: [FolderDamage] = []
     private(set) var isRefused = false
     private var random: SeededGenerator
     private let folder: Folder
-    /// The lines by their numbers, and how many were given.
+    /// The lines by their numbers, and the last number that was used.
     private var lines: [Int: [UInt8]] = [:]
     private var issued = 0
     private var closes: Bool
@@ -107,7 +107,7 @@ struct FolderWorld {
         if closes { journal.close(JournalTests.snapshot(.satisfied), at: .start + .seconds(count)) }
         for piece in try folder.pieces { if let number = Self.number(piece) { lines[number] = Array(piece) } }
         if !closes, random.below(3) == 0, let last = folder.segments.last {
-            // It was killed in the middle of a line.
+            // The process was killed while it wrote a line.
             let torn = lines[issued]?.prefix(1 + random.below(200)) ?? []
             try folder.change(last) { $0 += torn }
         }
@@ -119,7 +119,8 @@ struct FolderWorld {
         return parser.parse() && parser.passedOver == 0 ? parser.head.sequence : nil
     }
 
-    /// The numbers of lines that are whole in what is there: alone, or behind what is left of another.
+    /// Returns the numbers of lines that are complete in the files, also after the remains of another line. If `alone`
+    /// is true, only a line end or a zero byte can be directly before a line.
     private func whole(_ lines: [Int: [UInt8]], alone: Bool) throws -> Set<Int> {
         let pieces = try folder.pieces
         return Set(
@@ -131,7 +132,7 @@ struct FolderWorld {
             }.keys)
     }
 
-    /// Makes the folder as a process with this fault would leave it.
+    /// Changes the folder as a process with this error would leave it.
     private func apply(_ fault: FolderFuzzTests.Fault?) throws {
         if fault == .cutsAtZero, let last = folder.segments.last {
             try folder.change(last) { if let zero = $0.firstIndex(of: 0) { $0.removeLast($0.count - zero) } }
@@ -163,7 +164,7 @@ struct FolderWorld {
         return found
     }
 
-    /// Damages the folder, lives on, and says what is not as it has to be.
+    /// Damages the folder, runs the gateway again, and returns the violations.
     mutating func run(_ fault: FolderFuzzTests.Fault?) throws -> [String] {
         guard let newest = folder.segments.last else { return [] }
         let end = try folder.octets("events/" + newest)
@@ -185,12 +186,13 @@ struct FolderWorld {
             let first = journal.recovery.sequence + 1
             for second in 1000..<1003 { journal.event(at: second) }
             journal.keep(JournalTests.snapshot(.satisfied), at: .start + .seconds(1003))
-            // What may have been given without a trace can't be known; what is seen anywhere is.
+            // Numbers that were used without a trace cannot be known. Numbers that are found anywhere must not be used
+            // again.
             let isUnknown =
                 damage.count > 1
                 || !closes && damage.contains { $0.leavesNoTrace(atEndOf: newest, lastLine: lastLine) }
             if first <= (isUnknown ? known : issued) {
-                complaints.append("number \(first) is given, and \(isUnknown ? known : issued) was")
+                complaints.append("number \(first) is used again; the last used one is \(isUnknown ? known : issued)")
             }
         } catch EventLogError.newerVersion {
             isRefused = true
@@ -200,12 +202,13 @@ struct FolderWorld {
         if !lost.isEmpty { complaints.append("lines \(lost.sorted()) are lost") }
         let found = try followed(readsByName: fault == .readsByName)
         if found != Array(Set(found)).sorted() { complaints.append("\(found) were read in this order") }
-        // A number that is not the line's own may hide the next ones: nothing tells it from a gap. Nor does the copy of a
-        // segment stand in for what was damaged in it since: its lines come too late.
+        // A line with a wrong number can hide the next ones, because the result looks like a gap. A copy of a segment
+        // does not replace lines that were damaged in the segment afterwards, because the lines of the copy are read
+        // too late.
         let isCopied = damage.count > 1 && damage.contains { if case .doubled = $0 { true } else { false } }
         let unread = left.subtracting(found)
         if !unread.isEmpty, !isForged, !isCopied {
-            complaints.append("lines \(unread.sorted()) are not read by who follows")
+            complaints.append("lines \(unread.sorted()) are not read by a follower")
         }
         var reader = try LogReader([FilePath(folder.path + "/events")])
         var numbers: Set<Int> = []
@@ -214,11 +217,11 @@ struct FolderWorld {
             return true
         }
         let unseen = alone.subtracting(numbers)
-        if !unseen.isEmpty { complaints.append("lines \(unseen.sorted()) are not read from the beginning") }
+        if !unseen.isEmpty { complaints.append("lines \(unseen.sorted()) are not read by LogReader") }
         return complaints
     }
 
-    /// What the files beside the lines know.
+    /// Returns the highest number in the files that are not event files.
     private static func stated(_ folder: Folder) -> Int {
         let state = (try? folder.octets("state/state.json")).flatMap { try? StateFile(parsing: $0) }?.sequence ?? 0
         let shipped = try? ShippingCheckpoint.read(FilePath(folder.path + "/state/mqtt.json"))

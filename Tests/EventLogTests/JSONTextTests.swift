@@ -20,7 +20,7 @@ import Testing
         "", " ", "{", "}", "{}{}", "[1,]", "{\"a\"}", "{\"a\":}", "{a:1}", "\"", "\"\u{1}\"", "\"\\", "tru", "nul", "-",
         "1.", ".5", "1e", "+1", "01x", "[1 2]", "{\"a\":1,}", "\0", String(repeating: "[", count: 100),
     ])
-    func `what is not JSON is refused as a whole`(text: String) {
+    func `a text that is not JSON is refused as a whole`(text: String) {
         var json = JSONText(Array(text.utf8))
         let isParsed = json.parse()
         #expect(!isParsed)
@@ -47,7 +47,7 @@ import Testing
         ]
     }()
 
-    @Test func `JSONTestSuite: valid texts are read and invalid ones are refused, by both readers`() {
+    @Test func `JSONTestSuite: valid texts are read and invalid ones are refused, by both parsers`() {
         var counts: [Character: Int] = [:]
         for (name, bytes) in Self.suite {
             var json = JSONText(bytes)
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: [(64, true), (65, false)])
-    func `containers are at most 64 deep`(depth: Int, isValid: Bool) {
+    func `containers can be nested 64 deep, but not 65 deep`(depth: Int, isValid: Bool) {
         let text = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
         var json = JSONText(Array(text.utf8))
         let isParsed = json.parse()
@@ -82,14 +82,14 @@ import Testing
     }
 
     @Test(arguments: [255, 256, 257, 10_000])
-    func `there may be any number of values`(count: Int) throws {
+    func `there can be any number of values`(count: Int) throws {
         let json = try parsed("[" + Array(repeating: "{\"a\":1}", count: count).joined(separator: ",") + "]")
         let places = json.elements(of: 0)
         #expect(places.count == count)
         #expect(places.allSatisfy { json.integer(json.find("a", in: $0)) == 1 })
     }
 
-    @Test func `whatever becomes of a line, it is taken apart as octet by octet`() throws {
+    @Test func `for randomly changed lines, the parser agrees with the byte-by-byte reference parser`() throws {
         let seed = SeededGenerator.seed
         var random = SeededGenerator(state: seed)
         var event = Sample.event
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func `values are found by key, passing over what stands between`() throws {
+    @Test func `values are found by key, and values in between are skipped`() throws {
         let json = try parsed(
             #" { "a" : [ { "b" : 1 } , "x" ] , "b" : -7 , "c" : true , "d" : "é\u00e9\n\ud83d\ude00\ud800" } "#)
         #expect(json.integer(json.find("b", in: 0)) == -7)
@@ -139,7 +139,7 @@ import Testing
             ("9223372036854775808", nil),
             ("-9223372036854775809", nil), ("1.0", nil), ("1e3", nil),
         ] as [(String, Int?)])
-    func `whole numbers are taken where they fit`(text: String, number: Int?) throws {
+    func `integers must fit into 64 bits, and have no fraction or exponent`(text: String, number: Int?) throws {
         #expect(try parsed(text).integer(0) == number)
     }
 
@@ -148,7 +148,7 @@ import Testing
             ("1", 1_000_000), ("-1.5", -1_500_000), ("0.000001", 1), ("0.0000019", 1), ("9223372036855", nil),
             ("1e3", nil),
         ] as [(String, Int64?)])
-    func `seconds are microseconds`(text: String, number: Int64?) throws {
+    func `seconds are read as microseconds, and further decimals are dropped`(text: String, number: Int64?) throws {
         #expect(try parsed(text).microseconds(0) == number)
     }
 
@@ -161,11 +161,11 @@ import Testing
             ("2026-11-21T07:46:60.000000Z", nil),
             ("2026-11-21 07:46:27.123456Z", nil), ("2026-11-21T07:46:27.123456+", nil),
         ] as [(String, Int64?)])
-    func `dates are read as they are written`(text: String, microseconds: Int64?) throws {
+    func `dates are read in the form of lines, and other forms are refused`(text: String, microseconds: Int64?) throws {
         #expect(try parsed("\"\(text)\"").date(0)?.microseconds == microseconds)
     }
 
-    @Test func `every line that is written reads back as what it says`() throws {
+    @Test func `each line that is written is read back with the same values`() throws {
         var event = Sample.event
         event.previous = BeaconMonitor.Event.Previous(state: .unknown, date: WallDate(microseconds: 1_000_001))
         event.diagnostics = [.clockUnsynchronized, .scannerUnavailable]

@@ -7,13 +7,13 @@ import Testing
 @testable import EventLog
 
 @Suite struct NumberReservationTests {
-    @Test func `a number is wanted before the first line behind the last that is reserved`() {
+    @Test func `a reservation is requested before the first line after the last reserved number`() {
         let reservation = NumberReservation(40)
         #expect(reservation.wanted(for: 40, at: .start) == nil)
         #expect(reservation.wanted(for: 41, at: .start) == 41 + NumberReservation.count)
     }
 
-    @Test func `what can't be said is said again after thirty seconds`() {
+    @Test func `a reservation that could not be stored is tried again after 30 s, not 1 ns earlier`() {
         var reservation = NumberReservation(0)
         reservation.isRefused(at: .start)
         #expect(reservation.wanted(for: 1, at: .start + .seconds(30) - .nanoseconds(1)) == nil)
@@ -23,7 +23,7 @@ import Testing
         #expect(reservation.wanted(for: 8, at: .start) != nil)
     }
 
-    @Test func `a snapshot renews it where fewer than half are left, and ends it with the journal`() {
+    @Test func `a snapshot renews the reservation if fewer than half are left, and ends it with the journal`() {
         let (count, half) = (NumberReservation.count, NumberReservation.count / 2)
         let reservation = NumberReservation(count)
         #expect(reservation.forSnapshot(at: count - half, isEnd: false) == count)
@@ -40,7 +40,7 @@ import Testing
         return schedule
     }
 
-    @Test func `one is due at the start, and after the interval`() {
+    @Test func `a snapshot is due at the start, and after the interval, not 1 ns earlier`() {
         let fresh = SnapshotSchedule(interval: .seconds(900), size: 0, lines: 0, at: .start)
         #expect(fresh.isTime)
         var schedule = schedule()
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: [(999, false), (1000, true)])
-    func `after a rotation one waits until lines weigh as much as the last did`(octets: Int, isTime: Bool) {
+    func `after a rotation, a snapshot is due when the lines are as large as the last one`(octets: Int, isTime: Bool) {
         var schedule = schedule()
         schedule.wish()
         schedule.note(octets: octets, lines: 1)
@@ -60,13 +60,13 @@ import Testing
     }
 
     @Test(arguments: [(4999, false), (5000, true)])
-    func `so many lines want one, that no start reads more`(lines: Int, isTime: Bool) {
+    func `a snapshot is due after 5,000 lines, so that a start does not read many more`(lines: Int, isTime: Bool) {
         var schedule = schedule()
         schedule.note(octets: 1_000_000, lines: lines)
         #expect(schedule.isTime == isTime)
     }
 
-    @Test func `what failed is tried again soon, and what is due sooner stays so`() {
+    @Test func `a snapshot that failed is tried again soon, and an earlier due time stays`() {
         var schedule = schedule()
         schedule.isPutOff(until: .start + .seconds(30))
         #expect(schedule.due == .start + .seconds(30))
@@ -82,7 +82,7 @@ import Testing
         return .event(event, adapter: "hci0")
     }
 
-    @Test func `N3: what was dropped is a record as soon as a snapshot says so, and not before`() throws {
+    @Test func `N3: a dropped event is a record as soon as a snapshot with it is stored, not before`() throws {
         var table = RecordTable([:])
         let identifier = try Identifier("staff")
         table.apply([update("staff", .satisfied)])
@@ -93,7 +93,7 @@ import Testing
         #expect(table.record(for: identifier) { _ in nil }?.lastEvent.state == .unsatisfied)
     }
 
-    @Test func `of many events that were dropped the last of each condition is kept`() throws {
+    @Test func `of many dropped events the last one of each condition is kept`() throws {
         var table = RecordTable([:])
         for number in 0..<10_000 {
             table.drop([update("c\(number % 3)", number < 9_997 ? .satisfied : .unknown)])
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func `a record's adapter is the engine's of that name`() throws {
+    @Test func `the adapter of a record is the engine's adapter of the same name`() throws {
         var table = RecordTable([:])
         table.apply([update("staff")])
         let record = table.record(for: try Identifier("staff")) { $0 == "hci0" ? AdapterID(index: 4) : nil }
@@ -126,7 +126,7 @@ import Testing
         return event
     }
 
-    @Test func `what is written in parts is written whole, or not at all`() throws {
+    @Test func `if a write fails after a part, no line counts as written, and all are written the next time`() throws {
         var queue = try queue()
         queue.append(.event(Sample.event))
         queue.append(.condition(Sample.change))
@@ -164,7 +164,7 @@ import Testing
         #expect(queue.firstUnwritten == 3)
     }
 
-    @Test func `a visit of the next turn stands alone`() throws {
+    @Test func `a visit of the next turn is not dropped together with the exit`() throws {
         var queue = try queue()
         queue.append(.event(leaving))
         let event = queue.size
@@ -174,7 +174,7 @@ import Testing
         #expect((dropped.numbered, queue.firstUnwritten) == (1, 2))
     }
 
-    @Test func `what stands in the open segment is not dropped, and written again after a failure`() throws {
+    @Test func `lines in the open segment are not dropped, and are written again after a failure`() throws {
         var queue = try queue()
         queue.append(.event(Sample.event))
         let octets = queue.octets
@@ -189,7 +189,7 @@ import Testing
 @Suite struct SegmentWriterTests {
     private let date = WallDate(microseconds: 1_795_219_200_000_000)
 
-    @Test func `a segment whose name can't be put on the disk is none`() throws {
+    @Test func `if the name of a segment cannot be synchronized, the segment is not started`() throws {
         let (folder, files) = (try Folder(), FailingFiles())
         files.failures[.synchronizeDirectory] = .ioError
         var writer = SegmentWriter(FilePath(folder.path + "/events"), files)
@@ -203,7 +203,7 @@ import Testing
         #expect(tally.counters.segments == 1)
     }
 
-    @Test func `what stands behind the durable octets is cut off when it goes on`() throws {
+    @Test func `bytes after the durable ones are truncated when a segment is opened again`() throws {
         let folder = try Folder()
         var writer = SegmentWriter(FilePath(folder.path + "/events"), SystemFiles())
         var tally = WriteTally(start: .start)
@@ -216,13 +216,13 @@ import Testing
         writer.suspend()
         #expect(try writer.resume())
         #expect(try folder.read("events/" + name) == "12345")
-        // Somebody cuts it: what was durable is gone.
+        // Another program truncates the file, so durable bytes are missing.
         try folder.write("events/" + name, "1234")
         writer.suspend()
         #expect(try !writer.resume())
     }
 
-    @Test func `one that is renamed, deleted or cut has been taken away`() throws {
+    @Test func `a segment that was renamed has been taken away, until it is closed`() throws {
         let folder = try Folder()
         var writer = SegmentWriter(FilePath(folder.path + "/events"), SystemFiles())
         var tally = WriteTally(start: .start)
@@ -238,7 +238,7 @@ import Testing
 }
 
 @Suite struct RemarkLogTests {
-    @Test func `of many remarks the last hundred are kept, and said once`() {
+    @Test func `the last hundred of many remarks are kept, and returned once`() {
         var remarks = RemarkLog()
         for number in 1...101 { remarks.say("\(number)") }
         let said = remarks.removeAll()

@@ -7,7 +7,7 @@ import SystemPackage
 @testable import BeaconMonitoring
 @testable import EventLog
 
-/// A folder for one test's files, gone with this value.
+/// A folder for the files of one test. It is deleted with this value.
 final class Folder {
     let path = FileManager.default.temporaryDirectory.appendingPathComponent("journal-\(UUID().uuidString)").path
 
@@ -33,7 +33,7 @@ final class Folder {
         get throws { try segments.flatMap { try read("events/" + $0).split(separator: "\n").map(String.init) } }
     }
 
-    /// The numbers of all lines that have one.
+    /// The numbers of all lines that have one, and −1 for a line that is not JSON.
     var numbers: [Int] {
         get throws {
             try lines.compactMap { line in
@@ -49,11 +49,11 @@ extension Instant {
     static let start = Instant(nanoseconds: 1_000_000_000_000)
 }
 
-/// 2026-11-21T00:00:00Z at the start.
+/// The offset with which the time `start` is 2026-11-21T00:00:00Z.
 let startOffset = ClockOffset(nanoseconds: 1_795_219_200_000_000_000 - Instant.start.nanoseconds)
 
 extension Journal {
-    /// A journal in a folder, with an adapter `hci0`.
+    /// Opens a journal in a folder, with an adapter `hci0`.
     convenience init(
         in folder: Folder, files: any FileSystemCalls = SystemFiles(), machine: String = "aaaaaaaa",
         process: UInt32 = 1, at now: Instant = .start, offset: ClockOffset = startOffset, synchronized: Bool = true,
@@ -89,7 +89,7 @@ extension Sample {
         event.clockOffset = startOffset
         event.lastSeen = event.time
         event.sighting?.time = event.time
-        // A line does not tell the address's type.
+        // A line does not contain the type of the address.
         event.sighting?.address = DeviceAddress(0xC098_E500_0007, kind: .unspecified)
         if state != .satisfied { event.refinement = nil }
         return event

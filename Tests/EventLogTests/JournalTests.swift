@@ -8,9 +8,9 @@ import Testing
 @testable import BeaconMonitoring
 @testable import EventLog
 
-/// The writer on a real file system.
+/// The journal on a real file system.
 @Suite struct JournalTests {
-    @Test func `N3: an event is the record's last once it is durable, and not before`() throws {
+    @Test func `N3: an event is the record's last event once it is durable, and not before`() throws {
         let folder = try Folder()
         let journal = try Journal(in: folder)
         let staff = try Identifier("staff")
@@ -24,7 +24,7 @@ import Testing
         journal.commit(at: .start + .seconds(1))
         #expect(journal.record(for: staff)?.lastEvent == Sample.event(at: 1))
         #expect(journal.durableSequence == 2)
-        // A beacon's own event is not its condition's.
+        // The event of a beacon must not change the record of its condition.
         var own = Sample.event(at: 2)
         own.scope = .beacon
         journal.append(.event(own))
@@ -33,7 +33,7 @@ import Testing
         #expect(journal.sequence == 3)
     }
 
-    @Test func `durability: event synchronises once a turn, an interval at its end and not before`() throws {
+    @Test func `durability: event synchronizes once a turn, an interval at its end and not before`() throws {
         let (folder, files) = (try Folder(), FailingFiles())
         let journal = try Journal(in: folder, files: files) { $0.durability = .every(.seconds(1)) }
         journal.event(at: 0)
@@ -58,7 +58,7 @@ import Testing
         #expect(files.counts[.synchronize] == count + 1)
     }
 
-    @Test func `a segment ends by size, age and request, and current shows the open one`() throws {
+    @Test func `a segment ends by size, age or request, and current links to the open one`() throws {
         let folder = try Folder()
         let journal = try Journal(in: folder) {
             $0.rotateSize = 1200
@@ -86,7 +86,7 @@ import Testing
         #expect(try folder.numbers == Array(1...7))
     }
 
-    @Test func `a restart goes on with the number and the file, and cuts off what is torn`() throws {
+    @Test func `a restart continues with the number and the file, and removes an incomplete line`() throws {
         let folder = try Folder()
         do {
             let journal = try Journal(in: folder)
@@ -104,7 +104,8 @@ import Testing
         #expect(try folder.numbers == [1, 2, 3, 4])
     }
 
-    /// A journal whose last line is an exit without the visit that it ended, in a folder with these files behind it.
+    /// Returns a journal whose last line is an exit without the visit that it ended. The empty files `later` follow it
+    /// in the folder.
     private func torn(_ folder: Folder, machine: String = "aaaaaaaa", followedBy later: [String] = []) throws -> Journal
     {
         do {
@@ -121,7 +122,7 @@ import Testing
         return try Journal(in: folder, machine: machine, process: 2, at: .start + .seconds(60))
     }
 
-    @Test func `N3: the visit of an exit that was the last line is told by the next start`() throws {
+    @Test func `N3: if an exit was the last line, the next start writes its visit`() throws {
         let folder = try Folder()
         let journal = try torn(folder)
         #expect(journal.recovery.sequence == 2)
@@ -138,7 +139,7 @@ import Testing
         #expect(visit.arrival == .start && visit.departure == .start + .seconds(30))
     }
 
-    @Test func `an exit that was the last line before another machine's start keeps the dates of its visit`() throws {
+    @Test func `if an exit was the last line before a restart of the machine, its visit keeps its dates`() throws {
         let folder = try Folder()
         let journal = try torn(folder, machine: "bbbbbbbb")
         journal.event(at: 61)
@@ -146,7 +147,7 @@ import Testing
         #expect(try folder.lines[2].contains(#""departure":"2026-11-21T00:00:30.000000Z""#))
     }
 
-    @Test func `an exit without its visit in a segment that is not the last leaves all files as they are`() throws {
+    @Test func `if an exit without its visit is not in the last segment, its segment does not change`() throws {
         let folder = try Folder()
         let later = "events-000000000003-20261121T000100Z.jsonl"
         let journal = try torn(folder, followedBy: [later])
@@ -158,7 +159,7 @@ import Testing
         #expect(try folder.numbers == [1, 2, 3, 4])
     }
 
-    @Test func `N5: what can't be written waits, and is written whole when it can`() throws {
+    @Test func `N5: lines that cannot be written wait, and are written completely later`() throws {
         let (folder, files) = (try Folder(), FailingFiles())
         let journal = try Journal(in: folder, files: files)
         journal.event(at: 0)
@@ -167,11 +168,11 @@ import Testing
         journal.event(at: 1)
         #expect(!journal.isKeeping)
         #expect(journal.trouble?.contains("No space left") == true)
-        // What was written of the line is cut off again at once: nobody reads a torn one.
+        // The written part of the line is removed at once, so that no program reads an incomplete line.
         #expect(try folder.numbers == [1])
         #expect(journal.durableSequence == 1)
         journal.event(at: 1)
-        // One that reserved numbers, and that of line 1.
+        // Two writes for the reservation and line 1, then one partial write and one that failed.
         #expect(files.counts[.write] == 2 + 2, "not tried again before its time")
         journal.advance(to: .start + .seconds(3))
         #expect(!journal.isKeeping)
@@ -183,7 +184,7 @@ import Testing
         #expect(journal.counters.dropped == 0)
     }
 
-    @Test func `N5: when too many wait, the oldest are dropped, and the gap shows it`() throws {
+    @Test func `N5: if too many lines wait, the oldest are dropped, and the numbers have a gap`() throws {
         let (folder, files) = (try Folder(), FailingFiles())
         let journal = try Journal(in: folder, files: files) { $0.queueSize = 2000 }
         journal.event(at: 0)
@@ -198,7 +199,7 @@ import Testing
         #expect(journal.record(for: try Identifier("staff"))?.lastEvent == Sample.event(at: 10))
     }
 
-    @Test func `after a failed fsync nothing that was not durable is taken for it`() throws {
+    @Test func `after a failed fsync, lines that were not durable are written again`() throws {
         let (folder, files) = (try Folder(), FailingFiles())
         let journal = try Journal(in: folder, files: files)
         journal.event(at: 0)
@@ -213,7 +214,7 @@ import Testing
         #expect(journal.durableSequence == 2)
     }
 
-    @Test func `a segment that is taken away while it is written to is followed by another`() throws {
+    @Test func `if a segment is deleted after a failed fsync, the waiting lines are written to another one`() throws {
         let (folder, files) = (try Folder(), FailingFiles())
         let journal = try Journal(in: folder, files: files)
         journal.event(at: 0)
@@ -226,7 +227,7 @@ import Testing
         #expect(try folder.numbers == [2])
     }
 
-    @Test func `a snapshot that can't be kept is said, tried again, and the old one stands`() throws {
+    @Test func `a snapshot that cannot be stored is reported and tried again, and the old one stays`() throws {
         let (folder, files) = (try Folder(), FailingFiles())
         let journal = try Journal(in: folder, files: files)
         journal.append(.condition(Sample.change))
@@ -245,7 +246,7 @@ import Testing
         #expect(try folder.read("state/state.json") != before)
     }
 
-    @Test func `a snapshot that says nothing new is not written`() throws {
+    @Test func `a snapshot without any change is not written`() throws {
         let folder = try Folder()
         let journal = try Journal(in: folder)
         #expect(journal.keep(Self.snapshot(.unknown), at: .start))
@@ -263,7 +264,7 @@ import Testing
         return snapshot
     }
 
-    @Test func `a newer version of either file is refused, and says which`() throws {
+    @Test func `a newer version of the state file or of a line is refused, with the path and the version`() throws {
         let folder = try Folder()
         do {
             let journal = try Journal(in: folder)
@@ -280,7 +281,7 @@ import Testing
     }
 
     @Test(arguments: ["", "{", "null", "[]", #"{"version":1}"#, #"{"version":"1","sequence":3,"offset":0}"#, "\0\0\0"])
-    func `a state file that is none is put aside, and the lines stand in for it`(text: String) throws {
+    func `an invalid state file is put aside, and the state is restored from the lines`(text: String) throws {
         let folder = try Folder()
         do {
             let journal = try Journal(in: folder)
@@ -304,7 +305,7 @@ import Testing
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "../archive")
     }
 
-    @Test func `a last segment that is a symbolic link is read, and the next line begins another file`() throws {
+    @Test func `a last segment that is a symbolic link is read, and the next line starts another file`() throws {
         let folder = try Folder()
         do {
             let journal = try Journal(in: folder)
@@ -312,7 +313,7 @@ import Testing
         }
         let name = try #require(folder.segments.first)
         try archive(name, of: folder)
-        // A torn end is not cut off either.
+        // An incomplete end is not removed either.
         let text = try folder.read("archive") + #"{"version":2,"#
         try folder.write("archive", text)
         do {
@@ -332,7 +333,7 @@ import Testing
         #expect(numbers == [1, 2, 3])
     }
 
-    @Test func `a segment that is moved and linked while it is written to gets no more lines`() throws {
+    @Test func `a segment that is moved and replaced by a link while in use gets no more lines`() throws {
         let folder = try Folder()
         let journal = try Journal(in: folder)
         journal.event(at: 1)
@@ -348,7 +349,7 @@ import Testing
         #expect(try Set(folder.numbers) == Set(1...202))
     }
 
-    @Test func `numbers go on after the files were deleted, and after the state was`() throws {
+    @Test func `numbers continue after the event files were deleted, and after the state was`() throws {
         let folder = try Folder()
         do {
             let journal = try Journal(in: folder)
@@ -368,7 +369,7 @@ import Testing
         #expect(journal.recovery.snapshot?.conditions.map(\.identifier) == ["staff"])
     }
 
-    @Test func `a damaged line in the middle is passed over and said`() throws {
+    @Test func `a damaged line in the middle is skipped and counted`() throws {
         let folder = try Folder()
         do {
             let journal = try Journal(in: folder)

@@ -6,11 +6,11 @@ import Testing
 @testable import BeaconMonitoring
 @testable import EventLog
 
-/// The exact octets of every type of line.
+/// The exact bytes of every type of line.
 @Suite struct LineEncoderTests {
     private let uuid = #"{"uuid":"F7826DA6-4FA2-4E98-8024-BC5B71E0893E"}"#
 
-    @Test func `an event with all that it can have`() throws {
+    @Test func `an event with all members is encoded exactly`() throws {
         var event = Sample.event
         event.previous = BeaconMonitor.Event.Previous(state: .unknown, date: WallDate(microseconds: 1_000_001))
         event.diagnostics = [.clockUnsynchronized, .scannerUnavailable]
@@ -30,7 +30,7 @@ import Testing
                 """)
     }
 
-    @Test func `an event with nothing that may be absent`() throws {
+    @Test func `an event omits members that are absent`() throws {
         var event = Sample.event
         event.scope = .condition
         event.state = .unmonitored
@@ -45,7 +45,7 @@ import Testing
                 """)
     }
 
-    @Test func `a sighting without RSSI, address or name`() throws {
+    @Test func `a sighting omits an absent RSSI and address, and an adapter without a name has an empty one`() throws {
         var event = Sample.event
         event.sighting?.rssi = nil
         event.sighting?.address = nil
@@ -54,9 +54,7 @@ import Testing
             try Sample.line(.event(event), adapter: nil).contains(#""sighting":{"measuredPower":-59,"adapter":""}"#))
     }
 
-    @Test func `T1: dates are the timeline plus the offset of the line, cut to microseconds; monotonic has none`()
-        throws
-    {
+    @Test func `T1: dates are timeline plus offset, cut to microseconds; monotonic has no offset`() throws {
         var event = Sample.event
         event.time = Instant(nanoseconds: 8_020_980_000_999)
         event.lastSeen = Instant(nanoseconds: 8_020_980_000_001)
@@ -66,7 +64,7 @@ import Testing
         #expect(line.contains(#""lastSeen":"1970-01-12T16:00:20.980000Z""#))
     }
 
-    @Test func `a visit with all that it can have`() throws {
+    @Test func `a visit with all members is encoded exactly`() throws {
         var visit = Sample.visit
         visit.scope = .beacon
         visit.refinement = Sample.beacon
@@ -84,7 +82,7 @@ import Testing
                 """)
     }
 
-    @Test func `P3: a visit whose entry was assumed, and one that nobody was heard in`() throws {
+    @Test func `P3: a visit omits the arrival of an assumed entry, and the departure without sightings`() throws {
         var visit = Sample.visit
         visit.arrival = nil
         visit.strength = nil
@@ -106,13 +104,13 @@ import Testing
         (-1, 21, "0.0"), (1, 21, "0.0"), (-128, 1, "-128.0"), (126, 1, "126.0"),
         (-128_000_000_000, 1_000_000_000, "-128.0"),
     ])
-    func `P3: the mean has one decimal, half away from zero`(sum: Int64, count: Int, mean: String) throws {
+    func `P3: the mean has one decimal, rounded half away from zero`(sum: Int64, count: Int, mean: String) throws {
         var visit = Sample.visit
         visit.strength = Visit.Strength(minimum: -128, sum: sum, count: count, maximum: 126)
         #expect(try Sample.line(.visit(visit)).contains(#""rssi":{"minimum":-128,"mean":\#(mean),"maximum":126}"#))
     }
 
-    @Test func `a condition with all settings, and with the defaults`() throws {
+    @Test func `a condition is encoded exactly, with the default settings and with all settings`() throws {
         #expect(
             try Sample.line(.condition(Sample.change), envelope: true) == """
                 {"topic":"beacons/lobby/condition/staff","qos":1,"retain":false,"payload":{"version":2,\
@@ -143,7 +141,7 @@ import Testing
                 """))
     }
 
-    @Test func `the words of every kind of change`() throws {
+    @Test func `each kind of change of a condition, state of an adapter and state of an event has its word`() throws {
         for (kind, word) in [
             (ConditionChange.Kind.added, "added"), (.replaced, "replaced"), (.changed, "changed"),
             (.removed, "removed"),
@@ -169,7 +167,7 @@ import Testing
         }
     }
 
-    @Test func `a circle, its numbers as short as they read back`() throws {
+    @Test func `the numbers of a circle have the shortest form that is read back exactly`() throws {
         var change = Sample.change
         change.condition = .circle(
             try BeaconMonitor.CircularGeographicCondition(latitude: 48.2082, longitude: -16.3738, radius: 200))
@@ -177,7 +175,7 @@ import Testing
             try Sample.line(.condition(change)).contains(#""condition":{"center":[48.2082,-16.3738],"radius":200.0}"#))
     }
 
-    @Test func `an adapter, with and without a reason`() throws {
+    @Test func `an adapter is encoded exactly, with and without a reason`() throws {
         #expect(
             try Sample.line(.adapter(Sample.adapterChange), envelope: true) == """
                 {"topic":"beacons/lobby/adapter/hci0","qos":1,"retain":false,"payload":{"version":2,"type":"adapter",\
@@ -201,16 +199,16 @@ import Testing
         ("lobby/hci0", "lobby/hci0"), ("a+b#c", "a_b_c"), ("a\u{0}b\u{1F}\u{7F}", "a_b__"), ("é\u{85}", "é_"),
         ("conférence", "conférence"), (#"a"b\"#, #"a\"b\\"#),
     ])
-    func `an adapter's name stands in its topic without what MQTT forbids there`(name: String, topic: String) throws {
+    func `an adapter's topic has _ for each character that MQTT forbids`(name: String, topic: String) throws {
         var change = Sample.adapterChange
         change.adapter = name
         let line = try Sample.line(.adapter(change), envelope: true)
         #expect(line.hasPrefix(#"{"topic":"beacons/lobby/adapter/\#(topic)","qos":1"#), "\(line)")
-        // The payload tells it as it is.
+        // The payload has the unchanged name.
         #expect(line.contains("\"adapter\":\"" + text { $0.append(escaped: name) } + "\",\"state\""))
     }
 
-    @Test func `sequence counts the lines of all types from 1, and what has no line takes no number`() throws {
+    @Test func `sequence counts the lines of all types from 1, and actions without a line have no number`() throws {
         var encoder = LineEncoder(LineEncoder.Options(gateway: try Identifier("g")))
         #expect(encoder.sequence == 0)
         let lines = text { buffer in
@@ -226,17 +224,14 @@ import Testing
         #expect(encoder.sequence == 4)
     }
 
-    @Test
-    func `a beacon's own events and visits have a topic of their own; its condition's and what else there is do not`()
-        throws
-    {
+    @Test func `events and visits of a beacon have a topic of their own, lines of its condition do not`() throws {
         let own = "\(Sample.uuid)/100/7"
         var (event, visit) = (Sample.event, Sample.visit)
         visit.scope = .beacon
         visit.refinement = Sample.beacon
         #expect(try Sample.line(.event(event), envelope: true).contains(#"/event/staff/\#(own)","qos""#))
         #expect(try Sample.line(.visit(visit), envelope: true).contains(#"/visit/staff/\#(own)","qos""#))
-        // The condition's own names the beacon too, and stays where it was.
+        // The event of the condition has the beacon too, but must keep the condition's topic.
         event.scope = .condition
         visit.scope = .condition
         visit.refinement = nil
@@ -259,7 +254,7 @@ import Testing
         #expect(line.contains(#""date":"\#(date)","time":\#(time),"monotonic":0,"#), "\(line)")
     }
 
-    @Test func `the prefix begins every topic, and names are escaped`() throws {
+    @Test func `topics start with the prefix, and names are escaped`() throws {
         var event = Sample.event
         event.identifier = #"a "b" \"#
         event.monitor = "dépôt"

@@ -7,7 +7,7 @@ import Testing
 @testable import EventLog
 
 @Suite struct LineFollowerTests {
-    /// A folder of segments, and somebody who follows it.
+    /// A folder of segments, and a follower.
     private final class World {
         let folder: Folder
         var follower: LineFollower
@@ -35,7 +35,7 @@ import Testing
             try write(first, try folder.read("events/" + Self.name(first)) + text)
         }
 
-        /// The numbers of all that is there now.
+        /// Returns the numbers of all lines that can be read now; −1 for a line without a number.
         func take(upTo limit: Int = .max) throws -> [Int] {
             var numbers: [Int] = []
             while try follower.next(into: &line, upTo: limit, &message) { numbers.append(message.sequence ?? -1) }
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `lines come in order over segments, then as they are written, then from a new segment`() throws {
+    @Test func `lines are read in order over segments, then as they are written, then from a new segment`() throws {
         let world = try World()
         #expect(try world.take() == [])
         try world.write(1, World.lines(1...3))
@@ -51,16 +51,16 @@ import Testing
         #expect(try world.take() == [1, 2, 3, 4, 5])
         try world.append(4, World.lines(6...7))
         #expect(try world.take() == [6, 7])
-        // What was written into the old one before the new one was begun comes first.
+        // Lines that were appended to the old segment before the new one started must come first.
         try world.append(4, World.line(8))
         try world.write(9, World.line(9))
         #expect(try world.take() == [8, 9])
         #expect(world.follower.missed == 0)
     }
 
-    @Test func `a segment that is deleted just before it is opened is passed over`() throws {
+    @Test func `a segment that is deleted just before it is opened is skipped`() throws {
         let world = try World()
-        // The list reads the first line of each; then they are opened.
+        // The listing reads the first line of each segment. After that, the follower opens them.
         world.files.deletions = [World.name(1): 2, World.name(5): 2]
         for first in [1, 3, 5, 7] { try world.write(first, World.lines(first...first + 1)) }
         #expect(try world.take() == [3, 4, 7, 8])
@@ -68,7 +68,7 @@ import Testing
         #expect(world.follower.missed == 2)
     }
 
-    @Test func `an error names the file or folder that can't be opened, and later the one that is read`() throws {
+    @Test func `an error names the path that cannot be opened, otherwise the segment that is read`() throws {
         let world = try World()
         let manager = FileManager.default
         try world.write(1, World.lines(1...2))
@@ -106,7 +106,7 @@ import Testing
         #expect(world.follower.missed == 0 && world.follower.damaged == 0)
     }
 
-    @Test func `half a line is none until its end is there`() throws {
+    @Test func `an incomplete line is not read until its end is written`() throws {
         let world = try World()
         let line = World.line(2)
         try world.write(1, World.line(1) + line.prefix(40))
@@ -116,7 +116,7 @@ import Testing
         #expect(try world.take() == [2])
     }
 
-    @Test func `what is beyond the limit is read when it is within, with the octets it has then`() throws {
+    @Test func `a line above the limit is read when the limit permits it, with its bytes at that time`() throws {
         let world = try World()
         try world.write(1, World.lines(1...2) + World.line(3).replacingOccurrences(of: "\"b\"", with: "\"old\""))
         #expect(try world.take(upTo: 2) == [1, 2])
@@ -126,7 +126,7 @@ import Testing
         #expect(try world.take() == [4])
     }
 
-    @Test func `a torn end that a restart cut off, and wrote anew, is read as it is now`() throws {
+    @Test func `if a restart removes an incomplete end and writes again, no line is missed or read twice`() throws {
         let world = try World()
         try world.write(1, World.lines(1...3) + World.line(4).prefix(90))
         #expect(try world.take() == [1, 2, 3])
@@ -138,7 +138,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 4, 6, 9])
-    func `a position by its number alone is found`(_ sequence: Int) throws {
+    func `a position that has only a number is found`(_ sequence: Int) throws {
         let world = try World(from: LinePosition(sequence: sequence))
         try world.write(1, World.lines(1...5))
         try world.write(6, World.lines(6...9))
@@ -146,7 +146,7 @@ import Testing
         #expect(world.follower.missed == 0)
     }
 
-    @Test func `a position's place spares looking, and a wrong one costs nothing`() throws {
+    @Test func `the place of a position saves a search, and a wrong place neither loses nor repeats a line`() throws {
         let world = try World()
         try world.write(1, World.lines(1...5))
         while try world.follower.next(into: &world.line, upTo: 3, &world.message) {}
@@ -165,7 +165,7 @@ import Testing
         }
     }
 
-    /// Replaces a segment at once, as an erasure does, by one in which every line is of another boot.
+    /// Replaces a segment in one step, as an erasure does, with one in which every line has another boot.
     private static func replace(_ world: World, _ first: Int) throws {
         let (name, new) = ("events/" + World.name(first), "events/replacement")
         try world.folder.write(
@@ -173,7 +173,7 @@ import Testing
         #expect(rename(world.folder.path + "/" + new, world.folder.path + "/" + name) == 0)
     }
 
-    @Test func `of a segment that is replaced while it is read, nothing is given that is beyond the limit`() throws {
+    @Test func `if a segment is replaced while it is read, no line above the limit is returned`() throws {
         let world = try World()
         try world.write(1, World.lines(1...6))
         #expect(try world.take(upTo: 3) == [1, 2, 3])
@@ -184,7 +184,7 @@ import Testing
         #expect(world.follower.missed == 0 && world.follower.damaged == 0)
     }
 
-    @Test func `what was read ahead of a segment that is replaced is not given once that was looked at`() throws {
+    @Test func `after a refresh, buffered lines of a segment that was replaced are not returned`() throws {
         let world = try World()
         try world.write(1, World.lines(1...6))
         for _ in 1...3 { #expect(try world.follower.next(into: &world.line, upTo: .max, &world.message)) }
@@ -208,16 +208,16 @@ import Testing
         #expect(world.follower.missed == 0)
     }
 
-    @Test func `lines that are gone are counted, lines that are no lines are passed over`() throws {
+    @Test func `missing lines are counted, and invalid lines are skipped`() throws {
         let world = try World(from: LinePosition(sequence: 3))
         try world.write(10, World.line(10) + "{\"torn\n" + World.line(13))
         #expect(try world.take() == [10, 13])
         #expect(world.follower.missed == 8)
-        // Read twice, for the gap behind it may have been a cut.
+        // The line is read twice, because the gap after it can be a truncation.
         #expect(world.follower.damaged >= 1)
     }
 
-    @Test func `evidence has no number and is not given; ranging is`() throws {
+    @Test func `evidence has no number and is not returned; ranging is returned`() throws {
         let world = try World()
         let evidence =
             #"{"version":2,"type":"evidence","gateway":"g","boot":"b","event":1,"date":"2026-11-21T07:46:27.123456Z","time":1795247187123,"monotonic":1}"#
@@ -250,7 +250,7 @@ import Testing
         #expect(message(Self.payload)?.isErased == false)
     }
 
-    @Test func `an envelope says where it goes, and its payload is sent`() throws {
+    @Test func `an envelope has the topic, and its payload is published`() throws {
         let line = #"{"topic":"beacons/lobby/event/staff","qos":1,"retain":false,"payload":\#(Self.payload)}"#
         let message = try #require(self.message(line))
         #expect(message.sequence == 42)
@@ -259,7 +259,7 @@ import Testing
         #expect(message.isPublished)
     }
 
-    @Test func `keys in another order, spaces and escapes are a line too`() throws {
+    @Test func `a line can have keys in another order, spaces and escapes`() throws {
         let line = #"{ "qos":1, "topic":"beacons/lobby/event/a\"b\u00e9", "payload":\#(Self.payload) }"#
         let message = try #require(self.message(line))
         #expect(message.sequence == 42)
@@ -267,7 +267,7 @@ import Testing
         #expect(text(Array(line.utf8)[message.payload]) == Self.payload)
     }
 
-    @Test func `a payload alone goes where its envelope would have sent it`() throws {
+    @Test func `a payload without an envelope has the topic that its envelope would have`() throws {
         let message = try #require(self.message(Self.payload))
         #expect(text(message.topic) == "beacons/lobby/event/staff\0")
         #expect(message.sequence == 42)
@@ -277,18 +277,18 @@ import Testing
     @Test(arguments: [
         "", "{", "[]", "null", "{}", #"{"topic":"a"}"#, #"{"topic":"a","qos":1,"retain":false,"payload":{"#,
     ])
-    func `what is no line is none`(_ line: String) {
+    func `text that is not a line is refused`(_ line: String) {
         #expect(message(line) == nil)
     }
 
     @Test(arguments: ["beacons/+/a", "beacons/#", ""])
-    func `a topic that MQTT has not is not published`(_ topic: String) throws {
+    func `a line with a topic that MQTT does not allow is not published`(_ topic: String) throws {
         let line = #"{"topic":"\#(topic)","qos":1,"retain":true,"payload":\#(Self.payload)}"#
         #expect(try #require(self.message(line)).isPublished == false)
     }
 
     @Test(arguments: [0, 7, 64])
-    func `cut anywhere, or changed anywhere, nothing traps`(_ seed: Int) {
+    func `truncated lines are refused, and changed lines cause no trap`(_ seed: Int) {
         let line = Array(
             #"{"topic":"beacons/lobby/event/staff","qos":1,"retain":false,"payload":\#(Self.payload)}"#.utf8)
         var message = LineMessage(prefix: "beacons")
@@ -302,7 +302,7 @@ import Testing
 }
 
 @Suite struct ShippingCheckpointTests {
-    @Test func `it is read as it was written, and none is none`() throws {
+    @Test func `a checkpoint is read as it was written, and is nil if there is none`() throws {
         let folder = try Folder()
         let path = FilePath(folder.path + "/mqtt.json")
         #expect(try ShippingCheckpoint.read(path) == nil)
@@ -314,7 +314,7 @@ import Testing
     @Test(arguments: [
         "", "{", "{}", #"{"version":1}"#, #"{"version":1,"sequence":-1}"#, #"{"version":"1","sequence":1}"#,
     ])
-    func `one that is damaged is refused with what to do`(_ text: String) throws {
+    func `a damaged checkpoint is an error with its path`(_ text: String) throws {
         let folder = try Folder()
         try folder.write("mqtt.json", text)
         #expect(throws: ShippingCheckpoint.Problem.damaged(folder.path + "/mqtt.json")) {
@@ -322,7 +322,7 @@ import Testing
         }
     }
 
-    @Test func `a newer version's is not overwritten`() throws {
+    @Test func `a checkpoint of a newer version is an error with its path and version`() throws {
         let folder = try Folder()
         try folder.write("mqtt.json", #"{"version":2,"sequence":1}"#)
         #expect(throws: ShippingCheckpoint.Problem.newer(folder.path + "/mqtt.json", 2)) {

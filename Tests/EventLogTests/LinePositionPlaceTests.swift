@@ -6,9 +6,9 @@ import Testing
 
 @testable import EventLog
 
-/// A place in the files is found by halves, and is the one that reading them all would come to.
+/// The place of a position is found by binary search, and must lead to the same lines as reading all files.
 @Suite struct LinePositionPlaceTests {
-    /// A folder of segments whose lines have these numbers; between two numbered ones stands one without.
+    /// Returns a folder of segments whose lines have these numbers. After each numbered line is one without a number.
     private func folder(_ segments: [[Int]]) throws -> Folder {
         let folder = try Folder()
         try FileManager.default.createDirectory(atPath: folder.path + "/events", withIntermediateDirectories: true)
@@ -35,7 +35,7 @@ import Testing
         return numbers
     }
 
-    @Test func `from a place that was found come the lines behind the number, as from the beginning`() throws {
+    @Test func `from a place that was found, the lines after the number are read, as from the start`() throws {
         let folder = try folder([Array(1...700), Array(701...1400), Array(1450...2000)])
         let directory = FilePath(folder.path + "/events")
         let all = Array(1...1400) + Array(1450...2000)
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `a place is found in some looks, however long the segment is`() throws {
+    @Test func `a place is found with few reads, less than a quarter of a large segment`() throws {
         let folder = try folder([Array(1...20_000)])
         let files = FailingFiles()
         let position = LinePosition(sequence: 15_000).placed(in: FilePath(folder.path + "/events"), files: files)
@@ -57,7 +57,7 @@ import Testing
         #expect(try numbers(folder, from: position).first == 15_001)
     }
 
-    @Test func `numbers that do not ascend, and files that can't be read, cost the place and no line`() throws {
+    @Test func `if numbers do not increase, or files cannot be read, the place is lost, but no line`() throws {
         let folder = try folder([Array(1...600) + [7, 8] + Array(601...1200)])
         let directory = FilePath(folder.path + "/events")
         for sequence in [5, 300, 599, 600, 601, 900] {

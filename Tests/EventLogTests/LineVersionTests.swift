@@ -7,18 +7,19 @@ import Testing
 @testable import BeaconMonitoring
 @testable import EventLog
 
-/// Lines of version 1 go on being read, beside those of version 2; what a greater version tells, nobody guesses.
+/// Lines of version 1 can be read, together with lines of version 2. Lines of a later version must not be interpreted.
 @Suite struct LineVersionTests {
     private static let fixture = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().appendingPathComponent("Fixtures/version-1").path
 
-    /// A copy of what a gateway left whose lines had version 1: 29 numbered ones, the last badge still there.
+    /// Returns a copy of the files of a gateway whose lines had version 1. It has 24 numbered lines, and the last badge
+    /// is still present.
     private func folder(withState: Bool) throws -> Folder {
         let folder = try Folder()
         for name in withState ? ["events", "state"] : ["events"] {
             try FileManager.default.copyItem(atPath: Self.fixture + "/" + name, toPath: folder.path + "/" + name)
         }
-        // As a gateway leaves it: it tells that no file is missing.
+        // A gateway leaves this link. It shows that no file is missing.
         try FileManager.default.createSymbolicLink(
             atPath: folder.path + "/events/current",
             withDestinationPath: try #require(folder.segments.last))
@@ -37,7 +38,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a journal of version 1 goes on in version 2, and all of it is read`(withState: Bool) throws {
+    func `a journal of version 1 continues in version 2, and all of it can be read`(withState: Bool) throws {
         let folder = try folder(withState: withState)
         let before = try folder.numbers.compactMap(\.self)
         let last = try #require(before.last)
@@ -62,11 +63,11 @@ import Testing
         let all = try entries(of: folder)
         #expect(all.compactMap(\.sequence) == before + [last + 1])
         #expect(all.count == old.count + 1)
-        // Read once more by the next start.
+        // The next start must be able to read it too.
         #expect(try Journal(in: folder).recovery.sequence == last + 1)
     }
 
-    @Test func `a follower gives lines of version 1 as they stand, each under the topic that it names`() throws {
+    @Test func `a follower returns lines of version 1 unchanged, each with the topic that it contains`() throws {
         let folder = try folder(withState: false)
         let journal = try Journal(in: folder) { $0.envelope = true }
         journal.event(at: 0)
@@ -82,12 +83,12 @@ import Testing
         }
         #expect(follower.damaged == 0 && follower.missed == 0)
         #expect(topics.count == follower.position.sequence)
-        // What was a beacon's own stood under its condition's topic then.
+        // In version 1, lines of a beacon had the topic of its condition.
         #expect(topics.dropLast().allSatisfy { $0.split(separator: "/").count == 4 })
     }
 
     @Test(arguments: [(1, "beacons/lobby/visit/staff"), (2, "beacons/lobby/visit/staff/\(Sample.uuid)/100/7")])
-    func `a payload alone goes where the envelope of its version would have sent it`(version: Int, topic: String)
+    func `a payload without an envelope has the topic of an envelope of its version`(version: Int, topic: String)
         throws
     {
         var visit = Sample.visit
@@ -100,7 +101,7 @@ import Testing
         #expect(String(decoding: message.topic.dropLast(), as: UTF8.self) == topic)
     }
 
-    @Test func `keys and types that nobody knows are passed over`() throws {
+    @Test func `unknown keys are ignored, and lines of unknown types are skipped`() throws {
         let folder = try Folder()
         do {
             let journal = try Journal(in: folder)
@@ -116,11 +117,7 @@ import Testing
         #expect(recovery.sequence == 3 && recovery.damagedLines == 0)
     }
 
-    @Test
-    func
-        `lines of a greater version are not guessed at: recovery refuses them, readers count them, the follower ships them`()
-        throws
-    {
+    @Test func `lines of a later version are refused by a start, counted by readers, returned by followers`() throws {
         let folder = try Folder()
         do {
             let journal = try Journal(in: folder)
@@ -145,7 +142,7 @@ import Testing
         #expect(message.sequence == 3 && message.isPublished)
     }
 
-    @Test func `a state file is kept as it was, but for its decimals, and holds no key twice`() throws {
+    @Test func `a state file is written again as it was, except for decimals, and has no key twice`() throws {
         let old = try String(contentsOfFile: Self.fixture + "/state/state.json", encoding: .utf8)
         #expect(old.contains(#""lastEvent""#))
         let state = try StateFile(parsing: Array(old.utf8))

@@ -26,7 +26,7 @@ import Testing
         return (line, encoder.sequence)
     }
 
-    @Test func `a ranging has qos 0, no number, and the nearest first`() throws {
+    @Test func `a ranging line has qos 0, no number, and the nearest beacon first`() throws {
         let (line, sequence) = try line(Self.ranging, envelope: true)
         #expect(
             line == """
@@ -45,7 +45,7 @@ import Testing
     @Test(arguments: [
         (-60.0, "-60.0"), (-60.04, "-60.0"), (-60.05, "-60.1"), (-0.04, "0.0"), (0.05, "0.1"), (20, "20.0"),
     ])
-    func `a mean has one decimal, half away from zero`(rssi: Double, text: String) throws {
+    func `a mean has one decimal, rounded half away from zero`(rssi: Double, text: String) throws {
         var ranging = Self.ranging
         ranging.beacons[0].rssi = rssi
         #expect(try line(ranging).0.contains(#""rssi":\#(text),"#))
@@ -55,19 +55,19 @@ import Testing
         (0.0, "0.0"), (0.004, "0.0"), (0.005, "0.01"), (1.5, "1.5"), (12, "12.0"), (1e9, "10000000.0"),
         (.infinity, "10000000.0"),
     ])
-    func `a distance has centimetres, and 10,000 km at most`(metres: Double, text: String) throws {
+    func `a distance is rounded to centimeters, and is 10,000 km at most`(metres: Double, text: String) throws {
         var ranging = Self.ranging
         ranging.beacons[0].accuracy = metres
         #expect(try line(ranging).0.contains(#""accuracy":\#(text),"#))
     }
 
-    @Test func `nobody in view is an empty list`() throws {
+    @Test func `a ranging line without a beacon in view has an empty list`() throws {
         var ranging = Self.ranging
         ranging.beacons = []
         #expect(try line(ranging).0.hasSuffix("\"beacons\":[]}\n"))
     }
 
-    @Test func `a publisher takes it for a message of qos 0: published, and without a number`() throws {
+    @Test func `a ranging line is published as a message of qos 0, without a number`() throws {
         for envelope in [true, false] {
             let bytes = Array(try line(Self.ranging, envelope: envelope).0.utf8.dropLast())
             var message = LineMessage(prefix: "beacons")

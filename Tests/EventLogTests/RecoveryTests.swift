@@ -6,9 +6,10 @@ import Testing
 @testable import BeaconMonitoring
 @testable import EventLog
 
-/// What a start makes of files that are not as they were left.
+/// Starts with files that are not as the gateway left them.
 @Suite struct RecoveryTests {
-    /// A folder in which so many events were written, and the process was killed or ended.
+    /// Returns a folder to which `count` events were written. After that the process was killed, or stopped normally if
+    /// `closes` is true.
     private func written(
         _ count: Int, closes: Bool = false, _ change: (inout JournalOptions) -> Void = { _ in }
     ) throws -> Folder {
@@ -31,7 +32,7 @@ import Testing
         try Data(bytes).write(to: url)
     }
 
-    /// The next number, and what is said.
+    /// Starts again and writes an event. Returns its number, and the remarks.
     private func restart(_ folder: Folder) throws -> (number: Int, remarks: [String]) {
         let journal = try Journal(in: folder, process: 2, at: .start + .seconds(1000))
         journal.event(at: 1000)
@@ -39,7 +40,7 @@ import Testing
         return (try folder.numbers.max() ?? 0, journal.recovery.remarks)
     }
 
-    @Test func `one zero octet costs the line that it stands in, and is named by file and place`() throws {
+    @Test func `one zero byte costs only its line, and is reported with the file and the place`() throws {
         let folder = try written(42)
         let name = folder.segments[0]
         try damage(folder, name) { $0[200] = 0 }
@@ -54,9 +55,9 @@ import Testing
     }
 
     @Test(arguments: [0 as UInt8, 0xA5])
-    func `a line whose beginning a damaged line's end has reached is found`(octet: UInt8) throws {
+    func `if the damage of a line includes its line end, the next line is still found`(octet: UInt8) throws {
         let folder = try written(10)
-        // The end of line 4, its line end among it, and the beginning of nothing else.
+        // The end of line 4 with its line end, but no byte of the next line.
         let ends = Array(try folder.read("events/" + folder.segments[0]).utf8).indices(of: 0x0A).ranges.map(
             \.lowerBound)
         try damage(folder, folder.segments[0]) { for place in ends[3] - 30...ends[3] { $0[place] = octet } }
@@ -69,21 +70,19 @@ import Testing
         #expect(found == [1, 2, 3] + Array(5...11))
     }
 
-    @Test func `zeros behind the last whole line keep the numbers that may have stood there from being given again`()
-        throws
-    {
+    @Test func `numbers that can have been in zeros after the last complete line are not used again`() throws {
         let folder = try written(10)
         try damage(folder, folder.segments[0]) { bytes in
             let end = bytes.indices(of: 0x0A).ranges.map(\.lowerBound)[6]
             for place in end + 10..<bytes.count { bytes[place] = 0 }
         }
         let (number, remarks) = try restart(folder)
-        // Lines 8 to 10 were there, and nobody can see it.
+        // Lines 8 to 10 were there, but this cannot be detected.
         #expect(number > 10 && number < 40)
         #expect(try folder.numbers.filter { $0 > 0 } == Array(1...7) + [number])
         #expect(folder.segments.count == 2)
         #expect(remarks.count == 1 && remarks[0].contains("numbers continue with \(number)"))
-        // Killed before its first line is there, a start leaves the next one what it found.
+        // If a start is killed before it writes its first line, the next start must find the same.
         let other = try written(10)
         try damage(other, other.segments[0]) { $0[$0.count - 300] = 0 }
         let first = try Journal(in: other, process: 2).recovery.sequence
@@ -91,20 +90,20 @@ import Testing
         #expect(try Journal(in: other, process: 3).recovery.sequence == first)
     }
 
-    @Test func `numbers go on behind the reservation where the file that was written to last is missing`() throws {
+    @Test func `numbers continue after the reservation if the last segment is missing`() throws {
         let folder = try written(42) { $0.rotateSize = 4000 }
         try ShippingCheckpoint(position: LinePosition(sequence: 41)).write(FilePath(folder.path + "/state/mqtt.json"))
         try FileManager.default.removeItem(atPath: folder.path + "/events/" + folder.segments.last!)
         let (number, remarks) = try restart(folder)
         #expect(number > 10_000 && number < 10_100)
         #expect(remarks.contains { $0.contains("is missing") && $0.contains("numbers continue with \(number)") })
-        // Said once: the next start finds all as it was left.
+        // This is reported once: the next start finds everything as it was left.
         let (next, later) = try restart(folder)
         #expect(next == number + 1)
         #expect(later.isEmpty)
     }
 
-    @Test func `numbers go on behind the reservation where current is missing, and where all event files are`() throws {
+    @Test func `numbers continue after the reservation if current, or all event files, are missing`() throws {
         for name in ["events/current", "events"] {
             let folder = try written(42)
             try FileManager.default.removeItem(atPath: folder.path + "/" + name)
@@ -112,14 +111,14 @@ import Testing
         }
     }
 
-    @Test func `numbers keep clear of what may have been where the state is missing too`() throws {
+    @Test func `if the last segment and the state are missing, no number is used again`() throws {
         let folder = try written(42) { $0.rotateSize = 4000 }
         try FileManager.default.removeItem(atPath: folder.path + "/state")
         try FileManager.default.removeItem(atPath: folder.path + "/events/" + folder.segments.last!)
         #expect(try restart(folder).number > 42)
     }
 
-    @Test func `numbers go on behind what was shipped where the files tell of less`() throws {
+    @Test func `if the files have fewer lines than were published, numbers continue after the published ones`() throws {
         let folder = try written(42)
         try FileManager.default.removeItem(atPath: folder.path + "/state/state.json")
         try ShippingCheckpoint(position: LinePosition(sequence: 42)).write(FilePath(folder.path + "/state/mqtt.json"))
@@ -128,7 +127,7 @@ import Testing
         #expect(try restart(folder).number > 42)
     }
 
-    @Test func `after an orderly end numbers go on without a gap, whatever was deleted since`() throws {
+    @Test func `after a normal stop numbers continue without a gap, even if files were deleted since`() throws {
         for missing in [nil, "events/current", "events", "state/mqtt.json"] {
             let folder = try written(42, closes: true)
             if let missing { try? FileManager.default.removeItem(atPath: folder.path + "/" + missing) }
@@ -138,7 +137,7 @@ import Testing
         }
     }
 
-    @Test func `numbers are reserved before they are given, and again before they run out`() throws {
+    @Test func `numbers are reserved before they are used, and again before they run out`() throws {
         let folder = try Folder()
         let journal = try Journal(in: folder) { $0.durability = .every(.seconds(3600)) }
         for second in 0..<12_000 {
@@ -149,13 +148,13 @@ import Testing
         let reserved = try #require(try StateFile(parsing: Array(state.utf8)).reserved)
         #expect(reserved >= 12_000 && reserved < 30_000)
         #expect(journal.counters.bytes > 0)
-        // A snapshot says the same until half of them are gone.
+        // A snapshot keeps the reservation until half of its numbers are used.
         journal.keep(JournalTests.snapshot(.satisfied), at: .start + .seconds(121))
         #expect(try StateFile(parsing: Array(folder.read("state/state.json").utf8)).reserved == reserved)
     }
 
     @Test(arguments: [Int.max, LinePosition.sequenceMax + 1])
-    func `a number that leaves none behind it is refused with the file, and traps nobody`(number: Int) throws {
+    func `a number above the maximum is an error with its file, and causes no trap`(number: Int) throws {
         let folder = try written(3)
         let state = try folder.read("state/state.json")
         try folder.write("state/state.json", state.replacing("\"sequence\":1,", with: "\"sequence\":\(number),"))
@@ -187,7 +186,7 @@ import Testing
         }
     }
 
-    @Test func `the file that is written to is deleted: said, and begun anew under the next number`() throws {
+    @Test func `if the segment in use is deleted, this is reported, and another starts at the next number`() throws {
         let folder = try Folder()
         let journal = try Journal(in: folder)
         for second in 0..<5 { journal.event(at: second) }
@@ -203,7 +202,7 @@ import Testing
         let remarks = journal.drainRemarks()
         #expect(remarks.count == 1 && remarks[0].contains(gone) && remarks[0].contains("lines 1 to 5"))
         #expect(journal.counters.segmentsTakenAway == 1)
-        // The folder as a whole, and a file that is cut.
+        // The folder is deleted, then the segment is truncated.
         try FileManager.default.removeItem(atPath: folder.path + "/events")
         journal.event(at: 6)
         try folder.write("events/" + folder.segments[0], "")
@@ -212,7 +211,7 @@ import Testing
         #expect(journal.counters.segmentsTakenAway == 3)
     }
 
-    @Test func `lines that are not durable yet outlive the file that they were written to`() throws {
+    @Test func `lines that are not durable yet are not lost if their segment is deleted`() throws {
         let folder = try Folder()
         let journal = try Journal(in: folder) { $0.durability = .every(.seconds(5)) }
         for second in 0..<3 { journal.event(at: second) }
@@ -222,7 +221,7 @@ import Testing
         #expect(try folder.numbers == [1, 2, 3, 4])
     }
 
-    @Test func `a FIFO or a folder that is called like an event file is refused by its name, and not waited for`()
+    @Test func `a FIFO or a folder with the name of an event file is an error with its path, and does not block`()
         throws
     {
         let folder = try written(3)

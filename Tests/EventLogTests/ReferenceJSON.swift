@@ -1,13 +1,13 @@
 @testable import EventLog
 @testable import JSON
 
-/// A JSON text taken apart the plain way, one octet after the other, each container by a call: what the fast way is held to.
+/// A simple JSON parser, byte by byte, with a call for each container. The fast parser must have the same results.
 struct ReferenceJSON {
     private let bytes: [UInt8]
     private var position = 0
     private(set) var values: [JSONText.Value] = []
 
-    /// Nothing where the text is not JSON.
+    /// Parses a text; `nil` if the text is not JSON.
     init?(_ bytes: [UInt8]) {
         self.bytes = bytes
         guard value(depth: 0) else { return nil }

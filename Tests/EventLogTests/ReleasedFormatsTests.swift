@@ -5,12 +5,12 @@ import Testing
 @testable import BeaconMonitoring
 @testable import EventLog
 
-/// What each released program left goes on being read: its event files, its state, and how far its publisher had come.
+/// Files of each released version must stay readable: event files, state, and the checkpoint of the publisher.
 @Suite struct ReleasedFormatsTests {
     private static let fixtures = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().appendingPathComponent("Fixtures")
 
-    /// A copy of what a release left. Its files and folders are as a gateway's own.
+    /// Returns a copy of the files that a release wrote. Files and folders have the names that a gateway uses.
     private func folder(_ release: String) throws -> Folder {
         let folder = try Folder()
         for name in ["events", "state"] {
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: [("version-0.2.0", 21, [7, 8] as [UInt16])])
-    func `a gateway goes on behind what a release left, with who was there`(
+    func `a gateway continues after the lines of a release, with the beacons that were present`(
         release: String, last: Int, there: [UInt16]
     ) throws {
         let folder = try folder(release)
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: [("version-0.2.0", 15, 21)])
-    func `a publisher ships the line behind the last that a release's publisher had shipped, and no line twice`(
+    func `a publisher continues after the last line that a release's publisher had published, and repeats none`(
         release: String, shipped: Int, last: Int
     ) throws {
         let folder = try folder(release)
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: ["version-0.2.0"])
-    func `until when a release's gateway was alive is read`(release: String) throws {
+    func `the time until which a release's gateway was alive can be read`(release: String) throws {
         let folder = try folder(release)
         #expect(try AliveFile.read(in: FilePath(folder.path + "/events")) != nil)
     }

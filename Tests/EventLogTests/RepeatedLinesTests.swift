@@ -5,9 +5,9 @@ import Testing
 @testable import BeaconMonitoring
 @testable import EventLog
 
-/// Lines that stand in the files twice are told once, and others are not taken for them.
+/// Lines that are in the files twice are returned once, and other lines are not treated as copies.
 @Suite struct RepeatedLinesTests {
-    /// A folder of some segments, with so many events.
+    /// Returns a folder of several segments, with `count` events.
     private func written(_ count: Int) throws -> Folder {
         let folder = try Folder()
         let journal = try Journal(in: folder) { $0.rotateSize = 4000 }
@@ -26,7 +26,7 @@ import Testing
         return (numbers, reader.repeatedLines)
     }
 
-    @Test func `the copy of a segment is read once, wherever it sorts`() throws {
+    @Test func `the copy of a segment is read once, wherever its name is in the order`() throws {
         for number in [1, 9, 900] {
             let folder = try written(40)
             let copy = SegmentDirectory.segmentName(
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `a file that is given twice, and one that holds all twice, are read once`() throws {
+    @Test func `a file that is given twice, and one that contains each line twice, are read once`() throws {
         let folder = try written(40)
         let file = folder.path + "/events/" + folder.segments[0]
         let first = try read([file])
@@ -52,7 +52,7 @@ import Testing
         #expect(both.numbers == first.numbers && both.repeated == first.numbers.count)
     }
 
-    @Test func `segments that changed their names lose no line`() throws {
+    @Test func `segments that exchanged their names lose no line`() throws {
         let folder = try written(40)
         let (left, right) = ("events/" + folder.segments[0], "events/" + folder.segments[2])
         let texts = (try folder.read(left), try folder.read(right))
@@ -62,7 +62,7 @@ import Testing
         #expect(numbers.sorted() == Array(1...40) && repeated == 0)
     }
 
-    @Test func `a damaged number hides no line that has it`() throws {
+    @Test func `a line with a damaged number does not hide the line that has this number`() throws {
         let folder = try written(40)
         let name = "events/" + folder.segments[0]
         try folder.write(name, try folder.read(name).replacing("\"sequence\":2,", with: "\"sequence\":39,"))
@@ -71,7 +71,7 @@ import Testing
         #expect(numbers.count == 40 && numbers.count { $0 == 39 } == 2)
     }
 
-    @Test func `a replay's lines, which have no start, are read as often as they stand there`() throws {
+    @Test func `lines of a replay, which have no boot, are read as often as they are in the files`() throws {
         let folder = try written(40)
         let text = try folder.read("events/" + folder.segments[0]).replacing(#/"boot":"[^"]*",/#, with: "")
         try folder.write("replayed", text + text)

@@ -6,9 +6,9 @@ import Testing
 @testable import BeaconMonitoring
 @testable import EventLog
 
-/// What is deleted, and when.
+/// Rules for the deletion of segments.
 @Suite struct RetentionTests {
-    /// A journal with a segment for each event: one an hour.
+    /// Returns a journal with one event in each hour, and a segment for each event.
     private func journal(
         _ folder: Folder, hours: Int, _ change: (inout JournalOptions) -> Void
     ) throws -> Journal {
@@ -25,18 +25,19 @@ import Testing
         journal.advance(to: .start + .seconds(3600 * (hour + 1)))
     }
 
-    @Test func `a closed segment is kept as long as it is asked, by the date of its last line`() throws {
+    @Test func `a closed segment is deleted if the date of its last line is older than retain`() throws {
         let folder = try Folder()
         let journal = try journal(folder, hours: 5) { $0.retain = .seconds(2 * 3600) }
         #expect(folder.segments.count == 5)
         keep(journal, at: 5)
-        // It is hour 6: what ended in hour 4 is two hours old and stays, and so does the open one.
+        // It is hour 6. The lines of the closed segments are from hours 0 to 3. The open segment has a line of hour 4,
+        // and stays.
         #expect(try folder.numbers == [5])
         #expect(journal.counters.deletedSegments == 4)
         #expect(journal.counters.deletedUnshipped == 0)
     }
 
-    @Test func `nothing is deleted for its age that a restart would need`() throws {
+    @Test func `a segment with lines that a restart would need is not deleted because of its age`() throws {
         let folder = try Folder()
         let journal = try journal(folder, hours: 5) {
             $0.retain = .seconds(3600)
@@ -48,7 +49,8 @@ import Testing
         #expect(try folder.numbers == [5])
     }
 
-    @Test func `the oldest go when all are too large, what was not shipped is counted`() throws {
+    @Test func `if all segments together are too large, the oldest are deleted; unpublished lines are counted`() throws
+    {
         let folder = try Folder()
         let journal = try journal(folder, hours: 1) {
             $0.retainSize = 2500
@@ -66,7 +68,7 @@ import Testing
         #expect(journal.drainRemarks().isEmpty)
     }
 
-    @Test func `what size deletes before its time is counted, and said once an hour`() throws {
+    @Test func `segments that the size limit deletes too early are counted, and reported once an hour`() throws {
         let folder = try Folder()
         let journal = try Journal(in: folder) {
             $0.rotateSize = 1
@@ -80,7 +82,7 @@ import Testing
         #expect(journal.counters.deletedEarly > 30)
         let remarks = journal.drainRemarks()
         #expect(remarks.count { $0.contains("output.retain_size") } == 1)
-        // What is old enough goes without a word.
+        // If the segments are older than `retain`, they are not counted, and there is no remark.
         let other = try Folder()
         let quiet = try Journal(in: other) {
             $0.rotateSize = 1
@@ -95,15 +97,15 @@ import Testing
         #expect(quiet.drainRemarks().isEmpty)
     }
 
-    /// One at each rotation, whatever it weighs, must not pass.
+    /// With a snapshot at each rotation, whatever its size is, the limit must be exceeded.
     @Test(arguments: [false, true])
-    func `under churn snapshots weigh no more than the lines that they are kept for`(atEachRotation: Bool) throws {
+    func `with many new beacons, snapshots have no more bytes than lines plus 64 KiB`(atEachRotation: Bool) throws {
         let folder = try Folder()
         let journal = try Journal(in: folder) { $0.rotateSize = 64 << 10 }
         var snapshot = JournalTests.snapshot(.satisfied)
         var (lines, segments) = (0, 1)
         for number in 0..<4022 {
-            // Somebody new in each, as under invented identities.
+            // A new beacon in each line, as with forged identities.
             let beacon = BeaconIdentity(
                 uuid: Sample.beacon.uuid, major: UInt16(number / 256), minor: UInt16(number % 256))
             snapshot.conditions[0].beacons.append(MonitorSnapshot.Subject(beacon: beacon, state: .satisfied))
@@ -119,12 +121,12 @@ import Testing
         let all = journal.counters.bytes
         #expect(journal.counters.segments > 30)
         #expect(journal.counters.snapshots > 3)
-        let comment: Comment = "\(all) octets, \(lines) of them lines, \(journal.counters.snapshots) snapshots"
+        let comment: Comment = "\(all) bytes, \(lines) of them lines, \(journal.counters.snapshots) snapshots"
         #expect((all < 2 * lines + (64 << 10)) == !atEachRotation, comment)
         print(comment)
     }
 
-    @Test func `what was not shipped is not deleted for its age`() throws {
+    @Test func `unpublished lines are not deleted because of their age`() throws {
         let folder = try Folder()
         let journal = try journal(folder, hours: 4) {
             $0.retain = .seconds(3600)
@@ -135,10 +137,10 @@ import Testing
         #expect(try folder.numbers == [3, 4])
     }
 
-    @Test func `what was written before the clock was set is not old`() throws {
+    @Test func `lines that were written before the clock was set do not count as old`() throws {
         let folder = try Folder()
         do {
-            // A Pi without a clock of its own: 1970 when it starts.
+            // A Pi without a battery-backed clock: it is 1970 when the machine starts.
             let journal = try Journal(in: folder, offset: .zero, synchronized: false) { $0.rotateSize = 1 }
             for second in [0, 1, 2] { journal.event(at: second) }
             journal.append(
@@ -146,7 +148,7 @@ import Testing
             journal.commit(at: .start + .seconds(3))
             journal.close(JournalTests.snapshot(.satisfied), at: .start + .seconds(3))
         }
-        // The machine was started again, and its clock is right: the same day.
+        // The machine was started again, and its clock is right. It is the same day.
         let later = try Journal(in: folder, machine: "bbbbbbbb", process: 2, at: .start) {
             $0.retain = .seconds(86_400)
         }
@@ -154,7 +156,7 @@ import Testing
         later.keep(JournalTests.snapshot(.satisfied), at: .start)
         later.advance(to: .start + .seconds(3601))
         #expect(folder.segments.count == 4)
-        // Two days later they are.
+        // Two days later, the lines are old.
         later.advance(to: .start + .seconds(2 * 86_400))
         #expect(folder.segments.isEmpty)
     }

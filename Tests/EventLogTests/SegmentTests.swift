@@ -6,7 +6,7 @@ import Testing
 @testable import EventLog
 
 @Suite struct SegmentTests {
-    /// A folder of this test's own, gone with it.
+    /// A folder for one test. It is deleted with this value.
     private final class Folder {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("events-\(UUID().uuidString)").path
         deinit { try? FileManager.default.removeItem(atPath: path) }
@@ -17,11 +17,11 @@ import Testing
         (0, 0, "events-000000000000-19700101T000000Z.jsonl"),
         (999_999_999_999, 9_000_000_000_000_000, "events-999999999999-22550314T160000Z.jsonl"),
     ])
-    func `a segment is named by its first sequence and its start`(first: Int, microseconds: Int64, name: String) {
+    func `a segment is named by its first number and its start`(first: Int, microseconds: Int64, name: String) {
         #expect(SegmentDirectory.segmentName(first: first, date: WallDate(microseconds: microseconds)) == name)
     }
 
-    @Test func `lines are written whole, and current shows where`() throws {
+    @Test func `lines are written completely, and current links to their segment`() throws {
         let folder = Folder()
         let directory = try SegmentDirectory(empty: FilePath(folder.path))
         var output = try directory.open(first: 1, date: WallDate(microseconds: 0))
@@ -37,7 +37,7 @@ import Testing
                 == "events-000000000001-19700101T000000Z.jsonl")
     }
 
-    @Test func `a folder that holds something is refused`() throws {
+    @Test func `a folder that is not empty is refused`() throws {
         let folder = Folder()
         try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: false)
         _ = try SegmentDirectory(empty: FilePath(folder.path))
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `what can't be made or written is told with its path`() throws {
+    @Test func `an error has the path of the file that cannot be created or written`() throws {
         #expect(throws: EventLogError.createFailed("/nonexistent/x", .noSuchFileOrDirectory)) {
             try SegmentDirectory(empty: "/nonexistent/x")
         }

@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    @Test func `a sighting with all that it can have`() {
+    @Test func `a sighting with all members is encoded exactly`() {
         #expect(
             line(1_795_247_187_123_456_000, address: DeviceAddress(0xC098_E500_0007, kind: .random)) == """
                 {"time":"2026-11-21T07:46:27.123456Z","adapter":"hci0","address":"C0:98:E5:00:00:07",\
@@ -25,7 +25,7 @@ import Testing
                 """)
     }
 
-    @Test func `a sighting without what may be absent`() {
+    @Test func `a sighting omits members that are absent`() {
         #expect(
             line(nil, rssi: nil) == """
                 {"adapter":"hci0","uuid":"F7826DA6-4FA2-4E98-8024-BC5B71E0893E","major":100,"minor":7,\
@@ -38,7 +38,7 @@ import Testing
         (0, "00:00:00.000000Z"), (1, "00:00:00.000000001Z"), (999, "00:00:00.000000999Z"), (1000, "00:00:00.000001Z"),
         (1_000_000_100, "00:00:01.000000100Z"),
     ])
-    func `nanoseconds stand where there are any`(nanoseconds: Int64, time: String) {
+    func `a time has nine decimals only if it is not a whole number of microseconds`(nanoseconds: Int64, time: String) {
         #expect(line(nanoseconds).hasPrefix(#"{"time":"1970-01-01T\#(time)","adapter""#))
     }
 
@@ -46,13 +46,13 @@ import Testing
         (DeviceAddress.Kind.public, "public"), (.random, "random"), (.publicIdentity, "publicIdentity"),
         (.randomIdentity, "randomIdentity"), (.unresolved, "unresolved"),
     ])
-    func `address types have the advertisement log's words`(kind: DeviceAddress.Kind, word: String) {
+    func `the types of addresses have the words of the advertisement log`(kind: DeviceAddress.Kind, word: String) {
         #expect(
             line(nil, address: DeviceAddress(1, kind: kind)).contains(
                 #""address":"00:00:00:00:00:01","addressType":"\#(word)","rssi""#))
     }
 
-    @Test func `an address of which the source told no type has none`() {
+    @Test func `an address whose type the source does not know has no type`() {
         #expect(
             line(nil, address: DeviceAddress(1, kind: .unspecified)).contains(
                 #""adapter":"hci0","address":"00:00:00:00:00:01","rssi""#))

@@ -14,11 +14,11 @@ import Testing
         directory = FilePath(folder.path + "/state/deep")
     }
 
-    /// What is wrong with the file that a lock would be made of.
+    /// Returns the reason why the file cannot be a lock.
     private func flaw(_ location: SourceLocation = #_sourceLocation) throws -> String {
         do throws(EventLogError) {
             _ = try StateLock(in: directory, program: "beacon-gateway run")
-            Issue.record("it was locked", sourceLocation: location)
+            Issue.record("the file must not be locked", sourceLocation: location)
             return ""
         } catch {
             guard case .notALock(let path, let why) = error else { throw error }
@@ -31,7 +31,7 @@ import Testing
         try FileManager.default.createDirectory(atPath: directory.string, withIntermediateDirectories: true)
     }
 
-    @Test func `N1: a second of a name is told who holds it, and the name is free when it is released`() throws {
+    @Test func `N1: a second lock of a name fails with the holder's name, until the first is released`() throws {
         let site = try Identifier("site")
         let lock = try StateLock(site, in: directory, program: "beacon-gateway run")
         #expect(lock.isHeld)
@@ -48,7 +48,7 @@ import Testing
         _ = try StateLock(site, in: directory, program: "a")
     }
 
-    @Test func `a folder of event files is one journal's, and its lock is no event file`() throws {
+    @Test func `only one journal can use a folder of event files, and the lock is not an event file`() throws {
         let events = FilePath(folder.path + "/events")
         let lock = try StateLock(events: events, program: "beacon-gateway run")
         #expect {
@@ -58,21 +58,21 @@ import Testing
             return what == "the folder of event files \(events.string)"
                 && holder == "beacon-gateway run, process \(getpid())" && path == events.string + "/events.lock"
         }
-        // State and events in one folder are two locks.
+        // The locks of the state and of the events are two locks, even in one folder.
         _ = try StateLock(in: events, program: "a")
         #expect(folder.segments.isEmpty)
         #expect(try LogReader([events]).size == 0)
         lock.release()
     }
 
-    @Test func `a lock that is a link is refused, and what it shows is not emptied`() throws {
+    @Test func `a lock that is a link is refused, and the target keeps its content`() throws {
         try makeDirectory()
         try folder.write("precious", "events")
         let path = directory.appending("gateway.lock").string
         try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: folder.path + "/precious")
         #expect(try flaw() == "it is a symbolic link")
         #expect(try folder.read("precious") == "events")
-        // One that shows nothing makes nothing.
+        // If the target does not exist, it is not created.
         try FileManager.default.removeItem(atPath: folder.path + "/precious")
         #expect(try flaw() == "it is a symbolic link")
         #expect(!FileManager.default.fileExists(atPath: folder.path + "/precious"))
@@ -99,12 +99,12 @@ import Testing
         #expect(chown(path, 4711, 4711) == 0)
         #expect(try flaw() == "it belongs to another user (number 4711)")
         #expect(try String(contentsOfFile: path, encoding: .utf8) == "theirs")
-        // Root looks after the service's folder: the service's lock is the service's.
+        // If root works in the service's folder, the lock can belong to the service.
         #expect(chown(directory.string, 4711, 4711) == 0)
         _ = try StateLock(in: directory, program: "a")
     }
 
-    @Test func `a lock and its folder are their user's and his group's`() throws {
+    @Test func `only the user and the group of a lock and its folder have access to them`() throws {
         let lock = try StateLock(in: directory, program: "a")
         var status = stat()
         #expect(stat(directory.appending("gateway.lock").string, &status) == 0)
@@ -115,10 +115,10 @@ import Testing
     }
 }
 
-/// N5 where the file system takes no writing at all.
+/// Rule N5 on a file system that cannot be written at all.
 @Suite(.enabled(if: SmallDisk.isPossible, "this user may not mount a tmpfs"))
 struct ReadOnlyLockTests {
-    @Test func `N5: on a read-only file system a lock that is there holds, and says who has it`() throws {
+    @Test func `N5: on a read-only file system an existing lock is effective, and its holder is reported`() throws {
         let disk = try #require(SmallDisk(kilobytes: 64))
         let directory = FilePath(disk.folder.path + "/state")
         try StateLock(in: directory, program: "beacon-gateway run").release()
@@ -134,7 +134,7 @@ struct ReadOnlyLockTests {
         }
     }
 
-    @Test func `N5: where no lock can be made nothing is locked, which is said`() throws {
+    @Test func `N5: if no lock file can be created, nothing is locked, and a remark reports it`() throws {
         let disk = try #require(SmallDisk(kilobytes: 64))
         try #require(disk.becomeReadOnly())
         for name in ["", "/state", "/state/deep"] {
@@ -145,7 +145,7 @@ struct ReadOnlyLockTests {
         }
     }
 
-    @Test func `N5: a journal whose folders can't be written to goes on, and says why lines wait`() throws {
+    @Test func `N5: a journal whose folders are read-only continues, and reports why lines wait`() throws {
         let disk = try #require(SmallDisk(kilobytes: 64))
         do {
             let journal = try Journal(in: disk.folder)

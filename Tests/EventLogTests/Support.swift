@@ -5,14 +5,14 @@ import JSON
 @testable import BeaconMonitoring
 @testable import EventLog
 
-/// What `body` appends to an empty buffer.
+/// Returns the text that `body` appends to an empty buffer.
 func text(_ body: (inout LineBuffer) -> Void) -> String {
     var buffer = LineBuffer(capacity: 0)
     body(&buffer)
     return String(decoding: buffer.bytes, as: UTF8.self)
 }
 
-/// Actions of which each test changes what it is about.
+/// Sample actions. Each test changes the members that it is about.
 enum Sample {
     static let uuid = ProximityUUID(high: 0xF782_6DA6_4FA2_4E98, low: 0x8024_BC5B_71E0_893E)
     static let beacon = BeaconIdentity(uuid: uuid, major: 100, minor: 7)
@@ -51,7 +51,7 @@ enum Sample {
             adapter: "hci0", state: .listening, since: time, reason: "first record", time: time, clockOffset: .zero)
     }
 
-    /// The line of an action, without its line end.
+    /// Returns the line of an action, without its line end.
     static func line(
         _ action: Action, envelope: Bool = false, adapter: String? = "hci0",
         _ change: (inout LineEncoder.Options) -> Void = { _ in }

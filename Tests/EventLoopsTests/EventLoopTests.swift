@@ -5,7 +5,7 @@ import SystemPackage
 import Testing
 
 @Suite struct EventLoopDescriptorTests {
-    @Test func `a readable descriptor is told in each turn until it has been read`() throws {
+    @Test func `a readable descriptor is reported in each turn until it has been read`() throws {
         let loop = try EventLoop()
         let pipe = try TestPipe()
         var calls: [EventLoop.Readiness] = []
@@ -21,7 +21,7 @@ import Testing
         #expect(calls.count == 2)
     }
 
-    @Test func `what is not asked for is not told, hang-up always is`() throws {
+    @Test func `events that a watch does not wait for are not reported, but a hang-up always is`() throws {
         let loop = try EventLoop()
         let pipe = try TestPipe()
         var calls: [EventLoop.Readiness] = []
@@ -38,7 +38,7 @@ import Testing
         #expect(calls == [.read, .hangUp])
     }
 
-    @Test func `a writable descriptor is told where that is asked for`() throws {
+    @Test func `a writable descriptor is reported if its watch waits for writing`() throws {
         let loop = try EventLoop()
         let pipe = try TestPipe()
         var calls: [EventLoop.Readiness] = []
@@ -47,7 +47,7 @@ import Testing
         #expect(calls == [.write])
     }
 
-    @Test func `a writer whose reader is gone is in error`() throws {
+    @Test func `the writing end of a pipe reports an error if the reading end is closed`() throws {
         let loop = try EventLoop()
         let pipe = try TestPipe()
         var calls: [EventLoop.Readiness] = []
@@ -75,7 +75,7 @@ import Testing
         #expect(calls == 1)
     }
 
-    @Test func `a body may begin a watch, which is told from the next turn on`() throws {
+    @Test func `a body can start a watch, which is called from the next turn on`() throws {
         let loop = try EventLoop()
         let (first, second) = (try TestPipe(), try TestPipe())
         try first.write("a")
@@ -94,7 +94,7 @@ import Testing
         #expect(Set(calls.dropFirst()) == ["first", "second"])
     }
 
-    @Test func `more ready descriptors than one turn takes are all told within two`() throws {
+    @Test func `if more descriptors are ready than one turn handles, all are reported within two turns`() throws {
         let loop = try EventLoop()
         let pipes = try (0..<48).map { _ in try TestPipe() }
         var told: Set<Int> = []
@@ -107,14 +107,14 @@ import Testing
         #expect(told.count == 48)
     }
 
-    @Test func `a descriptor is watched once`() throws {
+    @Test func `a second watch of the same descriptor throws EEXIST`() throws {
         let loop = try EventLoop()
         let pipe = try TestPipe()
         _ = try loop.watch(pipe.reader, for: .read) { _ in }
         #expect(throws: Errno.fileExists) { try loop.watch(pipe.reader, for: .read) { _ in } }
     }
 
-    @Test func `a plain file can't be watched, nor can what is closed`() throws {
+    @Test func `watching a regular file throws EPERM, and watching a closed descriptor EBADF`() throws {
         let loop = try EventLoop()
         let file = try FileDescriptor.open("/etc/passwd", .readOnly)
         #expect(throws: Errno.notPermitted) { try loop.watch(file, for: .read) { _ in } }
@@ -122,14 +122,14 @@ import Testing
         #expect(throws: Errno.badFileDescriptor) { try loop.watch(file, for: .read) { _ in } }
     }
 
-    @Test func `ending a watch whose number is another's by now leaves that one alone`() throws {
+    @Test func `ending a watch does not affect a later watch of the same descriptor number`() throws {
         let loop = try EventLoop()
         let old = try TestPipe()
         let watch = try loop.watch(old.reader, for: .read) { _ in }
         let number = old.reader
         try old.closeReader()
         let new = try TestPipe()
-        try #require(new.reader == number, "the kernel gives the lowest free number")
+        try #require(new.reader == number, "the kernel must reuse the lowest free number")
         var calls = 0
         _ = try loop.watch(new.reader, for: .read) { _ in calls += 1 }
         loop.end(watch)
@@ -143,7 +143,7 @@ import Testing
 @Suite struct EventLoopTimerTests {
     let clock = TestClock()
 
-    @Test func `a timer fires when its moment has come, a nanosecond before it does not, and once`() throws {
+    @Test func `a timer fires once, at its time, not 1 ns earlier`() throws {
         let loop = try EventLoop(clock: { clock.now })
         var fired: [Instant] = []
         let timer = loop.makeTimer { fired.append($0) }
@@ -159,7 +159,7 @@ import Testing
         #expect(loop.time(of: timer) == nil)
     }
 
-    @Test func `timers fire by their moments, those of one moment in the order of their making`() throws {
+    @Test func `timers fire in the order of their times, and those of one time in the order of creation`() throws {
         let loop = try EventLoop(clock: { clock.now })
         var fired: [Int] = []
         let timers = (0..<4).map { index in loop.makeTimer { _ in fired.append(index) } }
@@ -172,7 +172,7 @@ import Testing
         #expect(fired == [2, 1, 3, 0])
     }
 
-    @Test func `a timer that is moved, unset or ended does not fire`() throws {
+    @Test func `a timer that was moved, unset or ended does not fire at its old time`() throws {
         let loop = try EventLoop(clock: { clock.now })
         var fired: [Int] = []
         let timers = (0..<3).map { index in loop.makeTimer { _ in fired.append(index) } }
@@ -189,7 +189,7 @@ import Testing
         #expect(fired == [0])
     }
 
-    @Test func `a body that unsets, moves or ends a timer that is due keeps it from firing`() throws {
+    @Test func `a body that unsets, moves or ends a due timer prevents it from firing in this turn`() throws {
         let loop = try EventLoop(clock: { clock.now })
         var fired: [Int] = []
         var timers: [EventLoop.Timer] = []
@@ -210,7 +210,7 @@ import Testing
         #expect(fired == [0, 2])
     }
 
-    @Test func `a timer that sets itself to the past waits for the next turn, and descriptors come between`() throws {
+    @Test func `a timer that sets itself to the past fires again in the next turn, after the descriptors`() throws {
         let loop = try EventLoop(clock: { clock.now })
         let pipe = try TestPipe()
         try pipe.write("a")
@@ -241,7 +241,7 @@ import Testing
 @Suite struct EventLoopWaitingTests {
     let clock = StoppableClock()
 
-    @Test func `waiting ends at a timer's moment by the machine's clock, not before it`() throws {
+    @Test func `a wait ends at a timer's time by the machine's clock, not earlier`() throws {
         let loop = try EventLoop(clock: { clock.now })
         loop.afterWaiting = { clock.go() }
         var fired: Instant?
@@ -254,7 +254,7 @@ import Testing
         #expect(loop.wakeUps == 1)
     }
 
-    @Test func `a timer that was unset or moved wakes nobody at its old moment`() throws {
+    @Test func `a timer that was unset does not wake the loop at its old time`() throws {
         let loop = try EventLoop(clock: { clock.now })
         clock.stop()
         let timer = loop.makeTimer { _ in }
@@ -262,7 +262,7 @@ import Testing
         loop.set(timer, at: loop.now + .milliseconds(20))
         let pipe = try TestPipe()
         try pipe.write("a")
-        // A turn that arms the alarm and is ended by the pipe.
+        // In this turn the loop arms the alarm, and the pipe ends the wait.
         let watch = try loop.watch(pipe.reader, for: .read) { _ in }
         try loop.turn()
         loop.end(watch)
@@ -274,7 +274,7 @@ import Testing
         #expect(loop.wakeUps == before + 1)
     }
 
-    @Test func `a moment that has passed already does not wait`() throws {
+    @Test func `a turn does not wait if a timer's time has passed`() throws {
         let loop = try EventLoop()
         var fired = 0
         let timer = loop.makeTimer { _ in fired += 1 }
@@ -284,11 +284,11 @@ import Testing
         #expect(loop.wakeUps == 0)
     }
 
-    @Test func `a signal ends the wait, and the loop goes on`() throws {
+    @Test func `a signal ends the wait, and the loop continues`() throws {
         let loop = try EventLoop()
         let own = pthread_self()
         signal(SIGUSR2) { _ in }
-        // The threads that tests run on are begun with it blocked.
+        // This signal is blocked in the threads that run tests.
         var (mask, before) = (sigset_t(), sigset_t())
         sigemptyset(&mask)
         sigaddset(&mask, SIGUSR2)
@@ -309,7 +309,7 @@ import Testing
         #expect(loop.wakeUps == 3)
     }
 
-    @Test func `a stop before the run, or before the wait, is heeded`() throws {
+    @Test func `a stop before the run, or before the wait, ends the run without a wait`() throws {
         let loop = try EventLoop()
         loop.stop()
         try loop.run()
@@ -319,7 +319,7 @@ import Testing
         #expect(loop.wakeUps == 0)
     }
 
-    @Test func `before and after each wait is said, in the order of a turn`() throws {
+    @Test func `a turn calls beforeWaiting, afterWaiting, the bodies of descriptors, then timers`() throws {
         let loop = try EventLoop()
         var calls: [String] = []
         let pipe = try TestPipe()
@@ -335,12 +335,12 @@ import Testing
 }
 
 @Suite struct BootClockTests {
-    @Test func `the timeline does not go back, and suspension is no less than before`() {
+    @Test func `the timeline does not go back, and the suspended time is at least 0 and does not jump`() {
         let (first, suspended) = (BootClock.now, BootClock.suspended)
         let (second, later) = (BootClock.now, BootClock.suspended)
         let third = BootClock.now
         #expect(first <= second)
-        // Each is the difference of two clocks that are read one after the other.
+        // Each reading is the difference of two clocks that are read one after the other.
         #expect(abs(later - suspended) <= (third - first).nanoseconds)
         #expect(suspended >= 0)
         #expect(BootClock.wall > 1_600_000_000_000_000_000)

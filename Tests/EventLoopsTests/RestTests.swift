@@ -6,7 +6,7 @@ import Testing
 @Suite struct RestTests {
     private static func at(_ milliseconds: Int64) -> Instant { Instant(nanoseconds: milliseconds * 1_000_000) }
 
-    /// A rest of 100 ms that was asked for after a wait of so many nanoseconds that ended at 200 ms.
+    /// Returns a rest of 100 ms, requested after a wait of `waited` nanoseconds that ended at 200 ms.
     private static func rest(waited: Int64 = 2_000_000) -> Rest {
         var rest = Rest()
         rest.waited(from: Instant(nanoseconds: 200_000_000 - waited), to: at(200))
@@ -14,14 +14,14 @@ import Testing
         return rest
     }
 
-    @Test func `who is woken again and again for what is not urgent rests as long as was asked for`() {
+    @Test func `if the wait was shorter than the requested rest, the loop rests for the requested time`() {
         var rest = Self.rest()
         let begun = rest.begin(now: Self.at(200))
         #expect(begun)
         #expect(rest.end == Self.at(300))
     }
 
-    @Test func `the shortest of what was asked for in a turn counts`() {
+    @Test func `the shortest rest that is requested in a turn counts`() {
         var rest = Self.rest()
         rest.ask(for: .milliseconds(20))
         rest.ask(for: .milliseconds(500))
@@ -30,7 +30,7 @@ import Testing
         #expect(rest.end == Self.at(220))
     }
 
-    @Test func `it is asked for each time anew`() {
+    @Test func `each rest must be requested again`() {
         var rest = Self.rest()
         let begun = rest.begin(now: Self.at(200))
         #expect(begun)
@@ -40,7 +40,7 @@ import Testing
         #expect(!again)
     }
 
-    @Test func `what is asked for in a rest does not make it longer`() {
+    @Test func `a request during a rest does not extend it`() {
         var rest = Self.rest()
         let begun = rest.begin(now: Self.at(200))
         #expect(begun)
@@ -51,13 +51,13 @@ import Testing
     }
 
     @Test(arguments: [(99_999_999, true), (100_000_000, false)] as [(Int64, Bool)])
-    func `what comes no more often than a rest is long is not worth one`(waited: Int64, rests: Bool) {
+    func `there is a rest only if the wait for the data was shorter than the rest`(waited: Int64, rests: Bool) {
         var rest = Self.rest(waited: waited)
         let begun = rest.begin(now: Self.at(200))
         #expect(begun == rests)
     }
 
-    @Test func `no rest follows a turn in which something was left unread, and one may follow the next`() {
+    @Test func `no rest follows a turn that left data unread, but one can follow the next turn`() {
         var rest = Self.rest()
         rest.refuse()
         let begun = rest.begin(now: Self.at(200))
@@ -67,7 +67,7 @@ import Testing
         #expect(next)
     }
 
-    @Test func `nobody asked, nobody rests`() {
+    @Test func `without a request there is no rest`() {
         var rest = Rest()
         rest.waited(from: Self.at(199), to: Self.at(200))
         let begun = rest.begin(now: Self.at(200))
@@ -80,7 +80,7 @@ import Testing
             (200_000_000, 100), (200_000_001, 100), (299_000_000, 1), (299_999_999, 1), (300_000_000, 0),
             (400_000_000, 0),
         ] as [(Int64, Int32)])
-    func `the kernel is told of a rest in milliseconds that do not end before it`(now: Int64, milliseconds: Int32) {
+    func `the remaining time of a rest is rounded up to whole milliseconds`(now: Int64, milliseconds: Int32) {
         var rest = Self.rest()
         let begun = rest.begin(now: Self.at(200))
         #expect(begun)
@@ -89,12 +89,12 @@ import Testing
 }
 
 @Suite struct RestingLoopTests {
-    /// A loop that rests behind what it reads from `reports`, and has read something.
+    /// A loop that rests after each turn in which it reads from `reports`, and has read one byte.
     private final class Resting {
         let loop: EventLoop
         let clock = StoppableClock()
         let reports: TestPipe
-        /// The octets that came from `reports`.
+        /// The number of bytes that were read from `reports`.
         private(set) var read = 0
         /// Whether `reports` has ended.
         private(set) var isEnded = false
@@ -109,7 +109,7 @@ import Testing
                 loop.restAfterTurn(for: length)
             }
             try reports.write("a")
-            // However long the turn takes, the loop has not waited.
+            // The clock is stopped, so the loop has not waited, even if the turn takes long.
             clock.stop()
             try loop.turn()
             clock.go()
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func `a loop that rests is on time for what is due, and leaves what may rest alone`() throws {
+    @Test func `a loop that rests handles timers on time, and ignores watches that can rest`() throws {
         let resting = try Resting()
         let loop = resting.loop
         var fired: Instant?
@@ -138,7 +138,7 @@ import Testing
         #expect(loop.wakeUps == 2)
     }
 
-    @Test func `whatever may not rest is handled at once`() throws {
+    @Test func `a watch that cannot rest is handled at once during a rest`() throws {
         let resting = try Resting()
         let other = try TestPipe()
         var handled = 0
@@ -150,7 +150,7 @@ import Testing
         #expect(resting.read == 1)
     }
 
-    @Test func `what came in a rest is read together at its end, with one wake-up`() throws {
+    @Test func `data that arrive during a rest are read together at its end, with one wake-up`() throws {
         let resting = try Resting(length: .milliseconds(200))
         let loop = resting.loop
         let begin = loop.now
@@ -158,11 +158,11 @@ import Testing
         try loop.turn()
         #expect(resting.read == 21)
         #expect(loop.now - begin >= .milliseconds(200))
-        // One less if the rest was over before the loop waited for its end.
+        // One wake-up less if the rest ended before the loop waited for its end.
         #expect(loop.wakeUps <= 2)
     }
 
-    @Test func `a turn that does not wait handles all that is ready, in a rest too`() throws {
+    @Test func `a turn that does not wait handles everything that is ready, also during a rest`() throws {
         let resting = try Resting()
         let loop = resting.loop
         loop.set(loop.makeTimer { _ in }, at: loop.now + .milliseconds(1))
@@ -173,7 +173,7 @@ import Testing
         #expect(resting.read == 2)
     }
 
-    @Test func `an interest that changes in a rest is kept until its end`() throws {
+    @Test func `a watch that changes its interest during a rest is not handled until the rest ends`() throws {
         let loop = try EventLoop()
         let pipe = try TestPipe()
         var calls = 0
@@ -185,7 +185,7 @@ import Testing
         try loop.turn()
         loop.set(loop.makeTimer { _ in }, at: loop.now + .milliseconds(1))
         try loop.turn()
-        // It rests: reading is asked for again, and still nothing is handled.
+        // The loop still rests. The watch waits for reading again, but must not be handled yet.
         try loop.change(watch, to: [])
         try loop.change(watch, to: .read)
         loop.set(loop.makeTimer { _ in }, at: loop.now + .milliseconds(1))
@@ -195,7 +195,7 @@ import Testing
         #expect(calls == 2)
     }
 
-    @Test func `who hangs up is heard of in a rest`() throws {
+    @Test func `a hang-up is reported during a rest`() throws {
         let resting = try Resting()
         try resting.reports.closeWriter()
         try resting.loop.turn()

@@ -4,7 +4,7 @@ import SystemPackage
 import Testing
 
 @Suite struct SmallFileTests {
-    @Test func `a file is replaced as a whole, and no other file is left`() throws {
+    @Test func `a file is replaced completely, and no other file is left`() throws {
         let directory = FilePath(FileManager.default.temporaryDirectory.path).appending("small-\(UUID())")
         try FileManager.default.createDirectory(atPath: directory.string, withIntermediateDirectories: false)
         defer { try? FileManager.default.removeItem(atPath: directory.string) }
@@ -25,17 +25,17 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 4095, 4096, 4097, 9000])
-    func `a file is read up to its bound`(size: Int) throws {
+    func `a file is read up to the maximum size`(size: Int) throws {
         let path = FilePath(FileManager.default.temporaryDirectory.path).appending("small-\(UUID())")
         defer { SmallFile.remove(path) }
         try SmallFile.replace(path, with: String(repeating: "a", count: size))
         #expect(try SmallFile.read(path, maximum: 4096).count == min(size, 4096))
         #expect(try SmallFile.read(path, maximum: 10_000).count == size)
-        // Files of /proc have no size.
+        // Files in /proc have the size 0, but they must be read up to the maximum too.
         #expect(try SmallFile.read("/proc/self/status", maximum: 10).count == 10)
     }
 
-    @Test func `the target of a link is returned, and none of a file`() {
+    @Test func `the target of a link is returned, and nil for a file that is not a link`() {
         #expect(SmallFile.target(of: "/proc/self/exe")?.hasPrefix("/") == true)
         #expect(SmallFile.target(of: "/proc/self/status") == nil)
     }

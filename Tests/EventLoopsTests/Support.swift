@@ -54,13 +54,13 @@ final class TestPipe {
     }
 }
 
-/// That a thread should end, and that it has.
+/// A request to a thread to end, and the acknowledgment.
 final class Flag: Sendable {
     private let state = Atomic<Int>(0)
     var isSet: Bool { state.load(ordering: .acquiring) > 0 }
     func set() {
         state.add(1, ordering: .releasing)
-        // The thread that it signals must be there for as long as it does.
+        // The thread that is signaled must exist until the other thread has stopped signaling.
         while state.load(ordering: .acquiring) < 2 { sched_yield() }
     }
     func acknowledge() { state.add(1, ordering: .releasing) }

@@ -3,11 +3,12 @@ import Foundation
 import SystemPackage
 import Testing
 
-/// That a source with much to read leaves some of it for the next turn.
+/// A source with many events must leave some of them for the next turn.
 @Suite struct WatchTests {
     @Test func `64 signals are handled in a turn, and the rest in the next one`() throws {
         let loop = try EventLoop()
-        // The first signal that is queued each time that it is sent (signal(7)) and that the C library leaves free.
+        // The first real-time signal that the C library leaves free. If it is sent several times, each one is queued
+        // (signal(7)).
         let signal = __libc_current_sigrtmin()
         var count = 0
         let watch = try SignalWatch([signal], on: loop) { _ in count += 1 }
@@ -35,7 +36,7 @@ import Testing
         withExtendedLifetime(watch) {}
     }
 
-    @Test func `a watch reports files that are replaced or removed, and a folder that is gone`() throws {
+    @Test func `a watch reports replaced and removed event files, and a folder that was moved or deleted`() throws {
         let loop = try EventLoop()
         let above = FileManager.default.temporaryDirectory.appendingPathComponent("watch-\(UUID().uuidString)")
         let folder = above.appendingPathComponent("events")
