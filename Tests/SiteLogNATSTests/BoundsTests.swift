@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct BoundsTests {
     @Test(arguments: NATSServers.Program.all)
-    func `a full log refuses what is new, keeps what it has, and takes it once it has more room`(
+    func `a full log refuses new batches, keeps the stored ones, and accepts a refused one when it has more room`(
         _ program: NATSServers.Program
     ) async throws {
         let servers = try await NATSServers(program, 1)
@@ -24,7 +24,7 @@ import Testing
             #expect(try await append(sequence) == .success(.appended(offset: sequence, isRepeat: false)))
         }
         guard case .failure(let trouble) = try await append(7) else {
-            Issue.record("the seventh was taken")
+            Issue.record("the seventh batch was accepted")
             return
         }
         #expect(trouble.mayPass)
@@ -32,7 +32,7 @@ import Testing
         #expect(trouble.description.contains("the site's log takes no more (batches"), "\(trouble)")
         guard case .batches(let page) = try await client.ask(.readBatches(LogRange(from: 1))) else { return }
         #expect(page.entries.map(\.number) == [1, 2, 3, 4, 5, 6])
-        // Its operator gives it more room; nothing of it goes.
+        // The operator gives the log more room, and no batch is deleted.
         world.bounds.batchOctetsMax = 1 << 20
         for ticket in log.make(world.bounds, at: world.now) {
             #expect(try await client.result(ticket) == .success(.stored))

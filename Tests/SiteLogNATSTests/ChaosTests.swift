@@ -7,21 +7,22 @@ import SiteMonitoring
 import TestSupport
 import Testing
 
-/// Three servers, some of which are killed or stand still while batches are written.
+/// Three servers, some of which are killed or suspended while batches are written.
 @Suite(.serialized) struct ChaosTests {
     enum Fault: CaseIterable { case leaderKilled, followerKilled, leaderStopped, allKilled }
 
-    /// `make verify STEP=site-chaos` sets how many.
+    /// The seeds; `make verify STEP=site-chaos` sets their number.
     static let seeds = SeededGenerator.seeds(environment("BEACON_CHAOS_RUNS", default: 1))
-    /// How long nothing may be acknowledged after one server was killed, seconds; a time, and so not judged in the suite.
+    /// The maximum time without an acknowledgement after one server was killed, in seconds from `BEACON_SITE_STALL`. It
+    /// is a wall-clock time, so the normal suite does not check it.
     static let stallMax = Int(ProcessInfo.processInfo.environment["BEACON_SITE_STALL"] ?? "").map {
         Duration.seconds($0)
     }
-    /// How much is written between faults, and while one lasts.
+    /// The number of batches that are written between faults, and during each one.
     static let batches: UInt64 = 200
 
     @Test(arguments: NATSServers.Setup.clusters, seeds)
-    func `what was acknowledged is in the log, whichever servers are killed`(
+    func `acknowledged batches are in the log, whichever servers are killed or suspended`(
         _ setup: NATSServers.Setup, _ seed: UInt64
     ) async throws {
         let servers = try await NATSServers(setup.program, setup.count)
@@ -35,13 +36,13 @@ import Testing
             let state = try await writer.state { $0.leader != nil && $0.copies == 3 }
             let leader = try #require(Int(state.leader?.dropFirst() ?? ""))
             let other = (leader + Int.random(in: 1...2, using: &generator)) % 3
-            // What is under way when it happens.
+            // These batches are in flight when the fault occurs.
             try writer.begin(batches: Self.batches)
             switch fault {
             case .leaderKilled, .followerKilled:
                 let victim = fault == .leaderKilled ? leader : other
                 servers.kill(victim)
-                // With two of three it goes on.
+                // Two of three servers are enough to continue.
                 try await writer.goOn(batches: Self.batches)
                 stalls[fault] = writer.stall
                 try servers.restart(victim)
@@ -70,7 +71,7 @@ import Testing
             stalls.map { "\($0) \($1)" }.sorted().joined(separator: ", "))
     }
 
-    /// Another client finds at each offset the batch that was acknowledged with it.
+    /// Checks that another client finds, at each offset, the batch that was acknowledged with it.
     private func compare(_ writer: StubbornWriter, _ reader: LogDriver) async throws {
         var batches: [UInt64: [UInt8]] = [:]
         let last = writer.acknowledged.values.max() ?? 0
@@ -80,7 +81,7 @@ import Testing
             readings += 1
             guard readings < 10_000 else {
                 throw NothingCame(
-                    description: "batch \(from) was acknowledged, and is not there; the last is to be \(last)")
+                    description: "batch \(from) was acknowledged, but is missing; expected up to \(last)")
             }
             for entry in try await page(reader, .readBatches(LogRange(from: from))) {
                 batches[entry.number] = entry.octets

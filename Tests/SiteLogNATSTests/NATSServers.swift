@@ -3,25 +3,25 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// Servers of one cluster on the loopback, with a folder that is removed with them.
+/// The servers of one cluster on the loopback, with a folder that is deleted with them.
 final class NATSServers {
     /// A server program.
     struct Program: Sendable, CustomStringConvertible {
         let path: String
         let description: String
 
-        /// Debian's, 2.9.10: for a single server only. Three of them were seen to acknowledge batches at other offsets than
-        /// they read them at.
+        /// Debian's program, 2.9.10, for a single server only. A cluster of three was observed to acknowledge batches
+        /// with other offsets than those at which it returned them.
         static let debian = Program(path: "/usr/sbin/nats-server", description: "Debian's nats-server")
-        /// The one that `BEACON_NATS_SERVER` names, as `make verify` sets it; clusters need it.
+        /// The program that `BEACON_NATS_SERVER` names, as `make verify` sets it. Clusters require it.
         static let newest = ProcessInfo.processInfo.environment["BEACON_NATS_SERVER"].map {
             Program(path: $0, description: "the nats-server at \($0)")
         }
-        /// Both, as far as they are there.
+        /// Debian's program, and the newest one if it is named.
         static let all = [debian] + [newest].compactMap { $0 }
     }
 
-    /// How many servers of which program tests run on.
+    /// The program and the number of servers for a test.
     struct Setup: Sendable, CustomStringConvertible {
         let program: Program
         let count: Int
@@ -31,7 +31,7 @@ final class NATSServers {
         static let clusters = [Program.newest].compactMap { $0 }.map { Setup(program: $0, count: 3) }
     }
 
-    /// Where clients connect, one address a server.
+    /// The addresses for clients, one for each server.
     var addresses: [String] { ports.map { "nats://127.0.0.1:\($0.clients.number)" } }
 
     private let program: Program
@@ -40,13 +40,13 @@ final class NATSServers {
     private var more: String
     private var children: [Child?]
 
-    /// Starts servers and waits until each of them listens; several also have a leader then.
+    /// Starts servers and waits until each of them is ready. If there are several, they also have a leader then.
     ///
     /// - Parameters:
     ///   - program: the program.
     ///   - count: the number of servers; several are a cluster.
     ///   - more: further lines of each server's configuration.
-    /// - Throws: `NothingCame` with the last lines of a server that does not listen.
+    /// - Throws: `NothingCame` with the last lines of a server that does not become ready.
     init(_ program: Program, _ count: Int, more: String = "") async throws {
         self.program = program
         self.more = more
@@ -55,7 +55,7 @@ final class NATSServers {
         children = Array(repeating: nil, count: count)
         for index in 0..<count { try start(index) }
         for child in children { try child?.line(with: Self.isListening) }
-        // Before one of them leads, requests to JetStream are not answered at all.
+        // Until one of them is the leader, requests to JetStream get no answer at all.
         if count > 1 {
             try await until("the cluster has a leader", saw: "\(saidLast)") {
                 children.contains { $0?.said.contains { $0.contains("JetStream cluster new metadata leader") } == true }
@@ -67,21 +67,21 @@ final class NATSServers {
 
     deinit { for child in children { child?.end(SIGKILL) } }
 
-    /// What a server said, for whoever looks why something failed.
+    /// Returns the last ten lines of a server, to explain a failure.
     func said(_ index: Int) -> [String] { children[index]?.said.suffix(10) ?? [] }
 
     private var saidLast: [[String]] { children.map { $0?.said.suffix(3) ?? [] } }
 
-    /// Sends one a signal: SIGSTOP, or SIGCONT.
+    /// Sends a signal to a server: SIGSTOP or SIGCONT.
     func signal(_ index: Int, _ number: Int32) { children[index]?.signal(number) }
 
-    /// Ends one without its doing, wherever it is.
+    /// Kills a server, whatever it does.
     func kill(_ index: Int) {
         children[index]?.end(SIGKILL)
         children[index] = nil
     }
 
-    /// Starts a server again at its ports, with another configuration if one is given, and waits until it listens.
+    /// Starts a server again at its ports, with another configuration if one is given, and waits until it is ready.
     func restart(_ index: Int, more: String? = nil) throws {
         kill(index)
         self.more = more ?? self.more

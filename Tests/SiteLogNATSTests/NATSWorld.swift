@@ -5,25 +5,25 @@ import SiteLogSupport
 import SiteMonitoring
 import TestSupport
 
-/// A site of its own on real servers, in real time.
+/// A separate site on real servers, in real time.
 final class NATSWorld: LogWorld {
-    /// As whom its clients connect.
+    /// The options with which its clients connect.
     var options: NATSOptions
-    /// How much its streams keep.
+    /// The limits of its streams.
     var bounds: StreamBounds
     private let site: LogName
     private var limits = LogLimits()
     private var isMade = false
 
-    /// A site that no other test has.
+    /// Creates a site that no other test uses.
     ///
     /// - Parameters:
     ///   - servers: their addresses.
-    ///   - replicas: on how many of them each message is kept.
+    ///   - replicas: the number of servers that store each message.
     ///   - site: its name.
-    ///   - lease: the time of its lease, which the servers keep by their own clock. No test lasts an hour.
-    ///   - answerTime: after how long without an answer there is none.
-    /// - Throws: ``LogTrouble`` of a name that none can have.
+    ///   - lease: the duration of its lease, which the servers measure by their own clock. No test lasts an hour.
+    ///   - answerTime: the time after which a request counts as unanswered.
+    /// - Throws: ``LogTrouble`` if a name is invalid.
     init(
         _ servers: [String], replicas: Int, site: String, lease: Duration = .seconds(3600),
         answerTime: Duration = .seconds(120)
@@ -42,7 +42,7 @@ final class NATSWorld: LogWorld {
         return Instant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }
 
-    /// A client that has reached nobody yet.
+    /// Returns a client that has not reached any server yet.
     func newLog() throws -> NATSLog { try NATSLog(options, site: site, limits: limits) }
 
     func client() async throws -> any SightingLog {
@@ -60,7 +60,8 @@ final class NATSWorld: LogWorld {
         return log
     }
 
-    /// Has the streams made. A cluster that has no leader yet does not answer at all: it is asked again, which changes nothing.
+    /// Creates the streams. A cluster without a leader does not answer at all, so the requests are repeated, which
+    /// changes nothing.
     private func make() async throws {
         var impatient = limits
         impatient.answerTime = .seconds(2)

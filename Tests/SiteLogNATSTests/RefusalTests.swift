@@ -5,7 +5,7 @@ import SiteMonitoring
 import TestSupport
 import Testing
 
-/// Servers that don't let in, or don't let do, and what is said of it.
+/// Servers that refuse connections or requests, and the errors that are reported.
 @Suite struct RefusalTests {
     private static func users(_ password: String) -> String {
         """
@@ -23,10 +23,10 @@ import Testing
         return world
     }
 
-    /// What is said once it is no more than that nobody has answered.
+    /// Returns the first error that `isMeant` accepts. Earlier errors can report only that no server has answered.
     private func trouble(_ log: NATSLog, _ world: NATSWorld, _ isMeant: (LogTrouble) -> Bool) async throws -> String {
         var found: LogTrouble?
-        try await until("the trouble is said", saw: "\(String(describing: log.trouble))") {
+        try await until("the problem is reported", saw: "\(String(describing: log.trouble))") {
             world.turn(log)
             _ = log.answers(at: world.now)
             found = log.trouble.flatMap { isMeant($0) ? $0 : nil }
@@ -45,14 +45,15 @@ import Testing
     }
 
     @Test(arguments: NATSServers.Program.all)
-    func `a wrong password is said with the user and the servers, and once it is right there he is let in`(
+    func `a wrong password is reported with user and server, and the client connects when it is corrected`(
         _ program: NATSServers.Program
     ) async throws {
         let servers = try await NATSServers(program, 1, more: Self.users("right"))
         let world = try world(servers, "lobby", "right")
         let log = try world.newLog()
         try await connects(log, world)
-        // While he is connected, and again and again: the library gives up for good here.
+        // The password changes while the client is connected, and more than once, because the library gives up
+        // permanently in this case.
         for _ in 0..<2 {
             try servers.restart(0, more: Self.users("another"))
             let said = try await trouble(log, world) { !$0.mayPass }
@@ -65,11 +66,11 @@ import Testing
     }
 
     @Test(arguments: NATSServers.Program.all)
-    func `a gateway that publishes as another is told that it may not, and its own batches are stored`(
+    func `a gateway that publishes as another one is refused, and its own batches are stored`(
         _ program: NATSServers.Program
     ) async throws {
         let servers = try await NATSServers(program, 1, more: Self.users("right"))
-        // The streams are made by one who may.
+        // The streams are created by a user that has the permission.
         let site = try await LogDriver(world(servers, "site", "right"))
         let world = try world(servers, "lobby", "right")
         let log = try world.newLog()
@@ -93,14 +94,14 @@ import Testing
                 == .success(.appended(offset: 1, isRepeat: false)))
         #expect(try await answer(.readLease) == .failure(.notPermitted("publish to $JS.API.STREAM.MSG.GET.hq-lease")))
         guard case .batches(let page) = try await site.ask(.readBatches(LogRange(from: 1))) else {
-            Issue.record("a request for batches is answered with something else")
+            Issue.record("the answer to a request for batches is not a page of batches")
             return
         }
         #expect(page.entries.map(\.octets) == [[2]])
     }
 
     @Test(arguments: NATSServers.Program.all)
-    func `what is bigger than the servers take is refused before it is sent, and the connection stands`(
+    func `a request that is larger than the servers accept is refused before it is sent, and the connection stays`(
         _ program: NATSServers.Program
     ) async throws {
         let servers = try await NATSServers(program, 1, more: "max_payload: 65536")
@@ -109,7 +110,7 @@ import Testing
         let big = try await client.result(
             client.send(.append(BatchKey(gateway: lobby, boot: 1, sequence: 1), Array(repeating: 7, count: 65_536))))
         guard case .failure(let trouble) = big else {
-            Issue.record("it was answered with \(big)")
+            Issue.record("the batch was not refused: \(big)")
             return
         }
         #expect(!trouble.mayPass)
@@ -119,7 +120,8 @@ import Testing
                 == .appended(offset: 1, isRepeat: false))
     }
 
-    /// Whom a server is to be vouched for by, its certificate's names and days, and what is said.
+    /// The certificate of a server: its names and days, the authority that the client trusts, and the expected texts of
+    /// the error.
     struct Certificate: Sendable, CustomStringConvertible {
         let description: String
         var names = "IP:127.0.0.1"
@@ -138,7 +140,7 @@ import Testing
     }
 
     @Test(arguments: NATSServers.Program.all, Certificate.refused)
-    func `a certificate that can't be trusted is refused with its reason, and one that can be lets in`(
+    func `an untrusted certificate is refused with its reason, and the client connects with a valid one`(
         _ program: NATSServers.Program, _ certificate: Certificate
     ) async throws {
         let folder = try TestFolder()
@@ -157,13 +159,13 @@ import Testing
         let log = try world.newLog()
         let said = try await trouble(log, world) { $0.description.contains("certificate") }
         for text in certificate.said + [servers.addresses[0]] { #expect(said.contains(text), "\(said)") }
-        // A good one lets in, by itself.
+        // With a valid certificate, the client connects automatically. With an unknown authority, this is not tested.
         guard certificate.trusts == "ca" else { return }
         try servers.restart(0, more: try make(Certificate(description: "good", said: [])))
         try await connects(log, world)
     }
 
-    @Test func `servers without TLS, and a file of credentials that is not there, are named`() async throws {
+    @Test func `servers without TLS, and a missing file of credentials, are reported`() async throws {
         let servers = try await NATSServers(NATSServers.Program.all[0], 1)
         let world = try NATSWorld(servers.addresses, replicas: 1, site: "hq")
         world.options.identity = .credentials("/nonexistent/lobby.creds")

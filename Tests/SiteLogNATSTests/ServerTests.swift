@@ -7,9 +7,10 @@ import TestSupport
 import Testing
 
 @Suite(.serialized) struct ServerTests {
-    /// All claims on the same servers, each on a site of its own: to start a cluster takes longer than any of them.
+    /// Runs all conformance tests on the same servers, each with a separate site, because the start of a cluster takes
+    /// longer than any of them.
     @Test(arguments: NATSServers.Setup.all)
-    func `a log in NATS does what all logs do`(_ setup: NATSServers.Setup) async throws {
+    func `a log in NATS passes the conformance tests of all logs`(_ setup: NATSServers.Setup) async throws {
         let servers = try await NATSServers(setup.program, setup.count)
         for (index, claim) in LogClaim.untimed.enumerated() {
             do {
@@ -20,9 +21,9 @@ import Testing
         }
     }
 
-    /// The servers keep the time of a lease: another cannot have it earlier, and may have to wait for longer.
+    /// The servers measure the time of a lease. Another process cannot have it earlier, and may have to wait longer.
     @Test(arguments: NATSServers.Setup.all)
-    func `a lease that its holder does not renew is given to another`(_ setup: NATSServers.Setup) async throws {
+    func `a lease that its holder does not renew can be acquired by another`(_ setup: NATSServers.Setup) async throws {
         let servers = try await NATSServers(setup.program, setup.count)
         let world = try NATSWorld(servers.addresses, replicas: setup.count, site: "hq", lease: .seconds(1))
         let (one, two) = (try await LogDriver(world), try await LogDriver(world))
@@ -36,9 +37,9 @@ import Testing
             if case .lease(.held(let lease)) = new { return lease.holder == b && lease.revision > lost.revision }
             return false
         }
-        // A lower bound: no machine is too slow for it. The servers' clock may be adjusted in the meantime.
+        // This is a lower bound, so no machine is too slow for it. The servers' clock may be adjusted in the meantime.
         #expect(ContinuousClock.now - begin >= .milliseconds(900))
-        // By now the other's may have run out too; the first holder has none in any case.
+        // By now the other lease can have expired too. The first holder must not have it in any case.
         let renewed = try await one.ask(.renewLease(lost))
         #expect([.lease(.heldBy(b)), .lease(.free)].contains(renewed), "\(renewed)")
     }

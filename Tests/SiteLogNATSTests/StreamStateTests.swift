@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct StreamStateTests {
     @Test(arguments: NATSServers.Program.all)
-    func `each stream of a site is said as it stands, with its server's version where the server says it`(
+    func `the state of each stream of a site is reported, with the server's version if the server sends it`(
         _ program: NATSServers.Program
     ) async throws {
         let servers = try await NATSServers(program, 1)
@@ -30,7 +30,7 @@ import Testing
         #expect(batches.refusesNew)
         #expect(log.streamStates["lease"]?.ageMax == .seconds(3600))
         #expect(log.streamStates["lease"]?.refusesNew == false)
-        // Debian's 2.9.10 says no version there.
+        // Debian's 2.9.10 sends no version here.
         #expect(batches.serverVersion?.hasPrefix("2.") ?? true)
     }
 }

@@ -4,13 +4,14 @@ import SiteLogNATS
 import SiteMonitoring
 import TestSupport
 
-/// A gateway that sends batches while servers are killed and stopped; batches that were not acknowledged are sent again.
+/// A gateway that sends batches while servers are killed and suspended. Batches that were not acknowledged are sent
+/// again.
 final class StubbornWriter {
-    /// At which offset a batch is, by its sequence, as it was acknowledged.
+    /// The offset of each acknowledged batch, by its sequence.
     private(set) var acknowledged: [UInt64: UInt64] = [:]
-    /// How many batches were sent again.
+    /// The number of batches that were sent again.
     private(set) var repetitions = 0
-    /// What no log may answer.
+    /// Answers that no log may give.
     private(set) var wrong: [String] = []
 
     /// The longest time without an acknowledgement since ``begin(batches:)``.
@@ -26,7 +27,7 @@ final class StubbornWriter {
     private var next: UInt64 = 1
     private var again: [UInt64] = []
     private var underWay: [LogTicket: UInt64] = [:]
-    // As a gateway does it: what is refused because nobody leads is not sent again at once.
+    // As in a gateway: if a batch is refused because there is no leader, it is not sent again immediately.
     private var backOff = BackOff(first: .milliseconds(10), most: .milliseconds(500))
     private var restsUntil = Instant.earliest
     private var looks = 0
@@ -51,7 +52,7 @@ final class StubbornWriter {
         }
     }
 
-    /// Sends so many more, whose answers are not waited for.
+    /// Starts to send this number of further batches, and does not wait for the answers.
     func begin(batches: UInt64) throws {
         lastProgress = world.now
         stall = .zero
@@ -59,7 +60,7 @@ final class StubbornWriter {
         try turn()
     }
 
-    private var progress: String { "\(acknowledged.count) batches acknowledged, \(underWay.count) under way" }
+    private var progress: String { "\(acknowledged.count) batches acknowledged, \(underWay.count) in flight" }
 
     /// Returns when everything that was sent is acknowledged.
     func finish() async throws {
@@ -69,10 +70,10 @@ final class StubbornWriter {
         }
     }
 
-    /// How the stream of batches stands, asked anew until it is as it is wanted.
+    /// Reads the state of the stream of batches repeatedly until it is as wanted, and returns it.
     func state(_ isWanted: (StreamState) -> Bool) async throws -> StreamState {
         var found: StreamState?
-        try await until("the stream of batches is as it is wanted", saw: "\(String(describing: found))") {
+        try await until("the stream of batches has the wanted state", saw: "\(String(describing: found))") {
             let before = looks
             if lookTickets.isEmpty { lookTickets = Set(log.look(at: world.now)) }
             try turn()
@@ -83,7 +84,7 @@ final class StubbornWriter {
         return found
     }
 
-    /// Sends what is wanted, as far as there is room, and takes what is answered.
+    /// Sends the wanted batches as far as there is room, and takes the answers.
     private func turn() throws {
         if log.isConnected, restsUntil <= world.now {
             while underWay.count < Self.window, !again.isEmpty || next <= wantedBatches {

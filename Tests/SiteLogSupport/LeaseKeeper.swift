@@ -1,16 +1,16 @@
 internal import BaseTypes
 internal import SiteMonitoring
 
-/// Who has a lease, for a log that keeps it itself.
+/// The holder of a lease, for a log that stores it itself.
 struct LeaseKeeper: Sendable {
     private let time: Duration
     private var present: (lease: Lease, until: Instant)?
     private var revision: UInt64 = 0
 
-    /// A lease that nobody has, and that lasts so long if it is not renewed.
+    /// Creates a free lease, which is valid for this time if it is not renewed.
     init(lasting time: Duration) { self.time = time }
 
-    /// Gives it, keeps it, or says who has it; what is not about the lease asks only that.
+    /// Grants, renews or releases the lease, and returns its state. Other requests only return the state.
     mutating func answer(_ request: LogRequest, at now: Instant) -> LeaseState {
         if let present, present.until <= now { self.present = nil }
         let held = present?.lease

@@ -24,9 +24,9 @@ extension LogClaim {
         try expect(page.texts, is: (1...5).map { "batch \($0)" })
         try expect(page.first, is: 1)
         try expect(page.last, is: 5)
-        // Since 2020, and before 2255: nanoseconds, and not seconds or microseconds.
+        // After the start of 2020 in nanoseconds, so the time is not in seconds or microseconds.
         for entry in page.entries { try expect(entry.stored.nanoseconds > 1_577_836_800_000_000_000, is: true) }
-        // Another client reads the same.
+        // Another client reads the same page.
         try expect(try await LogDriver(world).batches(from: 1), is: page)
     }
 
@@ -50,10 +50,10 @@ extension LogClaim {
         for sequence in 1...6 as ClosedRange<UInt64> { try await client.append(sequence, "0123456789") }
         try expect(try await client.batches(from: 3, countMax: 2).numbers, is: [3, 4])
         try expect(try await client.batches(from: 5, countMax: 9).numbers, is: [5, 6])
-        // The third does not fit, by one octet.
+        // The third batch does not fit, by one byte.
         try expect(try await client.batches(from: 1, octetsMax: 29).numbers, is: [1, 2])
         try expect(try await client.batches(from: 1, octetsMax: 30).numbers, is: [1, 2, 3])
-        // However little is wanted, one comes, or nobody would ever get on.
+        // One batch is always returned, even if the limit is smaller, or a reader could not continue.
         try expect(try await client.batches(from: 2, octetsMax: 0).numbers, is: [2])
         let end = try await client.batches(from: 7)
         try expect(end, is: LogPage(entries: [], first: 1, last: 6))
@@ -66,7 +66,7 @@ extension LogClaim {
         let ticket = try reader.send(.readBatches(LogRange(from: 1, patience: reader.log.limits.patienceMax)))
         try await writer.append(1, "at last")
         guard case .batches(let page) = try await reader.result(ticket).get() else {
-            throw LogClaimBroken(description: "a reading is answered with something else")
+            throw LogClaimBroken(description: "the answer to a read request is not a page of batches")
         }
         try expect(page.texts, is: ["at last"])
         try expect(page.last, is: 1)
@@ -77,7 +77,7 @@ extension LogClaim {
         try await client.append(1, "one")
         try await client.append(2, "two")
         try expect(try await client.append(1, "one"), is: .appended(offset: 1, isRepeat: true))
-        // Another client, as after a reconnection.
+        // Another client repeats a batch, as after a reconnection.
         try expect(try await LogDriver(world).append(2, "two"), is: .appended(offset: 2, isRepeat: true))
         try expect(try await client.append(3, "three"), is: .appended(offset: 3, isRepeat: false))
         try expect(try await client.batches(from: 1).texts, is: ["one", "two", "three"])
@@ -105,6 +105,6 @@ extension LogClaim {
             )
         }
         let page = try await client.batches(from: 1, octetsMax: .max)
-        try expect(page.entries.map(\.octets) == [[], all], is: true, "that the octets are the same")
+        try expect(page.entries.map(\.octets) == [[], all], is: true, "whether the bytes are equal")
     }
 }

@@ -9,8 +9,8 @@ extension LogClaim {
         try expect(try await two.lease(.acquireLease(b)), is: .heldBy(a))
         try expect(try await two.lease(.readLease), is: .heldBy(a))
         let second = try await one.heldLease(.renewLease(first))
-        try expect(second.revision > first.revision, is: true, "that the revision grows")
-        // What was renewed once can't be renewed again: somebody else may have had it meanwhile.
+        try expect(second.revision > first.revision, is: true, "whether the revision grew")
+        // An old revision cannot be renewed, because another process may have held the lease meanwhile.
         try expect(try await one.lease(.renewLease(first)), is: .heldBy(a))
         try expect(try await one.heldLease(.renewLease(second)).holder, is: a)
     }
@@ -23,14 +23,14 @@ extension LogClaim {
         try expect(try await two.lease(.readLease), is: .free)
         try expect(try await one.lease(.renewLease(first)), is: .free)
         let second = try await two.heldLease(.acquireLease(b))
-        try expect(second.revision > first.revision, is: true, "that the revision grows")
+        try expect(second.revision > first.revision, is: true, "whether the revision grew")
         try expect(try await one.lease(.releaseLease(first)), is: .heldBy(b))
         try expect(try await two.heldLease(.renewLease(second)).holder, is: b)
     }
 
     func expiry(_ world: any LogWorld) async throws {
         guard let world = world as? any TimedLogWorld else {
-            throw LogClaimBroken(description: "the world's time does not go on when a test says so")
+            throw LogClaimBroken(description: "the test cannot advance the time of this world")
         }
         let (one, two) = (try await LogDriver(world), try await LogDriver(world))
         let (a, b) = (try LogName("site-a"), try LogName("site-b"))
@@ -48,7 +48,7 @@ extension LogClaim {
         let a = try LogName("site-a")
         let first = try await one.heldLease(.acquireLease(a))
         let second = try await one.heldLease(.acquireLease(a))
-        try expect(second.revision > first.revision, is: true, "that the revision grows")
+        try expect(second.revision > first.revision, is: true, "whether the revision grew")
         try expect(try await one.heldLease(.renewLease(second)).holder, is: a)
     }
 }

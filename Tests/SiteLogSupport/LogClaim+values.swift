@@ -9,13 +9,13 @@ extension LogClaim {
             try await client.ask(.readValue(key)), is: .value(StoredValue(octets: Array("one".utf8), revision: first)))
         try expect(try await client.ask(.writeValue(key, [1], over: 0)), is: .differs(revision: first))
         let second = try await written(client, key, "two", over: first)
-        try expect(second > first, is: true, "that the revision grows")
+        try expect(second > first, is: true, "whether the revision grew")
         try expect(
             try await client.ask(.writeValue(key, [1], over: first)), is: .differs(revision: second))
         let third = try await written(client, key, "", over: nil)
         try expect(
             try await LogDriver(world).ask(.readValue(key)), is: .value(StoredValue(octets: [], revision: third)))
-        // Another key is another value, and none is there over which to write.
+        // Another key has another value. There is none yet, so no revision can be replaced.
         try expect(
             try await client.ask(.writeValue(LogName("other"), [1], over: third)), is: .differs(revision: 0))
         try expect(try await client.ask(.readValue(LogName("other"))), is: .value(nil))
@@ -43,12 +43,12 @@ extension LogClaim {
             do throws(LogTrouble) {
                 _ = try client.send(request)
             } catch {
-                try expect(error.mayPass, is: false, "that it may pass")
+                try expect(error.mayPass, is: false, "whether the same request can succeed later")
                 continue
             }
-            throw LogClaimBroken(description: "the log took \(LogRequestKind(request)) that was too big or too much")
+            throw LogClaimBroken(description: "the log accepted \(LogRequestKind(request)) beyond a limit")
         }
-        // Readings that wait take all the places there are; then nothing more is taken, and it can be sent later.
+        // If waiting read requests use all places, further requests must be refused, and can be sent later.
         var refusal: LogTrouble?
         for _ in 0...limits.requestsMax {
             do throws(LogTrouble) {
@@ -59,14 +59,14 @@ extension LogClaim {
             refusal,
             is: .tooMany(
                 "requests wait for the site's log", count: limits.requestsMax + 1, most: limits.requestsMax))
-        // Nothing of it was stored.
+        // None of the refused requests was stored.
         try expect(try await LogDriver(world).batches(from: 1), is: LogPage(entries: [], first: 1, last: 0))
     }
 
     func description(_ world: any LogWorld) async throws {
         guard case .engine(let engine) = try await LogDriver(world).ask(.describe) else {
-            throw LogClaimBroken(description: "it is answered with something else")
+            throw LogClaimBroken(description: "the answer is not a description of the storage")
         }
-        try expect(engine.name.isEmpty, is: false, "that its name is empty")
+        try expect(engine.name.isEmpty, is: false, "whether its name is empty")
     }
 }

@@ -1,68 +1,70 @@
 internal import SiteMonitoring
 
-/// What every log of a site does, whatever keeps it: each of them is held against a world of its own.
+/// The conformance tests that every log of a site must pass, each with a separate ``LogWorld``.
 package enum LogClaim: String, CaseIterable, Sendable {
-    case `an empty log has nothing, and says so`
-    case `batches come back in their order with their octets`
-    case `what is sent without waiting is stored in the order it was sent in`
-    case `a reading keeps to its bounds, and goes on where it ended`
-    case `a reader who waits gets what another client stores`
-    case `a batch that is sent again is stored once`
-    case `another gateway, boot or sequence is another batch`
-    case `a batch may be empty, and as big as the limit, and no bigger`
-    case `who has the lease is told to all, and renews it`
-    case `a lease that is given back is free, and its revisions grow`
-    case `a lease that runs out can be had by another, and its old holder has lost it`
-    case `whoever holds the lease and asks for it again has it anew`
-    case `a snapshot is read only when its last piece is there`
-    case `two snapshots that are written at once do not disturb each other`
-    case `of whole snapshots the last two are kept`
-    case `a snapshot that is begun anew has nothing of what was there`
-    case `a snapshot's last piece that is sent again changes nothing`
-    case `a value is written over the one that was expected alone`
-    case `what is too big or too much is refused before it is sent`
-    case `the log says what keeps it`
+    case `an empty log has no data and reports that`
+    case `batches are read in their order with unchanged bytes`
+    case `batches sent without waiting are stored in the order of sending`
+    case `a read request respects its bounds, and the next one continues after it`
+    case `a waiting reader receives the batches that another client stores`
+    case `a batch that is sent twice is stored once`
+    case `batches with different gateway, boot or sequence are different`
+    case `a batch may be empty or have the size of the limit, but not more`
+    case `all clients can read the holder of the lease, and the holder renews it`
+    case `a released lease is free, and its revisions increase`
+    case `an expired lease can be acquired by another client, and its old holder loses it`
+    case `a holder that requests the lease again acquires it again`
+    case `a snapshot can be read only after its last piece is stored`
+    case `two snapshots written at the same time do not affect each other`
+    case `the last two complete snapshots are kept`
+    case `a snapshot that is started again contains nothing of its earlier pieces`
+    case `a snapshot's last piece that is sent twice changes nothing`
+    case `a value is replaced only if the stored revision is the expected one`
+    case `oversized data and requests over the limit are refused before they are sent`
+    case `the log describes its storage`
 
-    /// Those that hold at any speed: a log that keeps real time is too slow or too fast for the others.
+    /// The tests that do not depend on the speed of time. For the others, a log in real time is too slow or too fast.
     package static let untimed = allCases.filter {
-        $0 != .`a lease that runs out can be had by another, and its old holder has lost it`
+        $0 != .`an expired lease can be acquired by another client, and its old holder loses it`
     }
 
-    /// Holds a log against it.
+    /// Runs the test on a log.
     ///
-    /// - Throws: ``LogClaimBroken``, or what the log threw.
+    /// - Throws: ``LogClaimBroken``, or the error of the log.
     package func hold(_ world: any LogWorld) async throws {
         switch self {
-        case .`an empty log has nothing, and says so`: try await empty(world)
-        case .`batches come back in their order with their octets`: try await order(world)
-        case .`what is sent without waiting is stored in the order it was sent in`: try await pipelined(world)
-        case .`a reading keeps to its bounds, and goes on where it ended`: try await bounds(world)
-        case .`a reader who waits gets what another client stores`: try await patience(world)
-        case .`a batch that is sent again is stored once`: try await repetition(world)
-        case .`another gateway, boot or sequence is another batch`: try await keys(world)
-        case .`a batch may be empty, and as big as the limit, and no bigger`: try await sizes(world)
-        case .`who has the lease is told to all, and renews it`: try await holding(world)
-        case .`a lease that is given back is free, and its revisions grow`: try await release(world)
-        case .`a lease that runs out can be had by another, and its old holder has lost it`: try await expiry(world)
-        case .`whoever holds the lease and asks for it again has it anew`: try await again(world)
-        case .`a snapshot is read only when its last piece is there`: try await whole(world)
-        case .`two snapshots that are written at once do not disturb each other`: try await twoWriters(world)
-        case .`of whole snapshots the last two are kept`: try await kept(world)
-        case .`a snapshot that is begun anew has nothing of what was there`: try await anew(world)
-        case .`a snapshot's last piece that is sent again changes nothing`: try await lastPieceAgain(world)
-        case .`a value is written over the one that was expected alone`: try await values(world)
-        case .`what is too big or too much is refused before it is sent`: try await refusals(world)
-        case .`the log says what keeps it`: try await description(world)
+        case .`an empty log has no data and reports that`: try await empty(world)
+        case .`batches are read in their order with unchanged bytes`: try await order(world)
+        case .`batches sent without waiting are stored in the order of sending`: try await pipelined(world)
+        case .`a read request respects its bounds, and the next one continues after it`: try await bounds(world)
+        case .`a waiting reader receives the batches that another client stores`: try await patience(world)
+        case .`a batch that is sent twice is stored once`: try await repetition(world)
+        case .`batches with different gateway, boot or sequence are different`: try await keys(world)
+        case .`a batch may be empty or have the size of the limit, but not more`: try await sizes(world)
+        case .`all clients can read the holder of the lease, and the holder renews it`: try await holding(world)
+        case .`a released lease is free, and its revisions increase`: try await release(world)
+        case .`an expired lease can be acquired by another client, and its old holder loses it`: try await expiry(world)
+        case .`a holder that requests the lease again acquires it again`: try await again(world)
+        case .`a snapshot can be read only after its last piece is stored`: try await whole(world)
+        case .`two snapshots written at the same time do not affect each other`: try await twoWriters(world)
+        case .`the last two complete snapshots are kept`: try await kept(world)
+        case .`a snapshot that is started again contains nothing of its earlier pieces`: try await anew(world)
+        case .`a snapshot's last piece that is sent twice changes nothing`: try await lastPieceAgain(world)
+        case .`a value is replaced only if the stored revision is the expected one`: try await values(world)
+        case .`oversized data and requests over the limit are refused before they are sent`: try await refusals(world)
+        case .`the log describes its storage`: try await description(world)
         }
     }
 }
 
-/// A log is not as all have to be.
+/// The error that a log does not pass a conformance test.
 package struct LogClaimBroken: Error, CustomStringConvertible {
     package let description: String
 }
 
-/// - Throws: ``LogClaimBroken`` where they are not the same.
+/// Compares two values.
+///
+/// - Throws: ``LogClaimBroken`` if they are not equal.
 func expect<Value: Equatable>(_ found: Value, is expected: Value, _ what: String = "", line: Int = #line) throws {
     guard found == expected else {
         throw LogClaimBroken(description: "line \(line): \(what) is \(found), expected \(expected)")
@@ -70,9 +72,9 @@ func expect<Value: Equatable>(_ found: Value, is expected: Value, _ what: String
 }
 
 extension LogPage {
-    /// What it holds, as text of their octets.
+    /// The bytes of its batches as text.
     var texts: [String] { entries.map { String(decoding: $0.octets, as: UTF8.self) } }
-    /// Their numbers.
+    /// The numbers of its batches.
     var numbers: [UInt64] { entries.map(\.number) }
 }
 
@@ -92,27 +94,27 @@ extension LogDriver {
     ) async throws -> LogPage {
         let range = LogRange(from: from, countMax: countMax, octetsMax: octetsMax, patience: patience)
         guard case .batches(let page) = try await ask(.readBatches(range)) else {
-            throw LogClaimBroken(description: "a reading is answered with something else")
+            throw LogClaimBroken(description: "the answer to a read request is not a page of batches")
         }
         return page
     }
 
-    /// Asks for the lease, and says how it stands.
+    /// Sends a request for the lease, and returns the lease's state.
     func lease(_ request: LogRequest) async throws -> LeaseState {
         guard case .lease(let state) = try await ask(request) else {
-            throw LogClaimBroken(description: "\(request) is answered with something else")
+            throw LogClaimBroken(description: "the answer to \(request) is not a lease")
         }
         return state
     }
 
-    /// The lease, which it has to get.
+    /// Sends a request for the lease, which must return it.
     func heldLease(_ request: LogRequest) async throws -> Lease {
         let state = try await lease(request)
         guard case .held(let lease) = state else { throw LogClaimBroken(description: "\(request): \(state)") }
         return lease
     }
 
-    /// Writes pieces of a snapshot from an index on; the last of them makes it whole where that is asked for.
+    /// Writes pieces of a snapshot from an index on. If `whole` is true, the last of them completes it.
     func write(_ name: SnapshotName, _ pieces: [String], from: Int = 0, whole: Bool = true) async throws {
         for (index, text) in pieces.enumerated() {
             let isLast = whole && index == pieces.count - 1
@@ -121,12 +123,12 @@ extension LogDriver {
         }
     }
 
-    /// What a whole snapshot says; absent where it has gone.
+    /// Returns the text of a complete snapshot; `nil` if it was deleted.
     func text(_ name: SnapshotName, pieces: Int) async throws -> String? {
         var text = ""
         for index in 0..<pieces {
             guard case .piece(let octets) = try await ask(.readSnapshot(name, index: index)) else {
-                throw LogClaimBroken(description: "a reading is answered with something else")
+                throw LogClaimBroken(description: "the answer to a read request is not a piece of a snapshot")
             }
             guard let octets else { return nil }
             text += String(decoding: octets, as: UTF8.self)

@@ -2,61 +2,62 @@ package import BaseTypes
 package import SiteMonitoring
 internal import TestSupport
 
-/// A log that claims are held against, whatever keeps it, and the time that it lives in. Each is new, and empty.
+/// A log to test, and its time. Each one is new, and its log is empty.
 package protocol LogWorld: AnyObject {
-    /// The time to pass in.
+    /// The time to pass to the log.
     var now: Instant { get }
-    /// A further client of the log, which has reached it.
+    /// Returns a further client, which is connected to the log.
     func client() async throws -> any SightingLog
-    /// Lets time go on, or others: to the client's next deadline where that is all there is to wait for.
+    /// Lets time pass, or other processes run. If there is nothing else to wait for, the time advances to the client's
+    /// next deadline.
     func turn(_ log: any SightingLog) async throws
 }
 
-/// A world whose time goes on when a test says so.
+/// A world whose time advances when a test requests it.
 package protocol TimedLogWorld: LogWorld {
-    /// Lets the time of a lease pass.
+    /// Advances the time by the duration of a lease.
     func outliveLease()
 }
 
-/// A log in memory, and time that goes on where somebody waits for it.
+/// A log in memory, with a time that advances when a client waits for it.
 package final class MemoryWorld: TimedLogWorld {
-    /// What all clients talk to.
+    /// The log of all clients.
     package let log: MemoryLog
     package private(set) var now = Instant(nanoseconds: 1_700_000_000_000_000_000)
 
-    /// An empty log.
+    /// Creates an empty log.
     package init(_ limits: LogLimits = LogLimits()) { log = MemoryLog(limits) }
 
     package func client() -> any SightingLog { log.client() }
     package func turn(_ log: any SightingLog) { now = max(now, log.nextDeadline ?? now) }
     package func outliveLease() { pass(log.limits.leaseTime) }
-    /// Lets so much time pass.
+    /// Advances the time.
     package func pass(_ time: Duration) { now = now + time }
 }
 
-/// A client of a log, and who waits for its answers.
+/// A client of a log, with methods that wait for its answers.
 package final class LogDriver {
     /// The client.
     package let log: any SightingLog
     private let world: any LogWorld
     private var answers: [LogTicket: Result<LogResponse, LogTrouble>] = [:]
 
-    /// A further client in a world.
+    /// Creates a further client in a world.
     package init(_ world: any LogWorld) async throws {
         self.world = world
         log = try await world.client()
     }
 
-    /// Asks, and does not wait.
+    /// Sends a request, and does not wait.
     package func send(_ request: LogRequest) throws(LogTrouble) -> LogTicket { try log.send(request, at: world.now) }
 
-    /// What has been answered to a request, taken once; absent before.
+    /// Returns the answer to a request, once; `nil` if there is none yet.
     package func answer(_ ticket: LogTicket) -> Result<LogResponse, LogTrouble>? {
         for answer in log.answers(at: world.now) { answers[answer.ticket] = answer.result }
         return answers.removeValue(forKey: ticket)
     }
 
-    /// Waits for what becomes of a request.
+    /// Waits for the result of a request.
     package func result(_ ticket: LogTicket) async throws -> Result<LogResponse, LogTrouble> {
         var result = answer(ticket)
         try await until("an answer to request \(ticket.number)", saw: "\(self)") {
@@ -70,6 +71,6 @@ package final class LogDriver {
         return result
     }
 
-    /// Asks, and waits for what the log says.
+    /// Sends a request, and waits for the response of the log.
     package func ask(_ request: LogRequest) async throws -> LogResponse { try await result(send(request)).get() }
 }

@@ -1,16 +1,16 @@
 internal import BaseTypes
 package import SiteMonitoring
 
-/// A site's log in memory: what would stand behind the network, for as many clients as a test makes. It decides nothing by
-/// itself, and has no clock; the same calls give the same answers.
+/// A site's log in memory, in place of the servers, for as many clients as a test creates. It does nothing without a
+/// call and has no clock, so the same calls give the same answers.
 package final class MemoryLog {
-    /// What its clients may ask for.
+    /// The limits of its clients' requests.
     package let limits: LogLimits
-    /// Nobody reaches it, as where all servers were killed; what it has, it keeps.
+    /// Whether no client can reach the log, as if all servers were killed. It keeps its data.
     package var isAway = false
-    /// How far its clock is from the time that its clients pass in.
+    /// How far its clock is ahead of the time that its clients pass in.
     package var clockAhead = Duration.zero
-    /// How many octets of batches it takes before it is full.
+    /// The maximum size of all batches, in bytes. If it would be exceeded, the log is full.
     package var batchOctetsMax = Int.max
 
     private var batches = EntryList()
@@ -20,23 +20,23 @@ package final class MemoryLog {
     private var snapshots = SnapshotShelf()
     private var values: [LogName: StoredValue] = [:]
 
-    /// An empty one.
+    /// Creates an empty log.
     package init(_ limits: LogLimits = LogLimits()) {
         self.limits = limits
         known = KnownBatches(for: limits.repeatWindow)
         lease = LeaseKeeper(lasting: limits.leaseTime)
     }
 
-    /// A further client. One that is dropped is a process that was killed.
+    /// Returns a further client. A client that is released corresponds to a process that was killed.
     package func client() -> MemoryLogClient { MemoryLogClient(self) }
 
-    /// Throws away batches, as where they became too old.
+    /// Deletes batches, as if they became too old.
     package func drop(before offset: UInt64) { batches.drop(before: offset) }
 
-    /// All batches that there are.
+    /// All batches that are stored.
     package var allBatches: [LogEntry] { batches.entries }
 
-    /// Does what is asked for; absent where it is a reading that can wait for more.
+    /// Executes a request; returns `nil` if it is a read request that can wait for more batches.
     func perform(_ request: LogRequest, at now: Instant, knowsRepeats: Bool = true, mayWait: Bool = false)
         -> Result<LogResponse, LogTrouble>?
     {
@@ -70,7 +70,7 @@ package final class MemoryLog {
     }
 }
 
-/// Numbered octets, the oldest of which may be gone.
+/// Numbered entries, of which the oldest can be deleted.
 private struct EntryList {
     private(set) var entries: [LogEntry] = []
     private(set) var octets = 0

@@ -1,25 +1,25 @@
 package import BaseTypes
 package import SiteMonitoring
 
-/// What goes wrong with one request.
+/// A fault of one request.
 package enum MemoryLogFault: Sendable, Hashable {
-    /// The servers are not reached: it is answered so at once, and nothing is done.
+    /// The servers cannot be reached. The answer says so immediately, and nothing is executed.
     case unavailable
-    /// It is done at once, and answered so much later.
+    /// The request is executed immediately, and answered after this time.
     case slow(Duration)
-    /// It is done so much later, even if nobody waits for it any more.
+    /// The request is executed after this time, even if no client waits for it any more.
     case late(Duration)
-    /// It never comes to the servers.
+    /// The request never reaches the servers.
     case lost
-    /// It is done, and the answer never comes.
+    /// The request is executed, and the answer never arrives.
     case answerLost
-    /// A batch is stored twice, as by a repetition that nobody remembers.
+    /// A batch is stored twice, as if the log did not recognize a repetition.
     case storedTwice
-    /// A batch is stored after the next one of this client; after a second, where there is none.
+    /// A batch is stored after the next one of this client, or after a second if there is none.
     case inverted
 }
 
-/// One process's connection to a log in memory, with what goes wrong as a script says.
+/// The connection of one process to a log in memory, with faults from a script.
 package final class MemoryLogClient: SightingLog {
     private struct Sent {
         let ticket: LogTicket
@@ -27,16 +27,16 @@ package final class MemoryLogClient: SightingLog {
         let at: Instant
         let fault: MemoryLogFault?
         var performAt: Instant
-        // Until it was done, and also where it never is.
+        // `nil` until the request is executed, and if it never is.
         var result: Result<LogResponse, LogTrouble>?
         var isAnswered = false
     }
 
-    // Longer than any gateway takes for its next batch.
+    // This is longer than any gateway takes for its next batch.
     private static let inversionMax = Duration.seconds(1)
 
     package var limits: LogLimits { log.limits }
-    /// This client alone does not reach the log.
+    /// Whether this client alone cannot reach the log.
     package var isAway = false
 
     private let log: MemoryLog
@@ -46,7 +46,7 @@ package final class MemoryLogClient: SightingLog {
 
     init(_ log: MemoryLog) { self.log = log }
 
-    /// Has something go wrong with the next request of that kind that nothing goes wrong with yet.
+    /// Sets a fault for the next request of this kind that has no fault yet.
     package func script(_ fault: MemoryLogFault, for kind: LogRequestKind) { script.append((kind, fault)) }
 
     package func send(_ request: LogRequest, at now: Instant) throws(LogTrouble) -> LogTicket {
@@ -91,21 +91,21 @@ package final class MemoryLogClient: SightingLog {
     }
 
     package var nextDeadline: Instant? {
-        // Nothing is done while nobody is reached, and only the answers' own time goes on.
+        // While the log cannot be reached, nothing is executed, and only the times of answers, and their limits, apply.
         let isCut = isAway || log.isAway
         return sent.lazy.filter { !isCut || !$0.isAnswered }.map { [self] in
             $0.isAnswered ? $0.performAt : deadline($0, isCut)
         }.min()
     }
 
-    // MARK: What becomes of one
+    // MARK: Handling of a request
 
     private func deadline(_ one: Sent, _ isCut: Bool) -> Instant {
         let end = one.at + limits.answerTime + one.request.patience(limits)
         if one.fault == .answerLost || one.fault == .lost { return end }
         if one.result != nil { return min(end, max(one.at, one.performAt) + delay(one)) }
         if isCut { return end }
-        // What is there for a reader who waits is there for him now.
+        // If there are batches for a waiting reader, it can have them now.
         if isReady(one) { return one.at }
         return min(end, max(one.performAt, one.at + one.request.patience(limits)))
     }
@@ -133,13 +133,13 @@ package final class MemoryLogClient: SightingLog {
 
     private func perform(_ index: Int, at now: Instant) {
         let one = sent[index]
-        // A reading that nobody waits for any more takes nothing.
+        // A read request that has waited for its `patience` must be answered, even without batches.
         let mayWait = now < one.at + one.request.patience(limits)
         sent[index].result = isAway || log.isAway ? nil : log.perform(one.request, at: now, mayWait: mayWait)
         if one.fault == .storedTwice { _ = log.perform(one.request, at: now, knowsRepeats: false) }
     }
 
-    /// Stores the batches that were to come after the next one.
+    /// Stores the earlier batches that had to be stored after this one.
     private func release(before ticket: LogTicket, at now: Instant) {
         for index in sent.indices where sent[index].fault == .inverted && sent[index].ticket < ticket {
             guard sent[index].result == nil else { continue }
@@ -149,11 +149,11 @@ package final class MemoryLogClient: SightingLog {
     }
 }
 
-/// Of which kind a request is, whatever it is about.
+/// The kind of a request, whatever its content.
 package enum LogRequestKind: Sendable, Hashable, CaseIterable {
     case append, read, lease, snapshot, value, describe
 
-    /// That of a request.
+    /// Creates the kind of a request.
     package init(_ request: LogRequest) {
         switch request {
         case .append: self = .append

@@ -1,14 +1,14 @@
 internal import SiteMonitoring
 
-/// Snapshots that are being written, and the last two that are whole.
+/// Snapshots that are being written, and the last two complete ones.
 struct SnapshotShelf {
     private var unfinished: [SnapshotName: [[UInt8]]] = [:]
     private var whole: [(name: SnapshotName, pieces: [[UInt8]])] = []
 
-    /// The one that was finished last.
+    /// The snapshot that was completed last.
     var latest: SnapshotHead? { whole.last.map { SnapshotHead($0.name, pieces: $0.pieces.count) } }
 
-    /// A piece of one that is whole.
+    /// Returns a piece of a complete snapshot; `nil` if there is none.
     func piece(_ name: SnapshotName, _ index: Int) -> [UInt8]? {
         guard let pieces = whole.last(where: { $0.name == name })?.pieces, pieces.indices.contains(index) else {
             return nil
@@ -16,9 +16,9 @@ struct SnapshotShelf {
         return pieces[index]
     }
 
-    /// Takes a piece at the end of what is there, or the last one of those once more.
+    /// Stores the next piece of a snapshot. The last stored piece is accepted again without a change.
     mutating func write(_ piece: SnapshotPiece) -> Result<LogResponse, LogTrouble> {
-        // Its last piece was sent again because nobody said that it had come.
+        // The last piece is sent again if its answer did not arrive.
         if piece.isLast, whole.last?.name == piece.name, whole.last?.pieces.last == piece.octets {
             return .success(.stored)
         }

@@ -7,7 +7,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// A directory in which batches are written, and opened again and again.
+/// A directory in which batches are written, and which is opened repeatedly.
 private final class Shelf {
     let folder: TestFolder
     let files = FailingFiles()
@@ -38,7 +38,7 @@ private final class Shelf {
         try batches.page(LogRange(from: from)).entries.map { String(decoding: $0.octets, as: UTF8.self) }
     }
 
-    /// The error of a call, which must throw one.
+    /// Returns the error of a call, which must throw one.
     func trouble(_ body: () throws(LogTrouble) -> Void) throws -> LogTrouble {
         do throws(LogTrouble) { try body() } catch { return error }
         throw NothingCame(description: "no error was thrown")
@@ -69,7 +69,7 @@ private final class Shelf {
         #expect(try shelf.texts(shelf.open(isWriting: false)) == ["batch 1", "batch 2", "batch 3", ""])
     }
 
-    @Test(arguments: [64 << 20, 1]) func `a page keeps to its range`(_ fileBytesMax: Int) throws {
+    @Test(arguments: [64 << 20, 1]) func `a page stays within its range and its limits`(_ fileBytesMax: Int) throws {
         try shelf.write(6, fileBytesMax: fileBytesMax)
         let batches = try shelf.open(isWriting: false)
         func numbers(_ range: LogRange) throws -> [UInt64] { try batches.page(range).entries.map(\.number) }
@@ -78,10 +78,10 @@ private final class Shelf {
         // Each batch has 7 bytes: the third does not fit, by one byte.
         #expect(try numbers(LogRange(from: 1, octetsMax: 20)) == [1, 2])
         #expect(try numbers(LogRange(from: 1, octetsMax: 21)) == [1, 2, 3])
-        // One batch is always read, or a reader would never continue.
+        // At least one batch is always read, or a reader would never continue.
         #expect(try numbers(LogRange(from: 2, octetsMax: 0)) == [2])
         #expect(try batches.page(LogRange(from: 7)) == LogPage(entries: [], first: 1, last: 6))
-        // An older file again, after another one was read.
+        // An older file is read again, after another one was read.
         #expect(try numbers(LogRange(from: 1, countMax: 1)) == [1])
     }
 
@@ -98,7 +98,7 @@ private final class Shelf {
         #expect(try batches.page(LogRange(from: 1)).entries.map(\.octets) == [largest])
     }
 
-    @Test func `one process writes in a directory, others read`() throws {
+    @Test func `only one process can write in a directory, and others can read`() throws {
         let batches = try shelf.open()
         try shelf.append(batches, "one")
         let error = try shelf.trouble { () throws(LogTrouble) in _ = try shelf.open() }
@@ -119,7 +119,7 @@ private final class Shelf {
         #expect(try shelf.texts(batches) == ["batch 1", "two"])
     }
 
-    @Test func `a directory that does not exist is named`() throws {
+    @Test func `the error for a directory that does not exist names it`() throws {
         let path = shelf.folder.file("nowhere")
         let error = try shelf.trouble { () throws(LogTrouble) in
             _ = try BatchFiles(FilePath(path), isWriting: false)
@@ -127,7 +127,7 @@ private final class Shelf {
         #expect(error.description.contains("\(path) cannot be read"), "\(error)")
     }
 
-    @Test func `the check is that of zip and Ethernet`() { #expect(CRC32.of("123456789".utf8) == 0xCBF4_3926) }
+    @Test func `the checksum is the CRC-32 of zip and Ethernet`() { #expect(CRC32.of("123456789".utf8) == 0xCBF4_3926) }
 }
 
 @Suite struct DamagedBatchFilesTests {
@@ -160,7 +160,7 @@ private final class Shelf {
         }
     }
 
-    @Test func `zeros that a file system left at the end are no batch`() throws {
+    @Test func `zeros that a file system left at the end of a file are not a batch`() throws {
         try shelf.write(1)
         try (Data(contentsOf: shelf.first) + Data(count: 100)).write(to: shelf.first)
         let batches = try shelf.open()
@@ -169,7 +169,7 @@ private final class Shelf {
         #expect(try shelf.texts(batches) == ["batch 1", "two"])
     }
 
-    @Test func `whichever byte is changed, only batches before it are read, and the file is named`() throws {
+    @Test func `if any byte is changed, only batches before it are read, and the error names the file`() throws {
         try shelf.write(3)
         let octets = try Data(contentsOf: shelf.first)
         let size = (octets.count - 8) / 3
@@ -185,7 +185,7 @@ private final class Shelf {
                 _ = try batches.page(LogRange(from: UInt64(before) + 1))
             }
             guard case .damaged(shelf.first.path, _) = error else {
-                Issue.record("a change of byte \(place): \(error)")
+                Issue.record("byte \(place) was changed: \(error)")
                 continue
             }
             // Nothing is written after the damage.
@@ -194,7 +194,7 @@ private final class Shelf {
         }
     }
 
-    @Test func `damage in an older file is named with its place, and later files are read`() throws {
+    @Test func `damage in an older file is reported with its place, and later files are read`() throws {
         try shelf.write(4, fileBytesMax: 70)
         var octets = try Data(contentsOf: shelf.first)
         let size = (octets.count - 8) / 2
@@ -214,7 +214,7 @@ private final class Shelf {
         shelf.files.partial = 5
         shelf.files.failures = [.write: .noSpace]
         guard case .full = try shelf.trouble({ () throws(LogTrouble) in try shelf.append(batches, "two") }) else {
-            Issue.record("another error than that of a full disk")
+            Issue.record("the error is not that of a full disk")
             return
         }
         #expect(try Data(contentsOf: shelf.first) == whole)
@@ -260,7 +260,7 @@ private final class Shelf {
         #expect(try shelf.texts(batches) == ["batch 1", "batch 2"])
         guard case .damaged = try shelf.trouble({ () throws(LogTrouble) in _ = try batches.page(LogRange(from: 3)) })
         else {
-            Issue.record("another error than that of the damage")
+            Issue.record("the error is not that of damage")
             return
         }
     }
@@ -272,7 +272,7 @@ private final class Shelf {
         shelf.files.failures = [call: .ioError]
         guard case .unavailable = try shelf.trouble({ () throws(LogTrouble) in try shelf.append(batches, "two") })
         else {
-            Issue.record("another error than that of the disk")
+            Issue.record("the error is not that of the disk")
             return
         }
         shelf.files.failures = [:]
@@ -280,7 +280,7 @@ private final class Shelf {
         #expect(try shelf.texts(batches) == ["one", "two"])
     }
 
-    @Test func `after a flush that failed nothing is written`() throws {
+    @Test func `after a failed flush, nothing is written`() throws {
         let batches = try shelf.open()
         try shelf.append(batches, "one")
         shelf.files.failures = [.synchronize: .ioError]

@@ -1,18 +1,18 @@
 import EventLog
 import SystemPackage
 
-/// The machine's files, until the process is killed in the middle of a call that changes one.
+/// The machine's file system, until the process is killed in the middle of a call that changes a file.
 final class DyingFiles: FileSystemCalls {
-    /// How many calls that change something are left.
+    /// The number of remaining calls that change a file. The last of them kills the process.
     var callsLeft = Int.max
-    /// How many of them there were.
+    /// The number of calls that change a file, so far.
     private(set) var changes = 0
-    /// What calls that change something fail with, where they are to.
+    /// The error of calls that change a file, if they must fail.
     var failure: Errno?
 
     private let files = SystemFiles()
     private var names: [Handle: String] = [:]
-    // What a power cut leaves of each file, and which names.
+    // The size of each file, and the file names, that remain after a power cut.
     private var synchronized: [String: Int] = [:]
     private var namesKept: Set<String> = []
 
@@ -26,7 +26,7 @@ final class DyingFiles: FileSystemCalls {
         if callsLeft == 0 { throw .ioError }
     }
 
-    /// What is left where the power went with the process.
+    /// Reduces the directory to the data that remain if the power fails with the process.
     func cutPower(in directory: FilePath) throws {
         for name in try files.names(in: directory) {
             let path = directory.appending(name)
@@ -49,7 +49,7 @@ final class DyingFiles: FileSystemCalls {
 
     func write(_ file: Handle, at offset: Int, _ bytes: UnsafeRawBufferPointer) throws(Errno) -> Int {
         do throws(Errno) { try change() } catch {
-            // Half of it was written.
+            // Half of the bytes were written.
             if isDead, bytes.count > 1 {
                 _ = try? unsafe files.write(
                     file, at: offset, UnsafeRawBufferPointer(rebasing: bytes[..<(bytes.count / 2)]))

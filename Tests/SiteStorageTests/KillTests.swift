@@ -5,7 +5,7 @@ import SiteStorage
 import TestSupport
 import Testing
 
-/// A gateway's process that is killed at each call of its that changes a file, alone and with the power.
+/// A gateway's process that is killed at each of its calls that change a file, without and with a power cut.
 @Suite struct KillTests {
     private static var settings: BatchQueue.Settings {
         var settings = BatchQueue.Settings()
@@ -14,9 +14,10 @@ import Testing
         return settings
     }
 
-    /// The log is away for a while, so that batches come to the disk, and comes back, so that they go from it.
+    /// Runs a gateway whose log is unreachable for a while, so that batches are written to the disk. Then it is
+    /// reachable again, so that they are sent and deleted from the disk.
     ///
-    /// - Returns: the process, and what it had cut when all of it was last on the disk or acknowledged.
+    /// - Returns: the process, and the number of its batches when all of them were last on the disk or acknowledged.
     private static func live(_ place: Sender.Place, _ files: DyingFiles) throws -> (Sender, durable: Int) {
         let sender = try Sender(place, settings, files: files)
         var durable = 0
@@ -24,14 +25,15 @@ import Testing
             place.log.isAway = (3..<25).contains(second)
             let kept = sender.queue.counts.kept
             sender.second(sightings: 2)
-            // All that was in memory went to the disk, but for what was cut in this second's last quarter.
+            // All batches in memory were written to the disk, except the one that was cut in the last quarter of this
+            // second.
             if sender.queue.counts.kept > kept, !files.isDead { durable = sender.keys.count - 1 }
         }
         return (sender, durable)
     }
 
     @Test(arguments: [false, true])
-    func `a process that is killed loses nothing that was kept, and no number comes twice`(withPower: Bool) throws {
+    func `a killed process loses no batch that was stored, and no number is used twice`(withPower: Bool) throws {
         let whole = DyingFiles()
         _ = try Self.live(Sender.Place(), whole)
         #expect(whole.changes > 20)
@@ -54,7 +56,8 @@ import Testing
             #expect(keys.isSubset(of: Set(first.keys + second.keys)), "call \(calls)")
             #expect(keys.count == Set(stored).count, "call \(calls)")
             #expect(Set(first.keys).isDisjoint(with: second.keys), "call \(calls)")
-            // What was lost is what its first batch says may have been.
+            // Only batches before the first batch of the second process can be lost. That batch is marked as the first
+            // of a process.
             #expect(stored.last { $0.span.isStart }?.key == second.keys.first, "call \(calls)")
             #expect(second.queue.waiting == 0, "call \(calls)")
         }

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 @Suite struct QueueTests {
-    @Test func `what is acknowledged never comes to the disk`() throws {
+    @Test func `acknowledged batches are never written to the disk`() throws {
         let files = DyingFiles()
         let sender = try Sender(Sender.Place(), files: files)
         sender.seconds(60)
@@ -17,17 +17,18 @@ import Testing
         #expect(try sender.place.stored.map(\.key) == sender.keys)
     }
 
-    @Test func `what is not acknowledged after 10 s is on the disk, and a card is not written every second`() throws {
+    @Test func `batches not acknowledged for 10 s are on the disk, which is not written every second`() throws {
         let files = DyingFiles()
         let sender = try Sender(Sender.Place(), files: files)
         sender.place.log.isAway = true
         sender.seconds(10)
         #expect(files.changes == 0)
         sender.second()
-        // With the one that was cut at that very moment.
+        // Including the batch that was cut at that moment.
         #expect(sender.queue.counts.kept == 11)
         let changes = files.changes
-        // A file is made: made, its head written, its name on the disk; then the batches are written, and on the disk.
+        // Five calls: the file is created, its head is written, its name is synchronized, and the batches are written
+        // and synchronized.
         #expect(changes == 5)
         sender.seconds(100)
         #expect(files.changes <= changes + 2 * 10)
@@ -37,12 +38,12 @@ import Testing
         #expect(try sender.place.stored.map(\.key) == sender.keys)
         #expect(sender.queue.counts.dropped == 0)
         #expect(sender.queue.logTrouble == nil)
-        // One file stays, to be written in.
+        // One file can remain, for further batches.
         #expect(try sender.place.files.count <= 1)
     }
 
     @Test(arguments: [MemoryLogFault.answerLost, .lost, .slow(.seconds(20)), .storedTwice, .inverted, .unavailable])
-    func `a batch is sent again under its key, and each is there`(fault: MemoryLogFault) throws {
+    func `a batch is sent again under the same key, and none is missing`(fault: MemoryLogFault) throws {
         let sender = try Sender(Sender.Place())
         sender.seconds(3)
         sender.client.script(fault, for: .append)
@@ -60,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `where more waits than may, the oldest go, are counted, and their numbers are missing`() throws {
+    @Test func `if too many batches wait, the oldest are dropped and counted, and their numbers are missing`() throws {
         var settings = BatchQueue.Settings()
         settings.octetsMax = 20_000
         settings.fileOctetsMax = 4_000
@@ -74,11 +75,11 @@ import Testing
         sender.place.log.isAway = false
         sender.drain()
         #expect(Int(sender.queue.counts.dropped) == dropped)
-        // What is missing is what came first.
+        // The missing batches are the oldest that waited.
         #expect(try sender.place.stored.map(\.key) == Array(sender.keys[..<5] + sender.keys[(5 + dropped)...]))
     }
 
-    @Test func `more than the memory may have goes to the disk before its time`() throws {
+    @Test func `batches that exceed the memory limit are written to the disk early`() throws {
         var settings = BatchQueue.Settings()
         settings.memoryOctetsMax = 1_500
         let sender = try Sender(Sender.Place(), settings)
@@ -91,7 +92,7 @@ import Testing
         #expect(try sender.place.stored.map(\.key) == sender.keys)
     }
 
-    @Test func `a disk that is full takes nothing, and sending goes on`() throws {
+    @Test func `if the disk is full, batches wait in memory, the oldest are dropped, and sending continues`() throws {
         let files = DyingFiles()
         var settings = BatchQueue.Settings()
         settings.memoryOctetsMax = 6_000
@@ -111,7 +112,7 @@ import Testing
         #expect(try sender.place.stored.map(\.key) == Array(sender.keys[dropped...]))
     }
 
-    @Test func `a process that ends in order leaves nothing out, and the next goes on`() throws {
+    @Test func `after a normal stop no batch is missing, and the next process continues`() throws {
         let place = try Sender.Place()
         let first = try Sender(place)
         first.seconds(3)
@@ -128,10 +129,10 @@ import Testing
         #expect(try place.stored.filter(\.span.isStart).count == 2)
     }
 
-    @Test func `a batch that the log will never take goes, and no other waits for it`() throws {
+    @Test func `a batch that the log will never accept is removed, and no other waits for it`() throws {
         let sender = try Sender(Sender.Place())
         sender.second()
-        // More than 512 KiB, which are cut in two.
+        // More than 512 KiB of sightings, which are cut into two batches.
         sender.second(sightings: 60_000)
         sender.seconds(2)
         sender.drain()
@@ -139,7 +140,7 @@ import Testing
         #expect(sender.queue.counts.refused == 0)
         #expect(Set(try sender.place.stored.map(\.key)) == Set(sender.keys))
 
-        // And where a log takes less than a gateway thinks.
+        // The same applies if a log accepts less than a gateway assumes.
         var limits = LogLimits()
         limits.batchOctetsMax = 300
         let log = MemoryLog(limits)
@@ -154,7 +155,7 @@ import Testing
         #expect(queue.waiting == 0)
     }
 
-    @Test func `what another gateway has left in the folder goes`() throws {
+    @Test func `batches of another gateway in the folder are deleted and counted as refused`() throws {
         let place = try Sender.Place()
         let first = try Sender(place, gateway: "lobby")
         place.log.isAway = true
@@ -167,7 +168,7 @@ import Testing
         #expect(try place.files == [])
     }
 
-    @Test func `a damaged batch on the disk is counted, and those behind it are sent`() throws {
+    @Test func `a damaged batch on the disk is counted, and those after it are sent`() throws {
         let place = try Sender.Place()
         let first = try Sender(place)
         place.log.isAway = true
@@ -177,7 +178,7 @@ import Testing
         let files = SystemFiles()
         let file = try files.open(place.directory.appending(name), isNew: false)
         let octet: [UInt8] = [0xFF]
-        // In the first batch, behind the file's head and the batch's length.
+        // In the first batch, after the file's head and the batch's length.
         _ = try octet.withUnsafeBytes { bytes in try unsafe files.write(file, at: 60, bytes) }
         files.close(file)
         place.log.isAway = false
@@ -188,7 +189,7 @@ import Testing
         #expect(try place.stored.map(\.key) == Array(first.keys.dropFirst()))
     }
 
-    @Test func `at the end all are there, whatever goes wrong`() throws {
+    @Test func `after random faults, all batches are in the log`() throws {
         for seed in SeededGenerator.seeds(40) {
             var random = SeededGenerator(state: seed)
             let sender = try Sender(Sender.Place())
@@ -204,7 +205,7 @@ import Testing
             sender.drain()
             let stored = try sender.place.stored
             #expect(Set(stored.map(\.key)) == Set(sender.keys), "seed \(seed)")
-            // One key, one batch.
+            // Each key has one batch.
             #expect(Set(stored).count == sender.keys.count, "seed \(seed)")
             let counts = sender.queue.counts
             #expect(counts.acknowledged == UInt64(sender.keys.count) && counts.dropped == 0, "seed \(seed)")

@@ -7,9 +7,9 @@ import SiteMonitoring
 import SiteStorage
 import SystemPackage
 
-/// A gateway that cuts a batch each second and sends it, second by second.
+/// A gateway that cuts a batch each second and sends it.
 final class Sender {
-    /// The folder and the log that one process after the other has.
+    /// The folder and the log, which one process after another uses.
     final class Place {
         let folder: TestFolder
         let log = MemoryLog()
@@ -22,7 +22,7 @@ final class Sender {
             get throws(Errno) { try SystemFiles().names(in: directory).sorted() }
         }
 
-        /// The batches that the log has, as they came.
+        /// The batches that the log has, in its order.
         var stored: [Batch] {
             get throws(BatchFormatError) {
                 try log.allBatches.map { entry throws(BatchFormatError) in try Batch(octets: entry.octets) }
@@ -33,7 +33,7 @@ final class Sender {
     let place: Place
     let client: MemoryLogClient
     private(set) var queue: BatchQueue
-    /// What was cut.
+    /// The batches that were cut.
     private(set) var cut: [CutBatch] = []
     private var cutter: BatchCutter
     private let adapter: Int
@@ -53,7 +53,7 @@ final class Sender {
         adapter = cutter.adapter(named: "hci0", address: nil) ?? -1
     }
 
-    /// A second in which something is heard and cut, and the queue is asked four times.
+    /// Simulates a second in which beacons are received and a batch is cut. The queue has four turns in it.
     func second(sightings: Int = 10) {
         for number in 0..<sightings {
             cutter.sighted(
@@ -77,7 +77,7 @@ final class Sender {
 
     func seconds(_ count: Int) { for _ in 0..<count { second() } }
 
-    /// Lets time go on without anything new, until nothing waits; so many steps at most.
+    /// Advances the time without new batches until none waits, in at most 400 steps of 500 ms.
     func drain() {
         for _ in 0..<400 where queue.waiting > 0 {
             place.now = place.now + .milliseconds(500)
@@ -87,6 +87,6 @@ final class Sender {
 
     func close() -> Bool { queue.close(at: place.now) }
 
-    /// The numbers of the batches that were cut.
+    /// The keys of the batches that were cut.
     var keys: [BatchKey] { cut.map(\.batch.key) }
 }

@@ -4,7 +4,7 @@ import SiteMonitoring
 import Testing
 
 @Suite struct BatchTests {
-    @Test func `what is finer than a microsecond is cut off, and the order stays`() throws {
+    @Test func `times are rounded down to whole microseconds, and stay in order`() throws {
         let adapter = try Batch.Adapter(name: "hci0", address: nil, isListening: true, reports: nil)
         let sighting = Batch.Sighting(
             at: Instant(nanoseconds: 1_000_999), adapter: 0, advertiser(1), rssi: RSSI(dBm: -60))
@@ -14,7 +14,7 @@ import Testing
         #expect(batch.span.completeTo.nanoseconds == 1_000_000)
     }
 
-    @Test func `a batch whose parts do not fit each other is none`() throws {
+    @Test func `a batch with inconsistent parts is refused`() throws {
         let one = try Batch.Adapter(name: "hci0", address: nil, isListening: true, reports: nil)
         let early = Batch.Sighting(at: at(1), adapter: 0, advertiser(1), rssi: nil)
         let late = Batch.Sighting(at: at(3), adapter: 0, advertiser(1), rssi: nil)
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `of one microsecond reports come first, then changes, then what was heard, by what it is`() throws {
+    @Test func `at equal times, inputs are reports, then changes, then sightings in their sort order`() throws {
         let reports = try Batch.Adapter.Reports(first: at(1), last: at(2))
         let adapters = try ["hci0", "hci1"].map {
             try Batch.Adapter(name: $0, address: nil, isListening: true, reports: reports)
@@ -68,7 +68,7 @@ import Testing
                 ] + sightings.map { .sighted($0) })
     }
 
-    @Test func `an address that is zero is none`() throws {
+    @Test func `the address zero counts as no address`() throws {
         let zero = DeviceAddress(0, kind: .public)
         #expect(try Batch.Adapter(name: "a", address: zero, isListening: true, reports: nil).address == nil)
     }

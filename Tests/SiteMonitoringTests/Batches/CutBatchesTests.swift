@@ -8,32 +8,33 @@ import Testing
 @Suite struct CutBatchesTests {
     private static let seeds = SeededGenerator.seeds(environment("BEACON_BATCH_RUNS", default: 16))
 
-    @Test func `an engine decides the same from batches, from smaller batches, and from what was received`() throws {
+    @Test func `an engine decides the same from batches, from smaller batches and from the original input`() throws {
         var (visits, whole, several) = (0, 0, 0)
         for seed in Self.seeds {
-            // In every second run much happens at the same time.
+            // In every second run, many inputs have the same time.
             let world = CutSimulation(seed: seed, areApart: seed % 2 == 0)
             let all = try world.batches()
             let parts = try world.batches(octetsMax: 120)
             let decided = try CutEngine.decisions(world, of: all)
             if let difference = Self.difference(decided, try CutEngine.decisions(world, of: parts)) {
-                Issue.record("BEACON_SEED=\(seed), cut in several: \(difference)")
+                Issue.record("BEACON_SEED=\(seed), batches and smaller batches: \(difference)")
                 return
             }
             if seed % 2 == 0, let difference = Self.difference(try CutEngine.decisions(world), decided) {
-                Issue.record("BEACON_SEED=\(seed), received and sent: \(difference)")
+                Issue.record("BEACON_SEED=\(seed), original input and batches: \(difference)")
                 return
             }
             for batches in [all, parts] { try Self.checkListening(batches) }
             visits += decided.count { if case .visit = $0 { true } else { false } }
             (whole, several) = (whole + all.count, several + parts.count)
         }
-        // Without visits, and without a batch that was cut, the runs would show nothing.
+        // Without visits, and without a batch that was divided, the runs would show nothing.
         #expect(visits > 5 * Self.seeds.count, "\(visits)")
         #expect(several > whole, "\(several) of \(whole)")
     }
 
-    /// Each batch says who listens when it begins, as the ones before it came to; and begins where the one before ended.
+    /// Checks each batch of a gateway. It must name as scanning exactly the adapters that scan according to the batches
+    /// before it, and must start at the time at which the previous batch ended.
     private static func checkListening(_ cuts: [CutBatch]) throws {
         var listening: [LogName: Set<String>] = [:]
         var ends: [LogName: Instant] = [:]
@@ -54,7 +55,7 @@ import Testing
         }
     }
 
-    /// The first thing in which they differ.
+    /// Returns the first difference between two lists of actions; `nil` if they are equal.
     private static func difference(_ one: ContiguousArray<Action>, _ other: ContiguousArray<Action>) -> String? {
         guard one != other else { return nil }
         let place = zip(one, other).prefix { $0 == $1 }.count

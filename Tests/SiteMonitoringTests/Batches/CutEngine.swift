@@ -2,7 +2,7 @@ import BaseTypes
 import BeaconMonitoring
 import SiteMonitoring
 
-/// The engine, with a world's adapters and conditions.
+/// An engine with the adapters and conditions of a simulation run.
 struct CutEngine {
     private var engine: MonitorEngine
     private var actions = ActionBuffer()
@@ -29,7 +29,7 @@ struct CutEngine {
         }
     }
 
-    /// What it decides of what was heard, told as it was.
+    /// Returns the actions for the original input, in the order of its times.
     static func decisions(_ world: CutSimulation) throws -> ContiguousArray<Action> {
         var site = try CutEngine(world)
         for input in world.inputs.sorted(by: { $0.time < $1.time }) {
@@ -44,7 +44,7 @@ struct CutEngine {
         return site.end()
     }
 
-    /// What it decides of batches, in the order that they have.
+    /// Returns the actions for batches, whose inputs the engine receives in the order of a site.
     static func decisions(_ world: CutSimulation, of batches: [CutBatch]) throws -> ContiguousArray<Action> {
         var site = try CutEngine(world)
         let read = try batches.map { try Batch(octets: $0.octets) }
@@ -52,7 +52,7 @@ struct CutEngine {
         for (place, batch) in read.enumerated() {
             for (index, input) in batch.inputs.enumerated() { inputs.append((input.time, place, index, input)) }
         }
-        // The gateways' batches stand in the order of their names, and of their sequences.
+        // The batches of the gateways are in the order of the gateways' names, then of their sequence numbers.
         inputs.sort { ($0.time, $0.batch, $0.index) < ($1.time, $1.batch, $1.index) }
         for (_, place, _, input) in inputs {
             func name(_ adapter: Int) -> String { "\(read[place].key.gateway)/\(read[place].adapters[adapter].name)" }

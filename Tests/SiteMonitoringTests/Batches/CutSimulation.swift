@@ -4,9 +4,9 @@ import BluetoothLE
 import SiteMonitoring
 import TestSupport
 
-/// Some gateways, some beacons that walk, and conditions, by chance.
+/// Random gateways, beacons that move, and conditions.
 struct CutSimulation {
-    /// What a gateway's adapter tells.
+    /// One input of a gateway from one of its adapters.
     struct Input {
         enum Kind {
             case heard
@@ -15,9 +15,9 @@ struct CutSimulation {
         }
 
         var time: Instant
-        /// When the gateway takes it in.
+        /// The time at which the gateway processes the input.
         var arrival: Instant
-        /// Of all adapters.
+        /// The index among the adapters of all gateways.
         var adapter: Int
         var kind: Kind
     }
@@ -26,14 +26,14 @@ struct CutSimulation {
     static let seconds = 40
 
     let adapterCount: Int
-    /// The gateway of each adapter.
+    /// The index of the gateway of each adapter.
     let gateways: [Int]
     var conditions: [(BeaconMonitor.BeaconIdentityCondition, ConditionSettings)] = []
-    /// In the order in which they are taken in.
+    /// All inputs, in the order in which they are processed.
     private(set) var inputs: [Input] = []
     let interval: Duration
     private var random: SeededGenerator
-    // No two things happen at once, where that is wanted.
+    // If true, no two inputs have the same time.
     private let areApart: Bool
     private var taken: Set<Int64> = []
 
@@ -50,7 +50,8 @@ struct CutSimulation {
         interval = .milliseconds(random.pick([300, 1_000, 1_000, 2_500]))
         for _ in 0..<(1 + random.below(4)) { conditions.append((identity(), settings())) }
         for adapter in 0..<adapterCount { listen(adapter) }
-        // What one adapter tells comes in order; others are told before and after it.
+        // The inputs of one adapter are processed in the order of their times. Inputs of other adapters can be
+        // processed before and after each of them.
         inputs.sort { ($0.time, $0.adapter) < ($1.time, $1.adapter) }
         var last: [Int: Instant] = [:]
         for place in inputs.indices {
@@ -88,7 +89,7 @@ struct CutSimulation {
         return settings
     }
 
-    // MARK: What is heard
+    // MARK: Inputs
 
     private mutating func listen(_ adapter: Int) {
         add(.changed(.started), adapter, at: 0)
@@ -100,7 +101,7 @@ struct CutSimulation {
                 let since = random.chance(50) ? stop : stop - 1.5
                 add(.changed(.stopped(since: moment(since))), adapter, at: stop)
                 silentUntil = second + random.below(12)
-                // Or the next report shows it.
+                // If there is no such change, the next report shows that the adapter scans.
                 if random.chance(50) { add(.changed(.started), adapter, at: max(stop, Double(silentUntil)) + 0.05) }
             } else if random.chance(2) {
                 silentUntil = second + random.below(9)
@@ -117,7 +118,7 @@ struct CutSimulation {
     }
 
     private mutating func hear(_ minor: UInt16, by adapter: Int, in second: Int) {
-        // Each walks past, at its own pace.
+        // Each beacon passes the adapter again and again, with a period of its own.
         let place = (second + Int(minor) * 7 + adapter * 11) % (9 + Int(minor) * 4)
         guard place < 6 else { return }
         for _ in 0..<random.below(12) {
@@ -145,9 +146,9 @@ struct CutSimulation {
         inputs.append(Input(time: time, arrival: time + delay, adapter: adapter, kind: kind))
     }
 
-    // MARK: What becomes of it
+    // MARK: Batches
 
-    /// What all gateways send.
+    /// Returns the batches that all gateways send.
     func batches(octetsMax: Int = 512 << 10) throws -> [CutBatch] {
         var sent: [CutBatch] = []
         for gateway in 0...(gateways.max() ?? 0) {
@@ -163,7 +164,8 @@ struct CutSimulation {
             for input in inputs {
                 guard let place = places[input.adapter] else { continue }
                 while input.arrival >= next {
-                    // What has come is told up to then.
+                    // An input is processed less than 40 ms after its time. So all input up to 50 ms before the cut is
+                    // complete.
                     sent += cutter.cut(completeTo: next - .milliseconds(50), now: next, wall: next)
                     next = next + interval
                 }

@@ -15,13 +15,13 @@ import Testing
         return try #require(place)
     }
 
-    /// The batch that is alone.
+    /// Returns the batch of a cut that must consist of one batch.
     private static func only(_ cuts: [CutBatch]) throws -> Batch {
         #expect(cuts.count == 1)
         return try #require(cuts.first).batch
     }
 
-    @Test func `each interval has its batch, also where nothing was heard`() throws {
+    @Test func `each interval has a batch, even if nothing was received`() throws {
         var cutter = try Self.cutter()
         let hci0 = try Self.place("hci0", in: &cutter)
         cutter.changed(.started, hci0, at: at(1.5), reason: "it was plugged in")
@@ -37,19 +37,19 @@ import Testing
         #expect(first.map(\.span.wall) == [at(9)])
         #expect(first.flatMap(\.changes).map(\.reason) == ["it was plugged in"])
         #expect(first.flatMap(\.adapters).map(\.isListening) == [false])
-        // Who listens is said again, so that a batch can be understood without the one before.
+        // Each batch names the adapters that scan, so that a reader can understand it without the previous batch.
         #expect(second.flatMap(\.adapters).map(\.isListening) == [true])
         #expect(cutter.nextSequence == 7)
     }
 
-    @Test func `a report of who did not listen says that he does`() throws {
+    @Test func `a report of an adapter that did not scan adds the change that it scans`() throws {
         var cutter = try Self.cutter()
         let hci0 = try Self.place("hci0", in: &cutter)
         cutter.heard(hci0, at: at(1.25))
         cutter.changed(.stopped(since: at(1.25)), hci0, at: at(1.25), reason: nil)
         cutter.sighted(advertiser(1), rssi: nil, by: hci0, at: at(1.25))
         let batch = try Self.only(cutter.cut(completeTo: at(2), now: at(2), wall: at(2)))
-        // What came before a change has an earlier microsecond.
+        // Input that arrived before a change must have an earlier microsecond.
         let later = at(1.25) + .microseconds(1)
         #expect(batch.changes.map(\.kind) == [.started, .stopped(since: at(1.25)), .started])
         #expect(batch.changes.map(\.time) == [at(1.25), later, later])
@@ -58,7 +58,7 @@ import Testing
         #expect(batch.adapters.map(\.reports?.last) == [later])
     }
 
-    @Test func `what is stamped behind the cut goes into the next batch`() throws {
+    @Test func `input with a time at or after the end of a batch goes into the next batch`() throws {
         var cutter = try Self.cutter()
         let hci0 = try Self.place("hci0", in: &cutter)
         for time in [1.5, 2.0, 2.5] { cutter.sighted(advertiser(1), rssi: nil, by: hci0, at: at(time)) }
@@ -71,7 +71,7 @@ import Testing
         #expect(cutter.counts == BatchCutter.Counts())
     }
 
-    @Test func `T2: what comes after its time was cut counts as late, and is of the next batch's beginning`() throws {
+    @Test func `T2: input from before the last cut counts as late and is dated at the next batch's start`() throws {
         var cutter = try Self.cutter()
         let hci0 = try Self.place("hci0", in: &cutter)
         cutter.heard(hci0, at: at(1.5))
@@ -82,7 +82,7 @@ import Testing
         #expect(cutter.counts.late == 1)
     }
 
-    @Test func `more than may wait is counted, and its adapter did not listen`() throws {
+    @Test func `sightings above the limit are dropped and counted, and their adapter counts as stopped`() throws {
         var cutter = try Self.cutter(pendingMax: 4)
         let hci0 = try Self.place("hci0", in: &cutter)
         for number in 0..<10 { cutter.sighted(advertiser(1), rssi: nil, by: hci0, at: at(1.1 + Double(number) / 100)) }
@@ -91,20 +91,20 @@ import Testing
         #expect(full.changes.map(\.kind) == [.started, .stopped(since: at(1.12))])
         #expect(full.changes.last?.reason == "more was heard than could be sent")
         #expect(cutter.counts.dropped == 7)
-        // And it goes on.
+        // After the cut, input is accepted again.
         cutter.sighted(advertiser(1), rssi: nil, by: hci0, at: at(2.5))
         let next = try Self.only(cutter.cut(completeTo: at(3), now: at(3), wall: at(3)))
         #expect(next.changes.map(\.kind) == [.started])
         #expect(next.sightings.map(\.time) == [at(2.5)])
     }
 
-    @Test func `a batch that would be too big is cut in several, without a gap`() throws {
+    @Test func `a batch that would be too large is divided into several, without a gap`() throws {
         var settings = try BatchCutter.Settings(site: LogName("campus"), gateway: LogName("lobby"), boot: 7)
         settings.octetsMax = 4_096
         var cutter = BatchCutter(settings, nextSequence: 1, start: at(1))
         let hci0 = try Self.place("hci0", in: &cutter)
         for number in 0..<2_000 {
-            // All of the second half at one moment.
+            // All sightings of the second half have the same time.
             let time = at(1 + Double(min(number, 1_000)) / 2_000)
             cutter.sighted(
                 advertiser(UInt16(number % 100)), rssi: RSSI(dBm: Int8(-50 - number % 40)), by: hci0, at: time)
@@ -122,7 +122,7 @@ import Testing
         #expect(batches.last?.span.completeTo == at(2))
     }
 
-    @Test func `256 adapters are one too many, until one of them was taken out`() throws {
+    @Test func `a 256th adapter is refused until a batch has reported the removal of another`() throws {
         var cutter = try Self.cutter()
         let places = (0..<255).map { cutter.adapter(named: "hci\($0)", address: nil) }
         #expect(!places.contains(nil))
@@ -132,7 +132,7 @@ import Testing
         let gone = try #require(places[17])
         cutter.heard(gone, at: at(1.1))
         cutter.changed(.removed, gone, at: at(1.2), reason: nil)
-        // Not before it was told.
+        // The index is free only after a batch has reported the removal.
         #expect(cutter.adapter(named: "late", address: nil) == nil)
         let told = try Self.only(cutter.cut(completeTo: at(2), now: at(2), wall: at(2)))
         #expect(told.changes.map(\.kind) == [.started, .removed])
@@ -142,7 +142,7 @@ import Testing
         #expect(next.adapters.map(\.name) == ["late"])
     }
 
-    @Test func `words that are too long, or hold control characters, are cut`() throws {
+    @Test func `a reason loses its control characters, and is cut to at most 256 bytes`() throws {
         var cutter = try Self.cutter()
         let hci0 = try Self.place("hci0", in: &cutter)
         cutter.changed(.started, hci0, at: at(1.5), reason: "a\u{7}" + String(repeating: "ä", count: 300))
@@ -150,7 +150,7 @@ import Testing
         #expect(batch.changes.map(\.reason) == ["a" + String(repeating: "ä", count: 127)])
     }
 
-    @Test func `a place that nobody has is passed over`() throws {
+    @Test func `input for an adapter index that does not exist is ignored`() throws {
         var cutter = try Self.cutter()
         cutter.heard(3, at: at(1.5))
         cutter.sighted(advertiser(1), rssi: nil, by: -1, at: at(1.5))

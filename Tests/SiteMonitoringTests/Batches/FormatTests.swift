@@ -10,7 +10,7 @@ import Testing
         do throws(BatchFormatError) { return try !Batch(octets: octets).octets.isEmpty } catch { return false }
     }
 
-    @Test func `what was written is read as it was`() throws {
+    @Test func `a batch that is encoded and decoded again equals the original`() throws {
         var batches = RandomBatch(seed: Self.seed)
         for number in 0..<400 {
             let batch = try batches.next()
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test func `a batch that ends anywhere else is refused`() throws {
+    @Test func `a truncated or extended batch is refused, even with a valid checksum`() throws {
         var batches = RandomBatch(seed: Self.seed, areSmall: true)
         for number in 0..<30 {
             let octets = try batches.next().octets
@@ -27,7 +27,7 @@ import Testing
             for count in octets.indices {
                 let short = Array(octets.prefix(count))
                 if Self.isTaken(short) { taken.append(count) }
-                // And where somebody has put a check behind it: the right one at the right place alone.
+                // A valid checksum must not help, except at the place where it restores the batch itself.
                 if count != octets.count - 4, Self.isTaken((short + [0, 0, 0, 0]).checked) { taken.append(-count) }
             }
             #expect(taken.isEmpty, "batch \(number) of seed \(Self.seed)")
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `a batch with one bit the other way is refused`() throws {
+    @Test func `a batch with one flipped bit is refused`() throws {
         var batches = RandomBatch(seed: Self.seed, areSmall: true)
         for number in 0..<15 {
             let octets = try batches.next().octets
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `octets that somebody made are refused, or are what that batch is written as`() throws {
+    @Test func `forged bytes are refused, or are the valid encoding of the batch that they contain`() throws {
         var batches = RandomBatch(seed: Self.seed, areSmall: true)
         var random = SeededGenerator(state: Self.seed)
         var read = 0
@@ -66,14 +66,14 @@ import Testing
                 guard let batch = try? Batch(octets: made) else { continue }
                 read += 1
                 guard batch.octets != made else { continue }
-                Issue.record("batch of seed \(Self.seed), octet \(place)")
+                Issue.record("batch of seed \(Self.seed), byte \(place)")
             }
         }
-        // What is changed in a time, a name or an RSSI is another batch.
+        // If a time, a name or an RSSI is changed, the result can be another valid batch.
         #expect(read > 1_000, "\(read)")
     }
 
-    @Test func `octets by chance behind a batch's beginning are refused`() {
+    @Test func `random bytes after the magic number and the version are refused, even with a valid checksum`() {
         var random = SeededGenerator(state: Self.seed)
         for _ in 0..<5_000 {
             let octets = [0x42, 0x47, 0x53, 0x42, 1] + (0..<random.below(200)).map { _ in UInt8(random.below(256)) }
@@ -81,22 +81,24 @@ import Testing
         }
     }
 
-    /// A count stands for as many as the octets behind it have room for, and room is made for no more.
+    /// A count must not be higher than the number of elements for which the remaining bytes have room. Memory is
+    /// reserved for no more than that.
     @Test(arguments: [0, 1, 2, 3])
-    func `a batch that says that there is more than can be is refused before room is made`(table: Int) throws {
+    func `a count above the possible number of elements is refused before memory is reserved`(table: Int) throws {
         let empty = try makeBatch(from: 0, to: 0, adapters: [], sightings: [])
-        // Behind it stand the numbers of changes, UUIDs, advertisers and sightings.
+        // The last bytes before the checksum are the numbers of changes, UUIDs, advertisers and sightings.
         var octets = empty.octets
         #expect(octets.suffix(8).prefix(4) == [0, 0, 0, 0])
         let place = octets.count - 8 + table
         octets.replaceSubrange(place...place, with: [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F])
         #expect(throws: BatchFormatError.self) { try Batch(octets: octets.checked) }
-        // Of sightings, of which one takes 4 octets at least.
+        // The limit is 24 bytes of memory for each byte of a batch. A sighting has at least 4 bytes, and a change at
+        // least 3.
         #expect(MemoryLayout<Batch.Sighting>.stride <= 4 * 24)
         #expect(MemoryLayout<Batch.Change>.stride <= 3 * 24)
     }
 
-    @Test func `a number in more octets than it needs is refused`() throws {
+    @Test func `a number with more bytes than necessary is refused`() throws {
         var octets = try makeBatch(from: 0, to: 0, adapters: [], sightings: []).octets
         octets.replaceSubrange((octets.count - 5)..<(octets.count - 4), with: [0x80, 0])
         #expect(
@@ -107,7 +109,7 @@ import Testing
         }
     }
 
-    @Test func `a batch of a later version is named`() throws {
+    @Test func `a later version is refused with the advice to upgrade, and other bytes as not a batch`() throws {
         var octets = try makeBatch(from: 0, to: 0, adapters: [], sightings: []).octets
         octets[4] = 2
         #expect(throws: BatchFormatError.version(2)) { try Batch(octets: octets) }
@@ -116,14 +118,14 @@ import Testing
         #expect(throws: BatchFormatError.notABatch) { try Batch(octets: []) }
     }
 
-    /// The section “Size” of docs/site-format.md.
+    /// The sizes in section “Size” of docs/site-format.md: one adapter in one second.
     @Test(arguments: [
         (beacons: 0, each: 0, addresses: true, octets: 89),
         (beacons: 50, each: 1, addresses: false, octets: 753),
         (beacons: 50, each: 1, addresses: true, octets: 1053),
         (beacons: 50, each: 10, addresses: true, octets: 3255),
     ])
-    func `what a second of one adapter takes`(beacons: Int, each: Int, addresses: Bool, octets: Int) throws {
+    func `one second of an adapter has the stated size`(beacons: Int, each: Int, addresses: Bool, octets: Int) throws {
         let reports = try Batch.Adapter.Reports(first: at(4_000_000), last: at(4_000_000.99))
         let adapter = try Batch.Adapter(
             name: "hci0", address: DeviceAddress(0x00AA_0100_0002, kind: .public), isListening: true, reports: reports)

@@ -4,17 +4,18 @@ import Foundation
 import SiteMonitoring
 import Testing
 
-/// Batches as they were written once: what is in a log is read by each later version.
+/// Batches that were stored when their format was introduced. Each later version must be able to read the batches in a
+/// log.
 @Suite struct KeptBatchTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../Fixtures/batches-1")
 
     @Test(arguments: ["empty", "whole", "last"])
-    func `a batch of version 1 is read as what it was`(name: String) throws {
+    func `a stored batch of version 1 is read as the same batch, and encoded to the same bytes`(name: String) throws {
         let batch = try Self.batch(name)
         let file = Self.folder.appending(path: "\(name).batch")
         if ProcessInfo.processInfo.environment["BEACON_KEEP_BATCHES"] != nil {
-            // What is there stays as it is: it was written by the version that made it.
+            // An existing file must not change, because it was written by the version that introduced the format.
             try Data(batch.octets).write(to: file, options: .withoutOverwriting)
         }
         let octets = [UInt8](try Data(contentsOf: file))
@@ -44,7 +45,7 @@ import Testing
                     Batch.Change(.removed, adapter: 1, at: at(12.6), reason: ""),
                 ], sightings: sightings)
         default:
-            // The bounds of numbers.
+            // The limits of numbers.
             let span = try Batch.Span(
                 from: .latest, completeTo: .latest, cut: .latest, wall: .latest, isStart: false)
             return try Batch(

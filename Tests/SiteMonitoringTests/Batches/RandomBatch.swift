@@ -3,13 +3,13 @@ import BluetoothLE
 import SiteMonitoring
 import TestSupport
 
-/// Batches by chance: of all kinds that there can be, empty ones among them.
+/// Random batches of all kinds that are possible, including empty ones.
 struct RandomBatch {
     private var random: SeededGenerator
     private var from = Instant.earliest
     private var completeTo = Instant.earliest
 
-    // Whether all have few octets.
+    // Whether all batches have few bytes.
     private let areSmall: Bool
 
     init(seed: UInt64, areSmall: Bool = false) {
@@ -38,7 +38,7 @@ struct RandomBatch {
             span: span, adapters: adapters, changes: changes, sightings: sightings)
     }
 
-    /// A moment of the batch.
+    /// Returns a random time within the batch.
     private mutating func moment() -> Instant {
         let microseconds = (completeTo.nanoseconds / 1_000) - (from.wholeMicroseconds.nanoseconds / 1_000)
         return from.wholeMicroseconds + .microseconds(random.below(Int(microseconds) + 1))
@@ -76,7 +76,7 @@ struct RandomBatch {
 }
 
 extension [UInt8] {
-    /// With the check that its octets have, in the place of the one at its end.
+    /// The same bytes with the valid checksum in place of the last four.
     var checked: [UInt8] {
         let body = dropLast(4)
         let check = CRC32.of(body)

@@ -2,10 +2,10 @@ import BaseTypes
 import BluetoothLE
 import SiteMonitoring
 
-/// So many seconds after the machine started.
+/// Returns the time `seconds` after the start of the machine.
 func at(_ seconds: Double) -> Instant { Instant(nanoseconds: Int64((seconds * 1_000_000).rounded()) * 1_000) }
 
-/// One of a deployment's beacons.
+/// Returns one of the beacons of a deployment.
 func advertiser(_ minor: UInt16, power: Int8 = -59, address: DeviceAddress? = nil) -> Batch.Advertiser {
     Batch.Advertiser(
         BeaconIdentity(
@@ -13,7 +13,7 @@ func advertiser(_ minor: UInt16, power: Int8 = -59, address: DeviceAddress? = ni
         measuredPower: power, address: address)
 }
 
-/// The first batch of a gateway, of a stretch of nanoseconds.
+/// Returns the first batch of a gateway, for a period in nanoseconds.
 func makeBatch(
     from: Int64, to: Int64, adapters: [Batch.Adapter], changes: [Batch.Change] = [],
     sightings: [Batch.Sighting]

@@ -4,17 +4,17 @@ import EventLog
 import JSON
 import SiteMonitoring
 
-/// One engine that is told of sightings as they were, by nobody's log.
+/// One engine that receives sightings directly, without a log.
 enum DirectEngine {
-    /// The lines of what gateways heard that listened from their first batch on, up to the latest moment that any of
-    /// them tells of.
+    /// Returns the lines for gateways that scan from the start of their first batch on, up to the latest time to which
+    /// a batch is complete.
     static func lines(of batches: [Batch], exit: Int) throws -> [String] {
         struct Input {
             var time: Instant
             var gateway: String
             var sequence: UInt64
             var index: Int
-            // None where the adapter begins to listen.
+            // `nil` if the adapter starts to scan.
             var sighting: Batch.Sighting?
         }
         var inputs: [Input] = []

@@ -24,7 +24,7 @@ import Testing
             var engine = try SiteEngine(site: LogName("hall"), WatchedSetup())
             for (index, entry) in entries.enumerated() {
                 if index % 50 == 25 {
-                    // The copy is independent of all that the original takes from here on.
+                    // The copy is independent of everything that the original takes from now on.
                     let copy = engine
                     var discarded: [SiteLine] = []
                     for entry in entries[index...].prefix(10) { engine.take(entry, into: &discarded) }
@@ -43,24 +43,24 @@ import Testing
         #expect(Self.seeds.count < 12 || (count > 20 * Self.seeds.count && repeats > 0 && late > 0))
     }
 
-    @Test func `where clocks are right and nothing is late, a site says what one engine says of the sightings`() throws
-    {
+    @Test func `if clocks are right and nothing is late, a site's lines equal those of one engine`() throws {
         var count = 0
         for seed in Self.seeds {
             var world = try SiteSimulation(seed: seed)
             for _ in 1...60 { try world.pass() }
             let lines = texts(try SiteSimulation.lines(of: world.log.allBatches))
             let direct = try DirectEngine.lines(of: world.batches, exit: world.exitTimeout)
-            // The site has come to where all gateways are complete, and the engine has heard all.
+            // The lines of the site end at the time to which all gateways are complete. The single engine has received
+            // everything.
             #expect(direct.starts(with: lines), "BEACON_SEED=\(seed)")
             #expect(!lines.isEmpty && direct.count - lines.count < 20, "BEACON_SEED=\(seed)")
             count += lines.count
         }
-        // In some worlds few badges walk; in most there is something to say.
+        // In some runs few badges move, but most runs must have lines.
         #expect(Self.seeds.count < 12 || count > 20 * Self.seeds.count)
     }
 
-    @Test func `messages that nobody can read, and another site's, are counted and change nothing`() throws {
+    @Test func `unreadable messages, and those of another site, are counted and change nothing`() throws {
         var world = try SiteSimulation(seed: 2)
         for _ in 1...40 { try world.pass() }
         let entries = world.log.allBatches
@@ -78,7 +78,7 @@ import Testing
         #expect(lines.isEmpty && other.counters.foreign == UInt64(entries.count - 1))
     }
 
-    @Test func `who has left is said to have, although nobody is heard any more`() throws {
+    @Test func `badges exit although no gateway receives any badge any more`() throws {
         var world = try SiteSimulation(seed: 4)
         for _ in 1...40 { try world.pass() }
         func states(_ state: String) throws -> Int {

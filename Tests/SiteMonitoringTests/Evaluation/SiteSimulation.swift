@@ -5,7 +5,7 @@ import SiteLogSupport
 import SiteMonitoring
 import TestSupport
 
-/// A site in memory: gateways, badges that walk between them, and a log. The same seed gives the same log.
+/// A site in memory: gateways, badges that move between them, and a log. The same seed gives the same log.
 struct SiteSimulation {
     private struct Gateway {
         let name: LogName
@@ -27,19 +27,22 @@ struct SiteSimulation {
     private(set) var now = Instant(nanoseconds: start)
     private(set) var batches: [Batch] = []
     private var gateways: [Gateway] = []
-    // Which gateway each badge is near; none where it is away.
+    // The gateway near each badge; `nil` if the badge is away.
     private var places: [Int?]
     private var random: SeededGenerator
     private let hasFaults: Bool
-    /// After how many seconds a badge is gone.
+    /// The `exit_timeout` of the badges, in seconds.
     private(set) var exitTimeout = 0
     private var second = 0
 
+    /// Creates a site with a configuration in its log.
+    ///
     /// - Parameters:
-    ///   - seed: decides everything that happens.
-    ///   - hasFaults: whether gateways lose their connection, stop and restart, and batches are lost, repeated and reordered.
-    ///   - count: how many gateways there are.
-    ///   - badges: how many badges there are.
+    ///   - seed: determines everything that happens.
+    ///   - hasFaults: whether gateways lose their connection, stop and restart, and batches are lost, repeated and
+    ///     reordered.
+    ///   - count: the number of gateways.
+    ///   - badges: the number of badges.
     /// - Throws: ``LogTrouble`` if a name is invalid.
     init(seed: UInt64, hasFaults: Bool = false, gateways count: Int = 4, badges: Int = 12) throws {
         self.hasFaults = hasFaults
@@ -55,14 +58,14 @@ struct SiteSimulation {
         try configure("exit \(exitTimeout)")
     }
 
-    /// Puts a configuration into the log.
+    /// Stores a configuration in the log.
     mutating func configure(_ text: String) throws {
         let key = BatchKey(gateway: try LogName("configuration"), boot: 1, sequence: UInt64(log.allBatches.count))
         let octets = SiteMessage.configuration(Array(text.utf8)).octets
         _ = try log.client().send(.append(key, octets), at: now)
     }
 
-    /// What one process makes of the log.
+    /// Returns the lines that one process computes from the log.
     static func lines(of entries: [LogEntry]) throws -> [SiteLine] {
         var engine = try SiteEngine(site: LogName("hall"), WatchedSetup())
         var lines: [SiteLine] = []
@@ -80,7 +83,7 @@ struct SiteSimulation {
         for place in gateways.indices { try send(place) }
     }
 
-    /// All badges are gone, for good.
+    /// Takes all badges away, permanently.
     mutating func empty() { places = [] }
 
     private mutating func walk() {

@@ -2,7 +2,7 @@ import BeaconMonitoring
 import BluetoothLE
 import SiteMonitoring
 
-/// Reads configurations of tests: `exit 7` is a condition on all beacons that are left after seven seconds.
+/// Reads configurations of tests. For example, `exit 7` is a condition for all beacons, with an exit timeout of 7 s.
 struct WatchedSetup: SiteSetupReader {
     static let uuid = ProximityUUID(high: 0xE2C5_6DB5_DFFB_48D2, low: 0xB060_D0F5_A710_96E0)
 

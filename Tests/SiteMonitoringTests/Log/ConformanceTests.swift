@@ -3,17 +3,19 @@ import SiteMonitoring
 import Testing
 
 @Suite struct ConformanceTests {
-    @Test(arguments: LogClaim.allCases) func `a log in memory does what all logs do`(_ claim: LogClaim) async throws {
+    @Test(arguments: LogClaim.allCases)
+    func `a log in memory passes each conformance test`(_ claim: LogClaim) async throws {
         try await claim.hold(MemoryWorld())
     }
 
-    /// What finds a damage finds nothing where there is none.
-    @Test func `a log below the one that damages answers does what all logs do`() async throws {
+    /// Without a damage, the log that damages answers must pass too. So a failure is caused by the damage.
+    @Test func `a log that can damage answers, but does not, passes all conformance tests`() async throws {
         for claim in LogClaim.allCases { try await claim.hold(DamagedWorld(nil)) }
     }
 
-    /// Damages each answer of a log in one way, and has the claims find it.
-    @Test(arguments: LogDamage.allCases) func `a log that does otherwise is found`(_ damage: LogDamage) async throws {
+    /// Damages each answer of a log in one way. At least one conformance test must fail.
+    @Test(arguments: LogDamage.allCases)
+    func `the conformance tests detect each kind of damage`(_ damage: LogDamage) async throws {
         var broken: [LogClaim] = []
         for claim in LogClaim.allCases {
             do { try await claim.hold(DamagedWorld(damage)) } catch { broken.append(claim) }

@@ -2,7 +2,7 @@ import BaseTypes
 import SiteLogSupport
 import SiteMonitoring
 
-/// What a log may do wrong.
+/// The errors that a damaged log can have.
 enum LogDamage: CaseIterable, Sendable {
     case losesBatch, repeatsBatch, saysNewOfRepeat, inverts, changesOctet, numbersFromZero, forgetsFirst, wrongLast
     case givesLeaseToAll, keepsLeaseForever, renewsOld, leaseRevisionStands
@@ -15,7 +15,7 @@ final class DamagedWorld: TimedLogWorld {
 
     init(_ damage: LogDamage?) {
         self.damage = damage
-        // What takes long, and is no other at a tenth of the size.
+        // With the full limits the tests take long. A tenth of the size checks the same.
         var limits = LogLimits()
         (limits.batchOctetsMax, limits.requestsMax) = (50_000, 64)
         world = MemoryWorld(limits)
@@ -29,7 +29,7 @@ final class DamagedWorld: TimedLogWorld {
     }
 }
 
-/// A log that does one thing wrong, and all else as the one below it.
+/// A log with one error. In all other respects it behaves like the log below it.
 private final class DamagedLog: SightingLog {
     private let log: any SightingLog
     private let damage: LogDamage?
@@ -104,7 +104,7 @@ private final class DamagedLog: SightingLog {
 }
 
 extension MemoryWorld {
-    /// Another number each time.
+    /// Returns a different number on each call.
     fileprivate func tick() -> UInt64 {
         pass(.milliseconds(1))
         return UInt64(now.nanoseconds)

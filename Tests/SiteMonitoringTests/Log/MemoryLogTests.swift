@@ -14,18 +14,18 @@ import Testing
 
     private var stored: [UInt8] { world.log.allBatches.flatMap(\.octets) }
 
-    @Test func `a log that is not reached says so at once, and stores nothing`() throws {
+    @Test func `if a log is unreachable, a request fails at once and stores nothing`() throws {
         let client = world.log.client()
         client.script(.unavailable, for: .append)
         let ticket = try client.send(try batch(1), at: world.now)
         #expect(client.answers(at: world.now) == [LogAnswer(ticket, .failure(.unavailable("scripted")))])
         #expect(stored == [])
-        // The next one goes.
+        // The next request succeeds.
         let next = try client.send(try batch(1), at: world.now)
         #expect(client.answers(at: world.now) == [LogAnswer(next, .success(.appended(offset: 1, isRepeat: false)))])
     }
 
-    @Test func `while all servers are away nothing is done, and afterwards it goes on`() throws {
+    @Test func `if no server is reachable, requests fail and store nothing; later they succeed`() throws {
         let client = world.log.client()
         world.log.isAway = true
         let ticket = try client.send(try batch(1), at: world.now)
@@ -35,7 +35,7 @@ import Testing
         #expect(stored == [2])
     }
 
-    @Test func `a slow answer comes when it was to, and not a nanosecond sooner`() throws {
+    @Test func `a slow answer arrives at its time, not 1 ns earlier`() throws {
         let client = world.log.client()
         client.script(.slow(.seconds(2)), for: .append)
         let ticket = try client.send(try batch(1), at: world.now)
@@ -48,7 +48,7 @@ import Testing
         #expect(client.nextDeadline == nil)
     }
 
-    @Test func `what comes late is stored although nobody waits for it any more`() throws {
+    @Test func `a late batch is stored although its request has failed with a timeout`() throws {
         let client = world.log.client()
         client.script(.late(.seconds(7)), for: .append)
         let ticket = try client.send(try batch(1), at: world.now)
@@ -62,7 +62,7 @@ import Testing
         #expect(client.nextDeadline == nil)
     }
 
-    @Test func `after a lost answer the same batch is known for the same`() throws {
+    @Test func `if the answer to a batch is lost, the same batch counts as a repetition`() throws {
         let client = world.log.client()
         client.script(.answerLost, for: .append)
         let ticket = try client.send(try batch(1), at: world.now)
@@ -74,7 +74,7 @@ import Testing
         #expect(stored == [1])
     }
 
-    @Test func `what was lost on its way was never there`() throws {
+    @Test func `a batch that is lost on the way is never stored`() throws {
         let client = world.log.client()
         client.script(.lost, for: .append)
         let ticket = try client.send(try batch(1), at: world.now)
@@ -84,7 +84,7 @@ import Testing
         #expect(stored == [])
     }
 
-    @Test func `a batch may be there twice`() throws {
+    @Test func `a batch can be stored twice`() throws {
         let client = world.log.client()
         client.script(.storedTwice, for: .append)
         _ = try client.send(try batch(1), at: world.now)
@@ -92,13 +92,13 @@ import Testing
         #expect(stored == [1, 1, 2])
     }
 
-    @Test func `a batch may lie behind the one that was sent after it`() throws {
+    @Test func `a batch can be stored after the one that was sent next`() throws {
         let client = world.log.client()
         client.script(.inverted, for: .append)
         for sequence in 1...3 as ClosedRange<UInt64> { _ = try client.send(try batch(sequence), at: world.now) }
         #expect(stored == [2, 1, 3])
         #expect(client.answers(at: world.now).map(\.ticket) == [LogTicket(0), LogTicket(1), LogTicket(2)])
-        // Behind the last one nothing comes: after a second it is stored all the same.
+        // No batch follows the last one. It is stored after one second anyway.
         client.script(.inverted, for: .append)
         _ = try client.send(try batch(4), at: world.now)
         #expect(stored == [2, 1, 3])
@@ -107,7 +107,7 @@ import Testing
         #expect(stored == [2, 1, 3, 4])
     }
 
-    @Test func `a repetition after the window is another batch`() throws {
+    @Test func `a batch that is repeated after the window of 120 s, not 1 ns earlier, is stored again`() throws {
         let client = world.log.client()
         _ = try client.send(try batch(1), at: world.now)
         world.pass(.seconds(120) - .nanoseconds(1))
@@ -118,7 +118,7 @@ import Testing
         #expect(stored == [1, 1])
     }
 
-    @Test func `a full log takes nothing more, and loses nothing`() throws {
+    @Test func `a full log accepts no more batches, and loses none`() throws {
         let client = world.log.client()
         world.log.batchOctetsMax = 2
         for sequence in 1...3 as ClosedRange<UInt64> { _ = try client.send(try batch(sequence), at: world.now) }
@@ -129,14 +129,14 @@ import Testing
         #expect(client.answers(at: world.now) == [LogAnswer(ticket, .success(.appended(offset: 3, isRepeat: false)))])
     }
 
-    @Test func `what has gone is seen by where the log begins`() throws {
+    @Test func `the first number of a log shows that earlier batches were deleted`() throws {
         let client = world.log.client()
         for sequence in 1...3 as ClosedRange<UInt64> { _ = try client.send(try batch(sequence), at: world.now) }
         _ = client.answers(at: world.now)
         world.log.drop(before: 3)
         _ = try client.send(.readBatches(LogRange(from: 1)), at: world.now)
         guard case .success(.batches(let page)) = client.answers(at: world.now).first?.result else {
-            Issue.record("a reading is answered with something else")
+            Issue.record("the answer to a read request must be a page of batches")
             return
         }
         #expect((page.first, page.last, page.entries.map(\.number)) == (3, 3, [3]))
@@ -146,7 +146,7 @@ import Testing
             client.answers(at: world.now).first?.result == .success(.batches(LogPage(entries: [], first: 4, last: 3))))
     }
 
-    @Test func `a lease lasts as long as it does, and not a nanosecond longer`() throws {
+    @Test func `a lease expires after 5 s, not 1 ns earlier`() throws {
         let (a, b) = (try LogName("site-a"), try LogName("site-b"))
         let client = world.log.client()
         func state(_ request: LogRequest) throws -> LeaseState? {
@@ -159,12 +159,12 @@ import Testing
         #expect(try state(.acquireLease(b)) == .heldBy(a))
         world.pass(.nanoseconds(1))
         guard case .held? = try state(.acquireLease(b)) else {
-            Issue.record("the lease has not run out")
+            Issue.record("the lease must expire after 5 s")
             return
         }
     }
 
-    @Test func `a reader's deadline is when he has waited long enough, or at once where there is something`() throws {
+    @Test func `a reader's deadline is the end of its wait, or at once if there is a batch`() throws {
         let (reader, writer) = (world.log.client(), world.log.client())
         let ticket = try reader.send(.readBatches(LogRange(from: 1, patience: .seconds(3))), at: world.now)
         #expect(reader.nextDeadline == world.now + .seconds(3))
@@ -175,7 +175,7 @@ import Testing
         #expect(reader.nextDeadline == nil)
     }
 
-    @Test func `the servers' clock dates what is stored`() throws {
+    @Test func `the time of a stored batch is that of the servers' clock`() throws {
         let client = world.log.client()
         world.log.clockAhead = .seconds(-3)
         _ = try client.send(try batch(1), at: world.now)

@@ -1,8 +1,8 @@
 import BaseTypes
 import SiteMonitoring
 
-/// What `docs/site-order.md` says, written down a second time without a thought for anything but the text: everything is kept,
-/// gone over and sorted anew each time.
+/// A second, naive implementation of `docs/site-order.md`. It follows only the text: it keeps everything, and searches
+/// and sorts it again each time.
 struct NaiveOrder {
     struct Told: Equatable {
         var time: Int64
@@ -12,7 +12,7 @@ struct NaiveOrder {
         var index: Int
         var text: String
 
-        /// Rule M1.
+        /// Returns whether `left` is before `right` (rule M1).
         static func precedes(_ left: Told, _ right: Told) -> Bool {
             if left.time != right.time { return left.time < right.time }
             if left.gateway != right.gateway {
@@ -101,7 +101,7 @@ struct NaiveOrder {
         moveOn()
     }
 
-    // MARK: Which batches count
+    // MARK: Batches that count
 
     private mutating func note(_ batch: Batch, _ stored: Int64, _ place: Int) {
         let sequence = batch.key.sequence
@@ -131,7 +131,7 @@ struct NaiveOrder {
             streams[place].waiting[$0].batch.key.sequence < streams[place].waiting[$1].batch.key.sequence
         }) {
             let batch = streams[place].waiting[first].batch
-            // R2: before the first batch of a process nothing is waited for.
+            // R2: the first batch of a process waits for nothing.
             guard batch.key.sequence == streams[place].next || batch.span.isStart else { return }
             for sequence in streams[place].next..<batch.key.sequence { streams[place].givenUp.insert(sequence) }
             streams[place].waiting.remove(at: first)
@@ -139,7 +139,7 @@ struct NaiveOrder {
         }
     }
 
-    /// R2, R3.
+    /// Gives up the missing batches before the first waiting one (rules R2, R3).
     private mutating func giveUp(_ place: Int) {
         guard let first = streams[place].waiting.map(\.batch.key.sequence).min() else { return }
         for sequence in streams[place].next..<first { streams[place].givenUp.insert(sequence) }
@@ -160,7 +160,7 @@ struct NaiveOrder {
         }
     }
 
-    /// R4.
+    /// Makes room: ends the first 15 s, gives up missing batches, or stops waiting for a stream (rule R4).
     private mutating func giveUpForRoom() -> Bool {
         guard hasBegun else {
             begin()
@@ -281,9 +281,9 @@ struct NaiveOrder {
         streams[place].index += 1
     }
 
-    // MARK: Whose clock counts
+    // MARK: Clocks
 
-    /// S1: the least, and whether it is settled.
+    /// Returns the smallest difference, and whether it is settled (rule S1).
     private func clock(_ place: Int) -> (Int64, Bool) {
         let history = streams[place].stored
         var (least, reference, fellAt) = (history[0].ahead, history[0].ahead, history[0].at)

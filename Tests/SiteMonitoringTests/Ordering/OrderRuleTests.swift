@@ -3,7 +3,7 @@ import Testing
 
 /// The rules of `docs/site-order.md`, one by one.
 @Suite struct OrderRuleTests {
-    @Test func `M1: the engine goes on to where all are complete, and what is at that moment waits`() throws {
+    @Test func `M1: the engine advances to the time to which all are complete, and data of that time waits`() throws {
         var site = OrderScript()
         try site.seconds(1...20, "lab", "lobby")
         #expect(site.watermark == 20)
@@ -12,12 +12,12 @@ import Testing
         #expect(site.told("lab").last == "19.5 sighted")
         try site.batch("lobby", 20.5, sequence: 21)
         #expect(site.watermark == 20.5)
-        // That of lab at 20.5 may not be the only one of that moment.
+        // The sighting of lab at 20.5 s must wait, because other data can have the same time.
         #expect(site.told("lab").last == "19.5 sighted")
         #expect(site.told("lobby").last == "20.0 sighted")
     }
 
-    @Test func `R2: a process that begins anew holds nobody up, whatever number it begins with`() throws {
+    @Test func `R2: the first batch of a new process waits for nothing, whatever its number is`() throws {
         var site = OrderScript()
         try site.seconds(1...20, "lab", "lobby")
         try site.batch("lab", 23, sequence: 5_000_000, from: 22, isStart: true)
@@ -28,7 +28,7 @@ import Testing
                 "19.5 sighted", "20.0 stopped: nothing is told of the time until then", "22.0 listens", "22.5 sighted",
             ])
         #expect(site.order.counters.missingBatches == 0)
-        // What the process before it left comes too late: counted, and no news.
+        // A batch of the previous process is too late. It is counted, and its data is not accepted.
         try site.batch("lab", 21, delay: 2.5)
         #expect(site.order.counters.lateSightings == 1)
         try site.batch("lab", 24, sequence: 5_000_001)
@@ -36,8 +36,7 @@ import Testing
         #expect(site.watermark == 24)
     }
 
-    @Test func `R2: what lies between two that have come is waited for before a process that begins anew, too`() throws
-    {
+    @Test func `R2: a missing batch before a waiting one is waited for, even if a new process has started`() throws {
         var site = OrderScript()
         try site.seconds(1...20, "lab")
         try site.batch("lab", 22)
@@ -48,7 +47,7 @@ import Testing
         #expect(site.order.counters.missingBatches == 0)
     }
 
-    @Test func `M3: a gateway of which nothing is stored for five seconds stopped where it was complete`() throws {
+    @Test func `M3: a gateway without a stored batch for 5 s stopped at the time to which it was complete`() throws {
         var site = OrderScript()
         try site.seconds(1...20, "lab", "lobby")
         try site.seconds(21...24, "lobby")
@@ -60,7 +59,7 @@ import Testing
         #expect(site.order.counters.silences == 1)
     }
 
-    @Test func `M4: a backlog makes nothing, and the gateway is listened to again from the watermark on`() throws {
+    @Test func `M4: a backlog is late and has no effect, and its gateway counts from the watermark on`() throws {
         var site = OrderScript()
         try site.seconds(1...20, "lab", "lobby")
         try site.seconds(21...40, "lobby")
@@ -74,10 +73,10 @@ import Testing
         #expect(site.order.counters.corrections == 0)
     }
 
-    @Test func `M3: a log that was away for ten minutes makes no gateway silent`() throws {
+    @Test func `M3: a log that was unreachable for 10 minutes makes no gateway silent`() throws {
         var site = OrderScript()
         try site.seconds(1...20, "lab", "lobby")
-        // All that was kept comes at once, one gateway after the other.
+        // All batches that were kept arrive at once, first those of one gateway, then those of the other.
         for gateway in ["lab", "lobby"] {
             for second in 21...620 {
                 try site.batch(gateway, Double(second), delay: Double(620 - second) + (gateway == "lab" ? 0.5 : 1.5))
@@ -89,12 +88,12 @@ import Testing
         #expect(site.told("lobby").count == 621)
     }
 
-    @Test func `M3: who goes on sending and stays behind is waited for a minute, and no longer`() throws {
+    @Test func `M3: a gateway that continues to send, but is late, is waited for, but not without an end`() throws {
         var site = OrderScript()
         try site.seconds(1...20, "lab", "lobby")
         for second in 21...79 {
             try site.batch("lab", Double(second))
-            // A second's batch each five seconds.
+            // One batch, of one second, every four seconds.
             if second % 4 == 0 {
                 try site.batch("lobby", Double(20 + (second - 20) / 4), delay: Double(second) * 0.75 - 14.9)
             }
@@ -105,7 +104,7 @@ import Testing
         #expect(site.order.counters.laggards + site.order.counters.silences == 1)
     }
 
-    @Test func `R3: a batch that never comes was not listened to, and is too late when it does`() throws {
+    @Test func `R3: the time of a missing batch counts as not scanned; if it arrives later, it is too late`() throws {
         var site = OrderScript()
         try site.seconds(1...20, "lab", "lobby")
         try site.batch("lobby", 21)
@@ -123,7 +122,7 @@ import Testing
     }
 
     @Test(arguments: [(3_600.0, 1), (-3_600, 1), (1.9, 0), (-1.9, 0)])
-    func `S3: a clock that is wrong is corrected to within the delay, and one that is nearly right is believed`(
+    func `S3: a clock error of 1 h is corrected to within 2.2 s, one of 1.9 s is not corrected`(
         ahead: Double, corrections: UInt64
     ) throws {
         var site = OrderScript()
@@ -139,7 +138,7 @@ import Testing
         #expect(site.watermark > 37)
     }
 
-    @Test func `S3: a gateway that comes with a backlog before anything is known of it has no wrong clock`() throws {
+    @Test func `S3: a backlog of a gateway that is not known yet does not count as a wrong clock`() throws {
         var site = OrderScript()
         try site.seconds(1...620, "lab", "lobby", "yard")
         for second in 20...619 {
@@ -154,12 +153,12 @@ import Testing
         #expect(site.told("cellar").first == "620.0 listens")
     }
 
-    @Test func `R4: where too much is held, whoever is behind is not waited for any more`() throws {
+    @Test func `R4: if too much data is held, the gateway that is behind is not waited for any more`() throws {
         var limits = OrderLimits()
         limits.heldMax = 100
         var site = OrderScript(limits)
         try site.seconds(1...20, "lab", "lobby")
-        // A hundred and twenty batches in four seconds: more than is held.
+        // 120 batches in four seconds: more than can be held.
         for number in 1...120 {
             try site.batch(
                 "lab", 20 + Double(number) / 30, sequence: 20 + UInt64(number), from: 20 + Double(number - 1) / 30)

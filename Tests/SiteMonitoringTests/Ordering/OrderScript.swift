@@ -2,7 +2,7 @@ import BaseTypes
 import BluetoothLE
 import SiteMonitoring
 
-/// A site told by hand: gateways that were all started at one moment, `0`, and the batches that they send.
+/// A site of which the test makes each batch. All gateways started at the same time, `0`.
 struct OrderScript {
     static let start: Int64 = 1_700_000_000_000_000_000
 
@@ -11,8 +11,10 @@ struct OrderScript {
 
     init(_ limits: OrderLimits = OrderLimits()) { order = SiteOrder(limits) }
 
-    /// A batch of the second that ends at `second`, or of all `from` another moment, with one sighting in its middle; stored
-    /// `delay` after. The gateway's wall clock is `ahead` of the log's.
+    /// Adds a batch with one sighting in the middle of its period.
+    ///
+    /// The period ends at `second`. It starts one second before, or at `from`. The batch is stored `delay` seconds
+    /// after its end. The gateway's wall clock is `ahead` seconds ahead of the log's clock.
     mutating func batch(
         _ gateway: String, _ second: Double, sequence: UInt64? = nil, boot: UInt128 = 1, ahead: Double = 0,
         delay: Double = 0.1, from: Double? = nil, isStart: Bool = false
@@ -36,15 +38,15 @@ struct OrderScript {
         order.take(batch, stored: stored, into: &inputs)
     }
 
-    /// Batches of some gateways for each second.
+    /// Adds one batch of each gateway for each second.
     mutating func seconds(_ range: ClosedRange<Int>, _ gateways: String...) throws {
         for second in range { for gateway in gateways { try batch(gateway, Double(second)) } }
     }
 
-    /// The watermark, in seconds from the start.
+    /// The watermark, in seconds since the start.
     var watermark: Double { Double(order.watermark.nanoseconds - Self.start) / 1e9 }
 
-    /// What was told of a gateway, in words; sightings with the seconds from the start.
+    /// Returns the inputs that the engine received from a gateway, as texts with the seconds since the start.
     func told(_ gateway: String) -> [String] {
         inputs.filter { $0.place.gateway.description == gateway }.map { input in
             let time = "\(Double(input.place.time.nanoseconds - Self.start) / 1e9)"

@@ -3,13 +3,14 @@ import BluetoothLE
 import SiteMonitoring
 import TestSupport
 
-/// A site whose gateways hear and send, by chance: what its log holds in the end. The same seed gives the same.
+/// A site with random sightings and batches, and the resulting log. The same seed gives the same log.
 struct OrderWorld {
-    /// What may go wrong.
+    /// The faults that can happen.
     enum Weather: CaseIterable {
-        /// Nothing: clocks are right within a second, everything comes in time.
+        /// No faults: clocks are right to within a second, and each batch arrives in time.
         case fair
-        /// Batches are missing, gateways are cut off, start again, sleep, cease to listen; clocks are wrong and step.
+        /// Batches are missing. Gateways lose their connection, restart, sleep, or stop scanning. Clocks are wrong and
+        /// step.
         case foul
     }
 
@@ -21,14 +22,14 @@ struct OrderWorld {
     private struct Gateway {
         var name: LogName
         var boot: UInt128 = 1
-        // The true time at which the machine started, and by how much its wall clock is ahead.
+        // The true time at which the machine started, and how far its wall clock is ahead.
         var started: Int64
         var skew: Int64
         var sequence: UInt64 = 0
-        // Whether its process has cut no batch yet.
+        // Whether its process has not cut a batch yet.
         var isStart = true
         var toldTo: Int64?
-        // Whether each of them listens, by its number.
+        // Whether each adapter scans, by its index.
         var adapters: [Bool]
         var cutOffUntil = 0
         var offUntil = 0
@@ -38,9 +39,9 @@ struct OrderWorld {
     static let start: Int64 = 1_700_000_000_000_000_000
     static let second: Int64 = 1_000_000_000
 
-    /// The log.
+    /// The entries of the log.
     var entries: [Entry] = []
-    /// All that was sighted, as the gateways date it.
+    /// All sightings, with the times of the gateways' clocks.
     var sightings: [(time: Int64, text: String)] = []
 
     init(seed: UInt64, _ weather: Weather, seconds: Int = 60) throws {
@@ -82,7 +83,7 @@ struct OrderWorld {
         disturb(&random)
     }
 
-    /// Puts batches in twice, and behind ones that were sent after them.
+    /// Repeats some batches, and puts some after batches that were sent later.
     mutating func disturb(_ random: inout SeededGenerator) {
         var position = 0
         while position < entries.count {
@@ -94,7 +95,7 @@ struct OrderWorld {
                 let name = entries[position].batch.key.gateway
                 let next = entries.indices.dropFirst(position + 1).first { entries[$0].batch.key.gateway == name }
                 if let next {
-                    // It is stored with the next one: none is stored before it was cut.
+                    // It is stored with the next one, because a batch must not be stored before it was cut.
                     let late = Entry(batch: entries[position].batch, stored: entries[next].stored)
                     entries.insert(late, at: next + 1)
                     entries.remove(at: position)
@@ -117,7 +118,7 @@ struct OrderWorld {
         if random.chance(1) { gateway.cutOffUntil = second + random.below(25) }
         if random.chance(1) { gateway.skew = Int64(random.below(20) - 10) * Self.second }
         if random.chance(1) {
-            // It starts again, with what it kept or without.
+            // The machine restarts, with the batches that it has kept or without them.
             gateway.boot += 1
             gateway.sequence = UInt64(random.below(9))
             gateway.isStart = true
@@ -128,7 +129,8 @@ struct OrderWorld {
         }
         if random.chance(1) { gateway.offUntil = second + random.below(12) }
         if random.chance(2) {
-            // Another process: it goes on with a number of its own, and sends what was kept or has lost it.
+            // Another process starts. Its first batch can skip numbers. It sends the batches that were kept, or has
+            // lost them.
             gateway.sequence += UInt64(random.below(9))
             gateway.isStart = true
             gateway.offUntil = second + random.below(3)
@@ -142,13 +144,13 @@ struct OrderWorld {
         let sinceStart = cut - gateway.started
         let completeTo = sinceStart - Int64(random.below(5)) * 1_000_000
         var begin = gateway.toldTo ?? max(completeTo - second, 0)
-        // A machine that slept has nothing to tell of that time.
+        // A machine that slept has no data of that time.
         if completeTo - begin > 2 * second { begin = completeTo - second }
         begin = min(begin, completeTo)
         gateway.toldTo = completeTo
         gateway.sequence += 1
         defer { gateway.isStart = false }
-        // So that there are some at one time.
+        // There are only 20 different times in a second, so that some data have the same time.
         func moment() -> Instant {
             Instant(nanoseconds: min(begin + Int64(random.below(20)) * second / 20, completeTo))
         }
@@ -184,7 +186,7 @@ struct OrderWorld {
                 from: Instant(nanoseconds: begin), completeTo: Instant(nanoseconds: completeTo),
                 cut: Instant(nanoseconds: sinceStart), wall: Instant(nanoseconds: cut + gateway.skew),
                 isStart: gateway.isStart),
-            // One that does not listen need not be named.
+            // Adapters that do not scan are named too, although this is not required.
             adapters: adapters, changes: changes, sightings: sightings.sorted())
     }
 }

@@ -6,7 +6,7 @@ import Testing
 @Suite struct SiteOrderTests {
     private static let worlds = SeededGenerator.seeds(environment("BEACON_SITE_WORLDS", default: 300))
 
-    /// What an order tells, in words.
+    /// Passes the entries of a log to an order. Returns the order, and its inputs as texts.
     private func told(_ entries: [OrderWorld.Entry], _ limits: OrderLimits = OrderLimits()) -> (
         SiteOrder, [NaiveOrder.Told]
     ) {
@@ -36,11 +36,11 @@ import Testing
             sequence: input.place.sequence, index: Int(input.place.index), text: text)
     }
 
-    @Test func `in seeded worlds a naive writing of the rules comes to the same`() throws {
+    @Test func `for random logs, the order equals that of a naive implementation of the rules`() throws {
         var (inputs, corrections, silences, missing, late) = (0, 0, 0, 0, 0)
         for seed in Self.worlds {
             var limits = OrderLimits()
-            // Some worlds run into the bounds.
+            // Some runs must reach the limits.
             if seed % 5 == 0 { limits.heldMax = 20 }
             if seed % 7 == 0 { limits.streamsMax = 3 }
             if seed % 11 == 0 { limits.waitingMax = 2 }
@@ -70,12 +70,12 @@ import Testing
             late += Int(order.counters.lateSightings)
         }
         guard Self.worlds.count >= 300 else { return }
-        // The worlds are such that everything happens.
+        // The runs must be such that everything happens.
         #expect(inputs > 50_000)
         #expect(min(corrections, silences, missing, late) > 100)
     }
 
-    @Test func `where clocks are right and nothing is late, all sightings come in the order of their times`() throws {
+    @Test func `if clocks are right and nothing is late, all sightings are in the order of their times`() throws {
         for seed in Self.worlds.prefix(150) {
             let world = try OrderWorld(seed: seed, .fair, seconds: 30)
             let (order, told) = told(world.entries)
@@ -92,14 +92,14 @@ import Testing
         }
     }
 
-    @Test func `batches that come twice, or behind the next one, change nothing`() throws {
+    @Test func `batches that are repeated, or arrive after the next one, change nothing`() throws {
         for seed in Self.worlds.prefix(150) {
             var world = try OrderWorld(seed: seed, .fair, seconds: 30)
             let (before, told) = told(world.entries)
             var random = SeededGenerator(state: seed ^ 0x5EED)
             world.disturb(&random)
             let (after, disturbed) = self.told(world.entries)
-            // Said in short: thousands of inputs help nobody.
+            // A failure must not print thousands of inputs, so only the result of the comparison is checked.
             let isSame = disturbed == told
             #expect(isSame, "BEACON_SEED=\(seed): \(before.counters), disturbed \(after.counters)")
             #expect(after.watermark == before.watermark, "BEACON_SEED=\(seed)")
