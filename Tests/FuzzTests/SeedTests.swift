@@ -4,9 +4,9 @@ import Testing
 
 @testable import FuzzTargets
 
-/// Each target of the fuzzer reads its own seeds. A target that finds a contradiction ends the process with its message.
+/// Each fuzz target reads its own seeds. If a target finds a contradiction, it ends the process with a message.
 @Suite struct SeedTests {
-    /// The folder of the seeds, which the fuzzer's own script writes.
+    /// The folder of the seeds. The script of the fuzzer writes it.
     private static let seeds = Result { () throws -> URL in
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("seeds-\(UUID())")
         let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -16,7 +16,7 @@ import Testing
         return folder.appendingPathComponent("corpus")
     }
 
-    @Test(arguments: Target.allCases) func `a target reads each of its seeds, and keeps one at least`(target: Target)
+    @Test(arguments: Target.allCases) func `a target reads 3 or more seeds and keeps at least 1`(target: Target)
         throws
     {
         let folder = try Self.seeds.get().appendingPathComponent(target.rawValue)

@@ -1,7 +1,8 @@
 import Foundation
 
 extension Scratch {
-    /// A folder of event files with what was written by hand, and what its file `alive` holds; where it lies.
+    /// Writes a folder with the lines of a writer in one event file, and a file `alive` if its content is given.
+    /// Returns its path.
     package func folder(_ writer: LineWriter, alive: String? = nil, name: String = "events") throws -> String {
         let path = path(name)
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
@@ -11,11 +12,11 @@ extension Scratch {
         return path
     }
 
-    /// The same, of a gateway that was alive until a time on the writer's timeline.
+    /// Writes such a folder of a gateway that was alive until a time on the writer's timeline.
     package func folder(_ writer: LineWriter, aliveAt time: Double?, name: String = "events") throws -> String {
         try folder(writer, alive: time.map { writer.alive($0) }, name: name)
     }
 }
 
-/// A number of a JSON object; absent where there is none.
+/// Returns a number of a JSON object; `nil` if there is none.
 package func number(_ row: [String: Any]?, _ key: String) -> Double? { (row?[key] as? NSNumber)?.doubleValue }

@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// A sighting as the expected answers and `--sightings` tell it, whatever their formats.
+/// A sighting of the expected results or of `--sightings`, independent of their formats.
 package struct ExpectedSighting: Hashable {
-    /// Microseconds since 1970; absent where the capture has no times.
+    /// Microseconds since 1970; `nil` if the capture has no times.
     package var time: Int64?
     package var uuid: String
     package var major: Int
@@ -12,18 +12,18 @@ package struct ExpectedSighting: Hashable {
     package var rssi: Int?
     package var address: String?
 
-    /// A line of `*.expected.jsonl`.
+    /// Reads a line of `*.expected.jsonl`.
     package init(expected line: String) throws {
         try self.init(object(line)) { object in
             (object["t"] as? NSNumber).map { Int64(($0.doubleValue * 1_000_000).rounded()) }
         }
     }
 
-    /// A line of `--sightings`, which has an adapter in any case.
+    /// Reads a line of `--sightings`, which must have an adapter.
     package init(line: String) throws {
         let object = try object(line)
         _ = try #require(object["adapter"] as? String)
-        #expect(!object.values.contains { $0 is NSNull }, "what is absent is absent")
+        #expect(!object.values.contains { $0 is NSNull }, "an absent value must have no key")
         try self.init(object) { try ($0["time"] as? String).map(microseconds(of:)) }
     }
 
@@ -38,7 +38,7 @@ package struct ExpectedSighting: Hashable {
     }
 }
 
-/// The microseconds since 1970 of `2026-11-21T07:46:27.123456Z`; finer decimals are cut.
+/// Returns the microseconds since 1970 of a date such as `2026-11-21T07:46:27.123456Z`. Further decimals are cut.
 package func microseconds(of text: String) throws -> Int64 {
     let parts = text.split(whereSeparator: { "-T:.Z".contains($0) })
     try #require(parts.count == 7 && text.hasSuffix("Z"), "\(text)")
@@ -59,9 +59,9 @@ private let utc: Calendar = {
     return calendar
 }()
 
-/// That somebody came or went.
+/// An entry or an exit.
 package struct Change: Hashable, Comparable, CustomStringConvertible {
-    /// Microseconds.
+    /// The time in microseconds.
     package var time: Int64
     package var isEnter: Bool
     package var identifier: String
@@ -80,7 +80,7 @@ package struct Change: Hashable, Comparable, CustomStringConvertible {
 
     package var description: String { "\(time) \(isEnter ? "enter" : "exit") \(identifier)" }
 
-    /// The events among lines of a replay.
+    /// Returns the entries and exits among the lines of a replay.
     package static func events(of lines: [String]) throws -> [Change] {
         try payloads(lines, type: "event").map { payload in
             let state = try #require(payload["state"] as? String)
@@ -92,13 +92,13 @@ package struct Change: Hashable, Comparable, CustomStringConvertible {
     }
 }
 
-/// The payloads of one type among lines.
+/// Returns the payloads of lines, only of one type if it is given.
 package func payloads(_ lines: [String], type: String? = nil) throws -> [[String: Any]] {
     try lines.map { try #require(try object($0)["payload"] as? [String: Any]) }
         .filter { type == nil || $0["type"] as? String == type }
 }
 
-/// A condition as the expected answers name it.
+/// A condition of the expected results.
 package struct ExpectedCondition: Hashable, Comparable {
     package var identifier: String
     package var uuid: String
@@ -109,7 +109,7 @@ package struct ExpectedCondition: Hashable, Comparable {
         left.identifier < right.identifier
     }
 
-    /// The condition of an object; without an `id` it is named by what it asks for.
+    /// Reads a condition from an object. Without an `id`, its identifier consists of its UUID, major and minor.
     package init(_ object: [String: Any]) throws {
         uuid = try #require(object["uuid"] as? String)
         major = object["major"] as? Int
@@ -119,7 +119,7 @@ package struct ExpectedCondition: Hashable, Comparable {
             ?? ([uuid] + [major, minor].compactMap { $0.map(String.init) }).joined(separator: "-")
     }
 
-    /// A configuration of conditions, each away at first.
+    /// Returns a configuration of conditions, each initially `unsatisfied`.
     package static func configuration(_ conditions: [ExpectedCondition], exitTimeout: String) -> String {
         var text = "monitor:\n  exit_timeout: \(exitTimeout)\nconditions:\n"
         for condition in conditions {
@@ -131,7 +131,7 @@ package struct ExpectedCondition: Hashable, Comparable {
     }
 }
 
-/// A difference between two lists that a reader can do something with.
+/// Returns a readable description of the first difference between two lists; `nil` if they are equal.
 package func difference<Element: Equatable>(_ found: [Element], _ expected: [Element]) -> String? {
     guard found != expected else { return nil }
     let place = zip(found, expected).enumerated().first { $0.element.0 != $0.element.1 }?.offset

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// A day's lines, written by hand: the wall clock is `offset` seconds ahead of the timeline.
+/// Writes lines of a gateway by hand. The wall clock is the timeline plus `offset` seconds.
 package struct LineWriter {
     package var lines: [String] = []
     package var sequence = 0
@@ -76,7 +76,8 @@ package struct LineWriter {
             "adapter", time, #""adapter":"\#(name)","state":"\#(state)","since":"\#(date(since ?? time))",DATE"#)
     }
 
-    /// The gateway was started, and alive before until a time on this timeline; its adapter listens from then on.
+    /// Writes that the gateway was started. With `until`, the previous run was alive until that time on this timeline.
+    /// If `hears` is true, the adapter scans from the start on.
     package mutating func started(_ time: Double, until: Double? = nil, hears: Bool = true) {
         let alive = until.map { #","until":"\#(date($0))""# } ?? ""
         line("gateway", time, #""state":"started","program":"9.9.9"\#(alive),DATE"#)
@@ -87,7 +88,7 @@ package struct LineWriter {
         line("gateway", time, #""state":"stopped","reason":"asked to end",DATE"#)
     }
 
-    /// What the file `alive` holds.
+    /// Returns the content of the file `alive`.
     package func alive(_ time: Double) -> String {
         #"{"version":2,"type":"alive","gateway":"\#(gateway)","boot":"\#(boot)","sequence":\#(sequence),"#
             + #""date":"\#(date(time))","monotonic":\#(Int(time * 1_000_000))}"# + "\n"

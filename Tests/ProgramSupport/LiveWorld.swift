@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Lines that a child writes, read as they come; a child that writes nothing for five minutes has failed.
+/// Reads the lines of a child process as they arrive. A child that writes nothing for five minutes has failed.
 package final class LineReader {
     private let handle: FileHandle
     private var rest: [UInt8] = []
@@ -15,14 +15,14 @@ package final class LineReader {
         package var description: String
     }
 
-    /// Reads until a line holds `text`, and gives it.
+    /// Reads until a line contains `text`, and returns this line.
     @discardableResult package func line(
         with text: String, location: SourceLocation = #_sourceLocation
     ) throws -> String {
         while true {
             guard let line = try next() else {
                 Issue.record(
-                    "no line with “\(text)” came; these did:\n\(lines.joined(separator: "\n"))",
+                    "no line contains “\(text)”; the lines are:\n\(lines.joined(separator: "\n"))",
                     sourceLocation: location)
                 throw NothingCame(description: text)
             }
@@ -30,7 +30,7 @@ package final class LineReader {
         }
     }
 
-    /// The next line; `nil` at the end, and after five minutes of silence.
+    /// Returns the next line; `nil` at the end, or after five minutes without data.
     package func next() throws -> String? {
         while true {
             if let end = rest.firstIndex(of: 0x0A) {
@@ -64,7 +64,7 @@ package func waitUntilReadable(_ descriptor: Int32, milliseconds: Int32) -> Bool
     return false
 }
 
-/// A private bus with a stand-in for bluetoothd on it.
+/// A private bus with a simulated bluetoothd.
 package final class LiveWorld {
     private let bus: PrivateBus
     package var folder: URL { bus.folder }
@@ -84,19 +84,19 @@ package final class LiveWorld {
         try said.line(with: "ready")
     }
 
-    /// One report of a beacon by the stand-in; with `minor`, of another beacon.
+    /// Sends one report of a beacon from the simulated bluetoothd. If `minor` is given, it is another beacon.
     package func advertise(_ address: String = "C0:00:00:00:00:01", minor: Int? = nil) {
         let beacon = minor.map { Self.beacon.dropLast(6) + String(format: "%04XC5", $0) } ?? Self.beacon
         let command = #"{"do":"heard","adapter":0,"address":"\#(address)","rssi":-60,"data":"\#(beacon)"}"#
         tell(command)
     }
 
-    /// Has the stand-in do something.
+    /// Sends a command to the simulated bluetoothd.
     package func tell(_ command: String) { standIn.input?.write(Data((command + "\n").utf8)) }
 
     package func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
 
-    /// A configuration that hears by the private bus and writes below the folder.
+    /// Returns a configuration that scans through the private bus and writes below the folder.
     package func configuration(_ more: String = "", conditions: String? = nil, exitTimeout: String = "30s") -> String {
         """
         gateway: {name: lobby}
@@ -118,7 +118,7 @@ package final class LiveWorld {
         return path(name)
     }
 
-    /// All lines of all event files, in order.
+    /// Returns all lines of all event files, in order.
     package func lines() throws -> [String] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: path("events"))) ?? []
         return try names.filter { $0.hasPrefix("events-") }.sorted().flatMap {
@@ -128,15 +128,15 @@ package final class LiveWorld {
     }
 }
 
-/// A `beacon-gateway run` of its own process.
+/// A `beacon-gateway run` in its own process.
 package final class RunningGateway {
     package let log: LineReader
     fileprivate let process: SpawnedProcess
     private let world: LiveWorld
-    /// Where it answers, by its configuration.
+    /// The path of the status socket, from the configuration.
     private let socket: String
 
-    // `umask`: what the process is started with, in octal; as this one has it where absent.
+    // `umask` is the mask of the process, in octal. If it is `nil`, the process inherits that of this one.
     package init(
         _ world: LiveWorld, configuration: String, environment: [String: String] = [:], umask: String? = nil
     ) throws {
@@ -166,12 +166,13 @@ package final class RunningGateway {
     /// Waits for the end and returns the exit status, or the negative signal number.
     package func waitForEnd(location: SourceLocation = #_sourceLocation) -> Int32 { process.wait(location: location) }
 
-    /// What it says of itself: the object that `status --json` prints.
+    /// Returns the status of the gateway: the object that `status --json` prints.
     package func status() throws -> [String: Any] {
         try object(try StatusCall.answer(at: socket).prefix { $0 != "\n" })
     }
 
-    /// Asks for its status until a condition holds. It answers once a second, so this fails after five minutes.
+    /// Requests the status until a condition is true. The gateway answers once a second, so this fails after five
+    /// minutes.
     package func until(
         _ what: String, location: SourceLocation = #_sourceLocation, _ isSo: ([String: Any]) throws -> Bool
     ) throws {
@@ -181,15 +182,15 @@ package final class RunningGateway {
             if try isSo(last) { return }
         }
         Issue.record(
-            "never happened: \(what)\nlast seen: \(last)\n\(log.lines.joined(separator: "\n"))",
+            "this was never true: \(what)\nlast status: \(last)\n\(log.lines.joined(separator: "\n"))",
             sourceLocation: location)
         throw LineReader.NothingCame(description: what)
     }
 }
 
 extension RunningGateway {
-    /// Its number.
+    /// The process ID.
     package var processID: Int32 { process.identifier }
-    /// The numbers of it and of its descendants.
+    /// The process IDs of the gateway and its descendants.
     package var family: [Int32] { process.family }
 }

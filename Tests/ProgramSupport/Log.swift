@@ -5,7 +5,7 @@ import TestSupport
 package enum Log {
     package static let uuid = "F7826DA6-4FA2-4E98-8024-BC5B71E0893E"
 
-    /// A sighting; `time` as it shall stand there.
+    /// Returns a sighting. `time` is written unchanged.
     package static func sighting(_ time: String, adapter: String? = nil, minor: Int = 1, uuid: String = uuid) -> String
     {
         let adapter = adapter.map { #""adapter":"\#($0)","# } ?? ""
@@ -13,7 +13,7 @@ package enum Log {
             #"{"time":\#(time),\#(adapter)"rssi":-60,"uuid":"\#(uuid)","major":1,"minor":\#(minor),"measuredPower":-59}"#
     }
 
-    /// A report without an iBeacon.
+    /// Returns a report without an iBeacon.
     package static func report(_ time: String, adapter: String = "hci0") -> String {
         #"{"time":\#(time),"adapter":"\#(adapter)","data":""}"#
     }
@@ -22,7 +22,7 @@ package enum Log {
         #"{"time":\#(time),"adapter":"\#(adapter)","listening":\#(isListening)}"#
     }
 
-    /// A configuration of the one UUID, who is away at first.
+    /// A configuration with a condition for the one UUID, initially `unsatisfied`.
     package static let configuration = """
         conditions:
           - identifier: staff
@@ -37,7 +37,7 @@ extension Scratch {
     }
 }
 
-/// What a replay said, short: seconds, what, which.
+/// The result of a replay in short form: seconds, identifier or adapter, and change.
 package struct Told: Equatable {
     package var lines: [String] = []
 
@@ -52,7 +52,7 @@ package struct Told: Equatable {
     }
 }
 
-/// The bytes of a btsnoop file of the Linux monitor, as RFC 1761 and BlueZ have them.
+/// The bytes of a btsnoop file of the Linux monitor, as RFC 1761 and BlueZ define them.
 package struct MonitorCapture {
     package private(set) var bytes: [UInt8] = Array("btsnoop\0".utf8) + [0, 0, 0, 1, 0, 0, 0x07, 0xD1]
 
@@ -70,21 +70,24 @@ package struct MonitorCapture {
         bytes += payload
     }
 
-    /// A controller's address: 00:AA:01:00:00:0N; 0 is none.
+    /// Returns the address of a controller: 00:AA:01:00:00:0N. For 0, it is all zeros.
     private static func address(_ number: UInt8) -> [UInt8] {
         number == 0 ? [0, 0, 0, 0, 0, 0] : [number, 0, 0, 1, 0xAA, 0]
     }
 
-    /// The payload of New Index.
+    /// Returns the payload of New Index.
     package static func newIndex(_ number: UInt8 = 0, _ name: String = "hci0") -> [UInt8] {
         [0, 1] + address(number) + Array(name.utf8) + [UInt8](repeating: 0, count: 8 - name.utf8.count)
     }
 
-    /// The payload of Index Info.
+    /// Returns the payload of Index Info.
     package static func info(_ number: UInt8) -> [UInt8] { address(number) + [0x5D, 0] }
 
-    /// A capture of three indexes and three controllers whose records follow each other at random, and of a last report on
-    /// another index. No index has a mark first: the other formats have its name only in a record by which it begins.
+    /// Returns a capture of three indexes and three controllers with records in random order, and a last report on
+    /// another index.
+    ///
+    /// The first record of an index does not end it, because the other formats name an index only in a record that
+    /// starts it.
     package static func random(_ generator: inout SeededGenerator) -> MonitorCapture {
         var capture = MonitorCapture()
         var (time, seen) = (0.0, Set<Int>())
@@ -107,7 +110,7 @@ package struct MonitorCapture {
         return capture
     }
 
-    /// An LE Advertising Report with one report: an iBeacon where `minor` is given, else no data.
+    /// Returns an LE Advertising Report with one report: an iBeacon if `minor` is given, otherwise no data.
     package static func event(minor: UInt8?) -> [UInt8] {
         var data: [UInt8] = []
         if let minor {

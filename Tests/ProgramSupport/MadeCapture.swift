@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A capture of Tests/Tools/make_capture.py with its answers.
+/// A capture of Tests/Tools/make_capture.py with its expected results.
 package struct MadeCapture {
     package static let formats = [
         "btsnoop-h4", "btsnoop-monitor", "pcap-201", "pcap-187", "pcapng-201", "pcap-251", "pcap-256", "hcidump",
@@ -12,11 +12,12 @@ package struct MadeCapture {
     package let path: String
     package let sightings: [ExpectedSighting]
     package let conditions: [ExpectedCondition]
-    /// Who came and went, by exit timeout in seconds.
+    /// The entries and exits, by exit timeout in seconds.
     package let changes: [Int: [Change]]
     private let scratch: Scratch
 
-    /// Makes a capture of 1,500 reports over 150 s, in which beacons stay and are away for some 15 s.
+    /// Creates a capture, by default of 1,500 reports over 150 s. On average, a beacon is present for 15 s and then
+    /// absent for 30 s.
     package init(
         _ format: String, seed: Int, perEvent: Int = 1, reports: Int = 1500, exitTimeouts: [Int] = [],
         _ more: [String] = []
@@ -28,7 +29,7 @@ package struct MadeCapture {
         )
         var changes: [Int: [Change]] = [:]
         for timeout in exitTimeouts.isEmpty ? [10] : exitTimeouts {
-            // The capture is the same each time; the events are not.
+            // The capture is the same for each timeout, but the events differ.
             let ending = try run(
                 Tool.python,
                 [
@@ -50,7 +51,7 @@ package struct MadeCapture {
         self.conditions = try Self.lines(conditions).map(ExpectedCondition.init)
     }
 
-    /// Writes the configuration of the conditions and tells its path.
+    /// Writes the configuration of the conditions and returns its path.
     package func configuration(exitTimeout seconds: Int) throws -> String {
         try scratch.write(
             "\(seconds).yaml", ExpectedCondition.configuration(conditions, exitTimeout: "\(seconds)s"))

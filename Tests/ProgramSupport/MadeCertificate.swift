@@ -1,14 +1,14 @@
 import Foundation
 import Testing
 
-/// A certificate for this machine, which OpenSSL makes, and its key: in files, for 30 days.
+/// A certificate for this machine and its key, created by OpenSSL in files. It is valid for 30 days.
 package struct MadeCertificate {
     private let scratch: Scratch
-    /// PEM files.
+    /// The path of the certificate. This file and the key are in PEM format.
     package var certificate: String { scratch.path("cert.pem") }
     package var key: String { scratch.path("key.pem") }
 
-    /// With `options` of `openssl req` in place of a key without a password.
+    /// Creates both. If `options` of `openssl req` are given, they replace the option for a key without a password.
     package init(_ options: String...) throws {
         scratch = try Scratch()
         let ending = try run(

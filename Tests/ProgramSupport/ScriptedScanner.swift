@@ -5,14 +5,14 @@ import EventLoops
 import Foundation
 import SystemPackage
 
-/// A scanner that says what a test has it say.
+/// A scanner that reports the changes and advertisements that a test defines.
 package final class ScriptedScanner: AdvertisingScanner {
     package let backend: ScannerBackend
-    /// What it tells while it starts.
+    /// The changes that it reports while it starts.
     package var opening: [ScanChange] = []
-    /// What it does when it has been started.
+    /// Called when it has been started.
     package var onStart: ((ScriptedScanner) -> Void)?
-    /// What was received and has not been read yet: handed over by ``drain()``.
+    /// Reports that were received but not read yet. ``drain()`` delivers them.
     package var unread: [(ScriptedScanner) -> Void] = []
     package private(set) var steps: [WatchdogStep] = []
     package private(set) var stops = 0
@@ -46,7 +46,7 @@ package final class ScriptedScanner: AdvertisingScanner {
         handler = nil
     }
 
-    // MARK: What the test has it say
+    // MARK: Input from the test
 
     package func say(_ change: ScanChange, at time: Instant? = nil) { handler?.changed(change, at: time ?? now()) }
 
@@ -60,13 +60,13 @@ package final class ScriptedScanner: AdvertisingScanner {
         handler?.heard(report, data: data.span, on: adapter, at: time ?? now())
     }
 
-    /// A report of the beacon, or of something that is none.
+    /// Delivers a report of the beacon, or of a device without an iBeacon if it is `nil`.
     package func hear(_ beacon: BeaconIdentity?, rssi: Int8? = -60, on adapter: Int = 0, at time: Instant? = nil) {
         hear(Advert.data(beacon), rssi: rssi, on: adapter, at: time)
     }
 }
 
-/// What stands in advertising reports.
+/// The data of advertising reports.
 package enum Advert {
     package static func data(_ beacon: BeaconIdentity?, measuredPower: Int8 = -59) -> [UInt8] {
         guard let beacon else { return [2, 1, 6] }
@@ -76,16 +76,16 @@ package enum Advert {
     package static func structure(_ type: UInt8, _ data: [UInt8]) -> [UInt8] { [UInt8(data.count + 1), type] + data }
 }
 
-/// The beacon with this minor under the UUID that the tests' logs have.
+/// Returns the beacon with this minor and the UUID of the tests' logs.
 package func badge(_ minor: UInt16, major: UInt16 = 1) -> BeaconIdentity {
     BeaconIdentity(
         uuid: ProximityUUID(high: 0xF782_6DA6_4FA2_4E98, low: 0x8024_BC5B_71E0_893E), major: major, minor: minor)
 }
 
-/// The timeline's moment so many seconds in.
+/// Returns the instant this number of seconds after the start of the timeline.
 package func at(_ seconds: Double) -> Instant { Instant(nanoseconds: Int64((seconds * 1e9).rounded())) }
 
-/// A pipe whose ends this process holds.
+/// A pipe with both of its ends in this process.
 package final class PipeEnds {
     package let reading: FileDescriptor
     package let writing: FileDescriptor
@@ -100,7 +100,7 @@ package final class PipeEnds {
     package func closeReading() { try? reading.close() }
 }
 
-/// All that can be read from a descriptor at once.
+/// Returns all bytes that can be read from a descriptor without waiting.
 package func readAvailable(_ descriptor: FileDescriptor) -> [UInt8] {
     var bytes: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 65_536)

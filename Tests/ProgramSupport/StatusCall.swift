@@ -1,16 +1,16 @@
 import Foundation
 import Glibc
 
-/// One call at a gateway's status socket, without a program between.
+/// Calls the status socket of a gateway once, without another program.
 package enum StatusCall {
-    /// No gateway takes so long.
+    /// The longest wait for data in seconds. A gateway should never need it.
     private static let secondsMax = 60
 
     package struct Unanswered: Error, CustomStringConvertible {
         package var description: String
     }
 
-    /// All that it answers: an object in one line, a page, an empty line.
+    /// Returns the complete answer: an object in one line, a page, an empty line.
     package static func answer(at path: String) throws -> String {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         defer { close(descriptor) }

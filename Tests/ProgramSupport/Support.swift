@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Where the fixtures and tools of the tests are.
+/// The paths of the fixtures and tools of the tests.
 package enum Fixtures {
     package static let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     package static let sources = tests.deletingLastPathComponent().appendingPathComponent("Sources")
@@ -16,10 +16,10 @@ package enum Fixtures {
     package static let rooms = [
         "rooms-2015-03-03.json.gz", "rooms-2015-03-07.json.gz", "rooms-2015-03-13-beacon5-run1.json.gz",
     ]
-    /// What a room's log calls the fields.
+    /// The names of the fields in a log of rooms, for `--fields`.
     package static let roomFields = "adapter=scannerID,measuredPower=calibratedPower|power"
 
-    /// North along a meridian at some 7.6 m a second, through the middle of the circle at 07:48.
+    /// A track to the north along a meridian at about 7.6 m/s. It passes the center of the circle at 07:48.
     package static let ride = """
         <?xml version="1.0"?>
         <gpx version="1.1" xmlns="http://www.topografix.com/GPX/1/1"><trk><trkseg>
@@ -29,7 +29,7 @@ package enum Fixtures {
         </trkseg></trk></gpx>
         """
 
-    /// The arguments under which a capture of the fixtures can be replayed.
+    /// Returns the arguments with which a capture of the fixtures can be replayed.
     package static func arguments(for name: String) -> [String] {
         if name.hasPrefix("rooms") { return ["--fields", roomFields] }
         return name.hasPrefix("hcidump") ? ["--interval", "100ms"] : []
@@ -43,11 +43,11 @@ package enum Fixtures {
 
 package func contents(of path: String) throws -> [UInt8] { [UInt8](try Data(contentsOf: URL(fileURLWithPath: path))) }
 
-/// A folder for one test's files, gone with this value.
+/// A folder for the files of one test. It is deleted with this value.
 package final class Scratch {
     package let url: URL
 
-    /// A new folder in `parent`.
+    /// Creates a new folder in `parent`.
     package init(in parent: URL = FileManager.default.temporaryDirectory) throws {
         url = parent.appendingPathComponent("gateway-\(UUID().uuidString)", isDirectory: true)
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
@@ -57,7 +57,7 @@ package final class Scratch {
 
     package func path(_ name: String) -> String { url.appendingPathComponent(name).path }
 
-    /// Writes a file and tells its path.
+    /// Writes a file and returns its path.
     package func write(_ name: String, _ bytes: some Sequence<UInt8>) throws -> String {
         try Data(bytes).write(to: url.appendingPathComponent(name))
         return path(name)
@@ -66,7 +66,7 @@ package final class Scratch {
     package func write(_ name: String, _ text: String) throws -> String { try write(name, text.utf8) }
 }
 
-/// How a program ended.
+/// The result of a program.
 package struct Ending {
     package var output: [UInt8]
     package var errors: String
@@ -84,10 +84,10 @@ package struct Ending {
     package var lines: [String] { text.split(separator: "\n").map(String.init) }
 }
 
-/// Runs a program to its end; `input` is what it reads.
+/// Runs a program until it ends. `input` is its standard input.
 package func run(_ program: String, _ arguments: [String], input: [UInt8] = []) throws -> Ending {
     let scratch = try Scratch()
-    // Files, not pipes: nobody has to empty them meanwhile.
+    // Files instead of pipes, because no process has to read files while the program runs.
     let (output, errors) = (try scratch.write("out", []), try scratch.write("err", []))
     let status = try SpawnedProcess(
         program, arguments, input: .file(try scratch.write("in", input)), output: .file(output), errors: .file(errors)
@@ -97,14 +97,14 @@ package func run(_ program: String, _ arguments: [String], input: [UInt8] = []) 
         status: abs(status), wasKilled: status < 0)
 }
 
-/// Runs a program to its end in a namespace of its own (unshare(1), for example `--net`).
+/// Runs a program until it ends, in its own namespace (unshare(1), for example `--net`).
 package func run(unshared namespace: String, _ program: String, _ arguments: [String]) throws -> Ending {
     try run("/usr/bin/unshare", (geteuid() == 0 ? [] : ["--map-root-user"]) + [namespace, program] + arguments)
 }
 
 /// The built command.
 package enum Gateway {
-    /// It lies beside the test bundle, which this process runs from.
+    /// The path of the command, which is next to the test bundle from which this process runs.
     package static let path: String = {
         let bundle = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
         return URL(fileURLWithPath: bundle).deletingLastPathComponent().appendingPathComponent("beacon-gateway").path
@@ -118,14 +118,14 @@ package enum Gateway {
         try ProgramSupport.run(path, arguments, input: input)
     }
 
-    /// Runs it as a user without root's rights to files (capabilities(7)).
+    /// Runs the command as a user without root's rights to files (capabilities(7)).
     package static func runWithoutRights(_ arguments: [String]) throws -> Ending {
         guard geteuid() == 0 else { return try run(arguments) }
         return try ProgramSupport.run(
             "/usr/bin/setpriv", ["--inh-caps=-all", "--bounding-set=-all", path] + arguments)
     }
 
-    /// Runs it without Bluetooth. Only the machine's own network namespace has it (Linux: bt_sock_create() in
+    /// Runs the command without Bluetooth. Only the machine's own network namespace has it (Linux: bt_sock_create() in
     /// net/bluetooth/af_bluetooth.c).
     package static func runWithoutBluetooth(_ arguments: [String]) throws -> Ending {
         let socket = socket(AF_BLUETOOTH, Int32(SOCK_RAW.rawValue), 1)
@@ -134,7 +134,7 @@ package enum Gateway {
         return try ProgramSupport.run(unshared: "--net", path, arguments)
     }
 
-    /// A replay that must end well.
+    /// Runs a replay that must succeed.
     package static func replay(
         _ arguments: [String], input: [UInt8] = [], location: SourceLocation = #_sourceLocation
     ) throws -> Ending {
@@ -150,7 +150,7 @@ package enum Tool {
     package static let zstd = "/usr/bin/zstd"
     package static let gzip = "/usr/bin/gzip"
 
-    /// What the tool makes of `bytes`.
+    /// Returns the output of the tool for `bytes`.
     package static func pass(_ bytes: [UInt8], through tool: String, _ arguments: String...) throws -> [UInt8] {
         let ending = try run(tool, arguments, input: bytes)
         try #require(ending.status == 0, "\(tool): \(ending.errors)")
@@ -158,7 +158,7 @@ package enum Tool {
     }
 }
 
-/// The schemas of docs, through Tests/Tools/Schema/validate.py.
+/// The schemas in docs/, checked by Tests/Tools/Schema/validate.py.
 package enum Schema {
     /// Validates lines; status 0 if all are valid.
     package static func validate(_ lines: [UInt8], _ arguments: [String] = []) throws -> Ending {
@@ -175,7 +175,7 @@ package enum Schema {
     }
 }
 
-/// A JSON object of a line.
+/// Returns the JSON object of a line.
 package func object(_ line: some StringProtocol) throws -> [String: Any] {
     try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any], "\(line)")
 }

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 extension Gateway {
-    // A terminal whose other end is read to the end; what is written there has CR LF at its line ends.
+    // Runs a program on a terminal and prints all of its output. On a terminal, line ends are CR LF.
     private static let onTerminal = """
         import fcntl, os, pty, struct, subprocess, sys, termios
         main, terminal = pty.openpty()
@@ -17,7 +17,8 @@ extension Gateway {
         sys.exit(process.wait())
         """
 
-    /// Runs the command with standard output and error on a terminal of so many columns; both are in the output.
+    /// Runs the command with standard output and standard error on a terminal of this number of columns. Both are in
+    /// the output.
     package static func run(columns: Int, _ arguments: String...) throws -> Ending {
         var ending = try ProgramSupport.run(Tool.python, ["-c", onTerminal, "\(columns)", path] + arguments)
         try #require(ending.errors.isEmpty, "\(ending.errors)")

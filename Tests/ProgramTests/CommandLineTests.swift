@@ -2,7 +2,7 @@ import Foundation
 import ProgramSupport
 import Testing
 
-/// What is said of a command line that is not quite right.
+/// The messages of invalid command lines, and the output of valid ones.
 @Suite struct CommandLineTests {
     let scratch: Scratch
     let capture = Fixtures.path("android-gym-bike.btsnoop")
@@ -17,7 +17,7 @@ import Testing
         (["bogus", "--help"], "'bogus' is not a command; the commands are run, status, "),
         (["help", "bogus"], "'bogus' is not a command"), (["zz"], "'zz' is not a command; the commands are"),
     ])
-    func `a word that is no command is called that, with the one that may be meant`(
+    func `a word that is not a command fails with 64, and the error has the nearest command or all`(
         arguments: [String], words: String
     ) throws {
         let ending = try Gateway.run(arguments)
@@ -27,12 +27,12 @@ import Testing
     }
 
     @Test(arguments: [["--help"], ["help"], ["help", "replay"], ["replay", "--help"], ["--version"]])
-    func `what was asked for goes to standard output and ends well`(arguments: [String]) throws {
+    func `help and version go to standard output, and the exit code is 0`(arguments: [String]) throws {
         let ending = try Gateway.run(arguments)
         #expect(ending.status == 0 && ending.errors.isEmpty && !ending.output.isEmpty)
     }
 
-    @Test func `a duration without a unit is told what to write`() throws {
+    @Test func `a duration without a unit fails with 64, and the error has the duration with its unit`() throws {
         let lines = [
             ["replay", "--reorder", "5", capture], ["replay", "--interval", "5", capture],
             ["convert", "--interval", "5", capture, scratch.path("x.pcapng")],
@@ -42,7 +42,7 @@ import Testing
             let ending = try Gateway.run(arguments)
             #expect(ending.status == 64)
             #expect(ending.errors.contains("The value '5' is invalid for '\(arguments[1]) <duration>'"))
-            // The configuration's own words.
+            // The configuration has the same text.
             #expect(
                 ending.errors.contains("the unit is missing: write 5s if this is the intended unit"), "\(ending.errors)"
             )
@@ -61,17 +61,17 @@ import Testing
         #expect(try Gateway.run("visits", "--html", file, events).status == 0)
         let ending = try Gateway.run("visits", "--html", "-", events)
         #expect(ending.status == 0)
-        // All but when it was made.
+        // All lines except the time of creation.
         func lines(_ text: String) -> [Substring] {
             text.split(separator: "\n").filter { !$0.hasPrefix("<p class=\"range\">Created ") }
         }
         #expect(lines(ending.text) == lines(String(decoding: try contents(of: file), as: UTF8.self)))
         #expect(ending.text.hasPrefix("<!DOCTYPE html>"))
-        #expect(!FileManager.default.fileExists(atPath: "-"), "a file is called -")
+        #expect(!FileManager.default.fileExists(atPath: "-"), "no file with the name - must be created")
     }
 
     @Test(arguments: [["visits"], ["visits", "--html", "-"], ["explain", "1"]])
-    func `a zone that nobody knows is refused, not taken for UTC`(arguments: [String]) throws {
+    func `an unknown time zone is refused, and not replaced by UTC`(arguments: [String]) throws {
         func run(_ zone: String, _ more: String...) throws -> Ending {
             try ProgramSupport.run("/usr/bin/env", ["TZ=\(zone)", Gateway.path] + arguments + [events] + more)
         }

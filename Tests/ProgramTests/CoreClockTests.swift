@@ -2,10 +2,10 @@ import Foundation
 import ProgramSupport
 import Testing
 
-/// Rules T1 and T4 by construction: nobody in the core can ask what time it is.
+/// Rules T1 and T4 by construction: no code of the core can read the time.
 @Suite struct CoreClockTests {
     @Test(arguments: [("BaseTypes", 4), ("BluetoothLE", 11), ("BeaconMonitoring", 11)])
-    func `T1, T4: the core reads no clock, waits for none and imports nothing that has one`(
+    func `T1, T4: the core reads no clock, waits for none and imports no module that has one`(
         target: String, filesMin: Int
     ) throws {
         let folder = Fixtures.sources.appendingPathComponent(target)
@@ -31,7 +31,7 @@ import Testing
         ("func f<C: Clock>(_ clock: C) {}", "Clock"), (#"@_silgen_name("clock_gettime") func f()"#, "_silgen_name"),
         ("let text = \"\"\"\n  \\(ContinuousClock.now)\n  \"\"\"", "ContinuousClock"),
     ])
-    func `a planted clock is found`(source: String, what: String) {
+    func `the scan finds code that reads a clock, and imports of modules that have one`(source: String, what: String) {
         #expect(CoreScan.violations(in: source).map(\.what).contains(what), "\(source)")
     }
 
@@ -42,11 +42,11 @@ import Testing
         "func advance(to time: Instant) { clock(at: time) }", "let a = #\"Date() \\(Date()) \"# + \"\"",
         "adapters[0].clock()", "try await clock.sleep(until: deadline)", "let dates: [WallDate] = []",
     ])
-    func `what only looks like a clock is none`(source: String) {
+    func `the scan accepts comments, strings and names that only look like a clock`(source: String) {
         #expect(CoreScan.violations(in: source) == [], "\(source)")
     }
 
-    @Test func `a violation is told with its line`() {
+    @Test func `a violation has the number of its line`() {
         let source = "import BluetoothLE\n/* two\nlines */\nlet a = \"\"\"\n  x\n  \"\"\"\nlet now = Date()\n"
         #expect(CoreScan.violations(in: source) == [CoreScan.Violation(line: 7, what: "Date")])
     }

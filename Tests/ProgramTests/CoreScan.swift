@@ -1,23 +1,24 @@
 import Foundation
 import ProgramSupport
 
-/// Looks for what the core must not have: a way to know the time, or a module that gives one.
+/// Finds code that the core must not have: code that reads the time, and imports of modules that provide it.
 ///
-/// The libraries of the core are driven by the time that is passed in; one that reads a clock makes a replay differ
-/// from what was lived (rules T1, T4).
+/// The time is passed to the libraries of the core. If one of them reads a clock, a replay differs from the live run
+/// (rules T1, T4).
 enum CoreScan {
-    /// Something that the core must not have.
+    /// Code that the core must not have.
     struct Violation: Hashable, CustomStringConvertible {
         var line: Int
         var what: String
         var description: String { "line \(line): \(what)" }
     }
 
-    /// What the core may import: Synchronization has locks and atomics, and no clock; ServiceLifecycle, which a trait asks for,
-    /// has the protocol that a monitor conforms to, and nothing of it is called but what ends a run.
+    /// The modules that the core is allowed to import. Synchronization has locks and atomics, but no clock.
+    /// ServiceLifecycle, which a package trait enables, has the protocol that a monitor conforms to. The core calls
+    /// only its function that ends a run.
     static let modules: Set<String> = ["BaseTypes", "BluetoothLE", "HeapModule", "ServiceLifecycle", "Synchronization"]
 
-    /// Words that tell the time, or wait for one.
+    /// Names of functions and types that provide the time, or wait for one.
     static let words: Set<String> = [
         "ContinuousClock", "SuspendingClock", "UTCClock", "Clock", "clock_gettime", "clock_gettime_nsec_np",
         "gettimeofday", "mach_absolute_time", "mach_continuous_time", "Date", "DispatchTime", "DispatchWallTime",
@@ -26,26 +27,27 @@ enum CoreScan {
         "ftime", "times", "getrusage", "Timer", "RunLoop", "rdtsc", "SystemRandomNumberGenerator",
     ]
 
-    /// What is wrong with a Swift source, outside of its comments and texts.
+    /// Returns the violations in a Swift source, outside of its comments and strings.
     static func violations(in source: String) -> [Violation] {
         var found: [Violation] = []
         for (index, line) in code(of: source).split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
             let words = line.split { !($0.isLetter || $0.isNumber || $0 == "_") }.map(String.init)
             if let place = words.firstIndex(of: "import") {
-                // `public import struct Foundation.Date` names its module behind the kind.
+                // In `public import struct Foundation.Date`, the module follows the kind.
                 let kinds: Set<String> = ["struct", "class", "enum", "protocol", "func", "var", "let", "typealias"]
                 let module = words[(place + 1)...].first { !kinds.contains($0) } ?? ""
                 if !modules.contains(module) { found.append(Violation(line: index + 1, what: "import \(module)")) }
             }
             for word in words where tellsTime(word) { found.append(Violation(line: index + 1, what: word)) }
-            // To wait until an instant is up to whom the core is given as its clock; any other wait has a clock of its own.
+            // `sleep(until:)` is allowed, because it uses the clock that the core receives. Any other wait reads a
+            // clock of its own.
             let squeezed = String(line.filter { $0 != " " })
             if squeezed.contains("Task.sleep")
                 || squeezed.ranges(of: "sleep(").count > squeezed.ranges(of: "sleep(until").count
             {
                 found.append(Violation(line: index + 1, what: "sleep"))
             }
-            // C's functions bear names that many things here rightly have; called, they are C's.
+            // This project has other declarations with the names of these C functions, so only calls are found.
             for name in ["time", "clock"] where words.contains(name) && isCalled(name, in: line) {
                 found.append(Violation(line: index + 1, what: name))
             }
@@ -54,11 +56,12 @@ enum CoreScan {
     }
 
     private static func tellsTime(_ word: String) -> Bool {
-        // What is linked by its name can be anything.
+        // A function that is linked by its name can be any function.
         words.contains(word) || word.hasPrefix("dispatch_") || word == "_silgen_name" || word == "dlsym"
     }
 
-    /// Whether `time(nil)`, `time(&now)` or `clock()` stands in the line: C's calls, not a method of ours.
+    /// Returns whether the line has `time(nil)`, `time(&now)` or `clock()`: a call of C, not of a method of this
+    /// project.
     private static func isCalled(_ name: String, in line: some StringProtocol) -> Bool {
         let squeezed = String(line.filter { $0 != " " })
         return ["(nil)", "(&", "()"].contains { end in
@@ -70,12 +73,13 @@ enum CoreScan {
         }
     }
 
-    /// The source with its comments and the insides of its texts blanked out; what stands in `\(…)` is code.
+    /// Returns the source without its comments and the contents of its strings. The code in `\(…)` stays.
     static func code(of source: String) -> String {
         var result = ""
         var rest = Substring(source)
         var comments = 0
-        // The ends of the texts that are open; an interpolation's parentheses are counted on top of its text.
+        // The open strings with their ends. If an interpolation is open, its parentheses are counted in the entry of
+        // its string.
         var texts: [(end: String, escape: String, parentheses: Int)] = []
         func take(_ count: Int) { rest = rest.dropFirst(count) }
         while let character = rest.first {

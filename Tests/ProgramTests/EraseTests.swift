@@ -3,7 +3,7 @@ import Glibc
 import ProgramSupport
 import Testing
 
-/// What `erase` does beside the lines and the state.
+/// Effects of `erase` other than those on lines and state.
 @Suite struct EraseTests {
     @Test(arguments: [
         (
@@ -16,7 +16,7 @@ import Testing
             "1 line of this beacon was erased, 0 other lines were cleared of its identity, in 1 rewritten file"
         ),
     ])
-    func `with --before, erase says if nothing earlier names the beacon`(date: String, words: String) throws {
+    func `with --before, erase reports if no earlier line contains the beacon`(date: String, words: String) throws {
         let scratch = try Scratch()
         var writer = LineWriter()
         writer.started(1)
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func `what serve keeps of the files goes with an erasure, and what can't be reached is said`() throws {
+    @Test func `erase deletes the cache of serve, and reports the data that it cannot erase`() throws {
         let scratch = try Scratch()
         let manager = FileManager.default
         for folder in ["events", "state", "cache"] {
@@ -70,23 +70,24 @@ import Testing
         let kept = try scratch.write("cache/fold", "who was here")
         let half = try scratch.write("cache/.fold.new", "who was")
         #expect(try !erase("--dry-run").contains("what serve keeps"))
-        #expect(manager.fileExists(atPath: kept), "a dry run touches nothing")
+        #expect(manager.fileExists(atPath: kept), "a dry run deletes nothing")
         #expect(try !erase().contains("what serve keeps"))
         #expect(!manager.fileExists(atPath: kept) && !manager.fileExists(atPath: half))
-        // Where nothing is kept there is nothing to say.
+        // If there is no cache, nothing is reported.
         try manager.removeItem(atPath: scratch.path("cache"))
         #expect(try !erase().contains("what serve keeps"))
-        // What can't be deleted, whatever it is.
+        // A cache that cannot be deleted, because it is a folder.
         try manager.createDirectory(atPath: kept, withIntermediateDirectories: true)
         _ = try scratch.write("cache/.fold.new", "who was")
-        defer { #expect(!manager.fileExists(atPath: half), "the one that can be deleted is") }
+        defer { #expect(!manager.fileExists(atPath: half), "the file that can be deleted must be deleted") }
         #expect(
             try erase().contains("not erased: the cache of serve in \(scratch.path("cache")), until serve runs again"))
     }
 
     private static let segment = "events-000000000001-20261121T000000Z.jsonl"
 
-    /// A folder of events and a state directory that name a beacon, and their configuration.
+    /// Writes event files that name a beacon, and a configuration with a state directory and a cache. Returns the
+    /// configuration and the folder of event files.
     private func gateway(_ scratch: Scratch) throws -> (configuration: String, folder: String) {
         let manager = FileManager.default
         for folder in ["events", "state", "cache"] {
@@ -113,7 +114,7 @@ import Testing
             "state/mqtt-state.json", "state/.mqtt-state.json.new", "state/mqtt-forget.json", "state/.erase.json.new",
             "cache/fold", "cache/.fold.new",
         ], ["kept", "missing"])
-    func `a file that is a symbolic link is refused by name, and nothing is changed`(name: String, target: String)
+    func `if a file is a symbolic link, erase fails with 65, names it and changes nothing`(name: String, target: String)
         throws
     {
         let scratch = try Scratch()
@@ -134,7 +135,7 @@ import Testing
         }
         var commands = [["1/7", "--config", configuration]]
         if name.hasPrefix("events") { commands.append(["\(LineWriter.uuid)/1/7", folder]) }
-        // The target of a link is not read.
+        // `erase` must not read the target of a link.
         for command in commands {
             for more in [["--dry-run"], []] {
                 let ending = try Gateway.run(["erase"] + command + more)
@@ -149,7 +150,7 @@ import Testing
     }
 
     @Test(arguments: [mode_t(S_IFIFO), mode_t(S_IFDIR)])
-    func `an event file that can't be read is an error before anything is changed`(kind: mode_t) throws {
+    func `if an event file cannot be read, erase fails with 66 before it changes anything`(kind: mode_t) throws {
         let scratch = try Scratch()
         let (configuration, folder) = try gateway(scratch)
         let kept = try scratch.write(
@@ -163,7 +164,7 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: kept))
     }
 
-    @Test func `erase in a folder that is named says that no state is reached`() throws {
+    @Test func `erase with a folder reports that the state of a gateway is not erased`() throws {
         let scratch = try Scratch()
         let (_, folder) = try gateway(scratch)
         let ending = try Gateway.run("erase", "1/7", folder)
@@ -171,7 +172,7 @@ import Testing
         #expect(ending.errors.contains("not erased: the state of a gateway that writes to this folder"))
     }
 
-    /// The mode, user and group of a file.
+    /// Returns the mode, user and group of a file.
     private func ownership(_ path: String) throws -> [UInt32] {
         var status = stat()
         try #require(stat(path, &status) == 0)
@@ -180,8 +181,8 @@ import Testing
 
     // Only root can give a file to another user.
     @Test(arguments: geteuid() == 0 ? [(0, 0), (0, 1), (1, 1), (1, 2)] : [(0, 0)], [0o600, 0o644, 0o440])
-    func `an erasure keeps mode, user and group of a file`(owners: (UInt32, UInt32), mode: mode_t) throws {
-        // Another user must be able to reach it.
+    func `erase keeps the mode, user and group of a file`(owners: (UInt32, UInt32), mode: mode_t) throws {
+        // Another user must be able to reach the folder.
         let scratch = try Scratch(in: URL(fileURLWithPath: "/tmp"))
         let (configuration, folder) = try gateway(scratch)
         let file = "\(folder)/\(Self.segment)"
@@ -190,7 +191,7 @@ import Testing
             let (directory, owner) = (owners.0 * 64_000, owners.1 * 64_000)
             for path in [folder, scratch.path("state")] { try #require(chown(path, directory, directory) == 0) }
             try #require(chown(file, owner, owner + 5) == 0)
-            // As another user, erase has to be allowed to read it.
+            // If erase acts as another user, it must be allowed to read the file.
             if directory != 0, owner != directory, mode != 0o644 { try #require(chmod(file, 0o604) == 0) }
         }
         let before = try ownership(file)

@@ -8,7 +8,7 @@ import Testing
 @testable import BeaconMonitoring
 @testable import EventLog
 
-/// Tests a reader that uses only the documentation.
+/// A program that follows the event files by the documentation alone.
 @Suite struct FollowerTests {
     /// The section “Following the files” of docs/journal.md, in Python.
     private static let follower = #"""
@@ -50,7 +50,7 @@ import Testing
                     time.sleep(0.002)
         """#
 
-    @Test func `a reader that follows the documentation gets every line once, across rotation, restart and retention`()
+    @Test func `a reader that follows the documentation gets every line once, over rotation, restart and retention`()
         throws
     {
         let scratch = try Scratch()
@@ -81,12 +81,13 @@ import Testing
                             adapter: "hci0", state: .listening, since: start, reason: nil, time: start,
                             clockOffset: .zero)))
                 journal.commit(at: start)
-                // What the follower is done with may be deleted; it is not waited for but here.
+                // Lines that the follower has processed can be deleted. Only this loop waits for the follower.
                 for _ in 0..<60_000 {
                     guard journal.sequence - (try followed().last ?? 0) > 50, process.isRunning else { break }
                     usleep(1000)
                 }
-                try #require(journal.sequence - (try followed().last ?? 0) <= 50, "the follower does not follow")
+                try #require(
+                    journal.sequence - (try followed().last ?? 0) <= 50, "the follower is more than 50 lines behind")
                 journal.shipped = try followed().last ?? 0
                 journal.advance(to: start)
             }
@@ -108,7 +109,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: events).count < 100)
     }
 
-    @Test func `lines of clock and evidence are as docs has them`() throws {
+    @Test func `lines of type clock and evidence conform to the schema`() throws {
         let scratch = try Scratch()
         let log = (0..<40).map { Log.sighting("\($0).5", minor: 1) } + ["60", "61"].map { Log.report($0) }
         let path = try scratch.log("log.jsonl", log)

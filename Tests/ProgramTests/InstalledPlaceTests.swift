@@ -2,9 +2,9 @@ import Foundation
 import ProgramSupport
 import Testing
 
-/// Where the program lies, and what it says of it.
+/// Paths in the output of `doctor`. Some depend on the path of the program.
 @Suite struct InstalledPlaceTests {
-    /// Runs `doctor` without the machine's configuration.
+    /// Runs `doctor` without the configuration of the machine.
     private func doctor(_ program: String) throws -> Ending {
         guard FileManager.default.fileExists(atPath: "/etc/beacon-gateway") else { return try run(program, ["doctor"]) }
         let hidden = "mount -t tmpfs tmpfs /etc/beacon-gateway && exec \"$0\" doctor"
@@ -12,7 +12,8 @@ import Testing
             unshared: "--mount", "/bin/sh", ["-c", hidden, program])
     }
 
-    @Test func `standard input, and a file in a folder that cannot be searched, are not taken for missing`() throws {
+    @Test func `doctor reports neither standard input nor a file in a folder that it cannot search as missing`() throws
+    {
         let input = try Gateway.run("doctor", "--config", "-", input: Array("conditions: 7\n".utf8))
         #expect(input.text.contains("→ beacon-gateway check -\n"), "\(input.text)")
         let scratch = try Scratch()
@@ -22,7 +23,7 @@ import Testing
         #expect(closed.text.contains("→ beacon-gateway check \(file)\n"), "\(closed.text)")
     }
 
-    @Test func `doctor names the sample below the PREFIX that the program was installed below`() throws {
+    @Test func `doctor names the sample below the PREFIX of the installed program`() throws {
         let scratch = try Scratch()
         let folder = scratch.url.appendingPathComponent("usr/bin")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -37,7 +38,7 @@ import Testing
         try Data().write(to: URL(fileURLWithPath: sample))
         let ending = try doctor(program)
         #expect(ending.text.contains("sudo install -D -m 644 \(sample) /etc/beacon-gateway/gateway.yaml"))
-        // A program that was not installed names the sample of its sources.
+        // A program that was not installed names the sample in its source tree.
         for path in [".build/debug", "Config"] {
             try FileManager.default.createDirectory(
                 at: scratch.url.appendingPathComponent(path), withIntermediateDirectories: true)

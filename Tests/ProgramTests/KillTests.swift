@@ -8,15 +8,16 @@ import Testing
 @testable import BluetoothLE
 @testable import EventLog
 
-/// A process that is killed with SIGKILL, again and again, on a real file system.
+/// Kills a process with SIGKILL many times, on a real file system.
 ///
-/// `BEACON_KILLS` sets how often, `BEACON_SEED` what happens until then. After a hundred a new life begins: all lines are read
-/// after each kill.
+/// `BEACON_KILLS` is the number of kills, and `BEACON_SEED` defines the events before each. After each kill, all lines
+/// are read, so a new folder is used after 100 kills.
 @Suite struct KillTests {
     private static let writer = URL(fileURLWithPath: Gateway.path).deletingLastPathComponent()
         .appendingPathComponent("journal-writer").path
 
-    @Test func `N3, N4: killed at random moments, no line is torn, lost or repeated, and every state is there`() throws
+    @Test func `N3, N4: after kills at random moments, no line is torn, lost or repeated, and all states are restored`()
+        throws
     {
         let kills = environment("BEACON_KILLS", default: 60)
         let first = SeededGenerator.seed
@@ -33,7 +34,7 @@ import Testing
             let process = try SpawnedProcess(
                 writer, [scratch.url.path, "\(seed &* 1000 &+ UInt64(kill))", "\(start)"], output: .pipe)
             let output = try #require(process.output)
-            // So many lines are told of, and then, wherever it is, it dies.
+            // The process is killed after it has reported this number of lines, whatever it is doing then.
             var left = Int(random.next() % 40)
             var said = Data()
             while left > 0 {
@@ -44,7 +45,7 @@ import Testing
             }
             process.signal(SIGKILL)
             said += output.readDataToEndOfFile()
-            try #require(process.wait() == -SIGKILL, "it ended by itself")
+            try #require(process.wait() == -SIGKILL, "the process ended before the kill")
             if let last = said.split(separator: 0x0A).last.flatMap({ Int(String(decoding: $0, as: UTF8.self)) }) {
                 acknowledged = max(acknowledged, last)
             }
@@ -63,7 +64,7 @@ import Testing
         var entry: LogLine.Entry
     }
 
-    /// All whole lines, and where the timeline stood at the last.
+    /// Returns all complete lines, and the time of the last one on the timeline, in microseconds.
     private static func lines(_ scratch: Scratch) throws -> ([Line], Int64) {
         var lines: [Line] = []
         var last: Int64 = 0
@@ -78,7 +79,7 @@ import Testing
         return (lines, last)
     }
 
-    /// What a start would find is what the last lines of each subject say.
+    /// Checks that a start finds the states that the last line of each subject has.
     private static func check(_ scratch: Scratch, _ lines: [Line], at start: Int, _ comment: Comment) throws {
         var states: [BeaconIdentity?: BeaconMonitor.Event.State] = [:]
         for line in lines {
@@ -102,7 +103,8 @@ import Testing
             found[nil] = condition.own.state
             for beacon in condition.beacons { found[beacon.beacon] = beacon.state }
         }
-        // A leaving event without its visit is taken back.
+        // The states are compared only if the numbers continue after the last line. If numbers are skipped, lines can
+        // be missing.
         if journal.recovery.sequence == lines.last?.sequence ?? 0 { try #require(found == states, comment) }
         let last = lines.last {
             if case .event(let event) = $0.entry { return event.scope == .condition }

@@ -3,7 +3,7 @@ import Glibc
 import ProgramSupport
 import Testing
 
-/// Beacons with names, and those without, in what the commands do (rules P4, P5).
+/// Beacons with and without names in the commands (rules P4, P5).
 @Suite struct NamedBeaconTests {
     private let scratch: Scratch
     init() throws { scratch = try Scratch() }
@@ -16,7 +16,7 @@ import Testing
         )
     }
 
-    @Test func `the file of names is found beside the configuration, and names never stand in lines`() throws {
+    @Test func `the file of names is found next to the configuration, and names are never in lines`() throws {
         _ = try scratch.write(
             "names/beacons.csv".replacing("names/", with: ""), "major;minor;name\r\n1;2;Ada Lovelace\r\n")
         let config = try configuration("beacons: {file: beacons.csv}\nmonitor: {unnamed: ignore}")
@@ -32,7 +32,7 @@ import Testing
         #expect(check.errors.hasPrefix("warning: all users can read "))
     }
 
-    @Test func `check warns where others may read who is who`() throws {
+    @Test func `check warns if all users can read or write the file of names`() throws {
         let names = try scratch.write("beacons.csv", "major,minor,name\n1,2,Ada\n")
         let config = try configuration("beacons: {file: \(names)}")
         for (mode, isSaid) in [(0o640, false), (0o644, true), (0o642, true)] {
@@ -44,7 +44,9 @@ import Testing
         }
     }
 
-    @Test func `a file of names that is a pipe, a folder, or is not there is said with what to do`() throws {
+    @Test func `if the file of names is missing, invalid, unreadable or not a regular file, the error has a remedy`()
+        throws
+    {
         let config = try configuration("beacons: {file: beacons.csv}")
         let names = scratch.path("beacons.csv")
         func check(_ status: Int32, _ text: String) throws {
@@ -67,7 +69,7 @@ import Testing
         try check(77, "sudo chgrp beacon-gateway \(names)")
     }
 
-    @Test func `P4: visits and explain say who was displaced, and lines of it are as docs has it`() throws {
+    @Test func `P4: visits and explain report a displaced beacon, and its lines conform to the schema`() throws {
         let config = try configuration(
             "monitor: {max_beacons: 1}\nbeacons: [{major: 1, minor: 9, name: Ada}]")
         let log = try scratch.log(
@@ -95,24 +97,25 @@ import Testing
         try Schema.expectValid(Array(lines.map { $0 + "\n" }.joined().utf8))
     }
 
-    @Test func `P5: a flood of invented beacons writes a bounded number of lines`() throws {
+    @Test func `P5: a flood of invented beacons writes a limited number of lines`() throws {
         let tool = Fixtures.tests.appendingPathComponent("Tools/Benchmark/flood").path
         let bound = try run(Tool.python, [tool, Gateway.path, "--seconds", "60", "--rate", "100", "--tokens", "50"])
         #expect(bound.status == 0, "\(bound.errors)")
         let told = try object(bound.text)
-        // 50 at the start and one at 2, 4 … 58 s; each comes, goes and has its visit and its evidence.
+        // There are 50 entries at the start, and one at 2, 4 … 58 s. Each beacon has lines for its entry, exit, visit
+        // and evidence.
         #expect(told["entries"] as? Int == 79)
         #expect(told["lines"] as? Int ?? .max <= 79 * 4 + 10)
-        // Unbounded, each of the 6,000 would have come and gone.
+        // Without the limit, each of the 6,000 beacons enters and exits.
         let free = try object(
             try run(Tool.python, [tool, Gateway.path, "--seconds", "60", "--rate", "100", "--tokens", "0"]).text)
         #expect(free["entries"] as? Int == 6000)
     }
 }
 
-/// A gateway that runs with a UUID that was copied from btmon.
+/// A running gateway with a UUID in the reversed byte order of btmon.
 @Suite struct ReversedUUIDRunTests {
-    @Test func `the log, status and doctor report it, and a reload with the right UUID ends it`() throws {
+    @Test func `the log, status and doctor report a reversed UUID until a reload has the right one`() throws {
         let world = try LiveWorld()
         func configure(_ uuid: String) throws -> String {
             try world.write("g.yaml", world.configuration(conditions: "- {identifier: badge, uuid: \(uuid)}"))
@@ -138,7 +141,7 @@ import Testing
     }
 }
 
-/// A reload of a gateway that runs.
+/// Reloads of a running gateway.
 @Suite struct NamesReloadTests {
     private func visits(_ world: LiveWorld) throws -> [String] {
         try payloads(world.lines(), type: "visit").compactMap { $0["reason"] as? String }
@@ -148,18 +151,20 @@ import Testing
         (status["counters"] as? [String: Any])?[name] as? Int
     }
 
-    @Test func `P4: a reload reads the names again, refuses a bad file whole, and ends the visits of strangers`() throws
+    @Test
+    func `P4: a reload reads names again, refuses an invalid file as a whole, and ends visits of unnamed beacons`()
+        throws
     {
         let world = try LiveWorld()
         let staff = "- {identifier: staff, uuid: \(LiveWorld.uuid), per_beacon: true, strangers: ignore}"
-        // The stand-in's beacon is 100/7.
+        // The beacon of the simulated bluetoothd is 100/7.
         _ = try world.write("beacons.csv", "major,minor,name\n100,7,Ada\n")
         let file = try world.write(
             "g.yaml", world.configuration("beacons: {file: beacons.csv}", conditions: staff))
         let gateway = try RunningGateway(world, configuration: file)
         try gateway.log.line(with: "hci0 is listening")
         world.advertise()
-        try gateway.until("it heard") { counter("sightings", $0) ?? 0 > 0 }
+        try gateway.until("a sighting was received") { counter("sightings", $0) ?? 0 > 0 }
         let status = try gateway.status()
         #expect(counter("newBeaconsLeft", status) == 2000 && counter("refusedBeacons", status) == 0)
         #expect(counter("displacedBeacons", status) == 0)

@@ -2,7 +2,7 @@ import Foundation
 import ProgramSupport
 import Testing
 
-/// Tests of the section “Quick start” of README.md.
+/// The section “Quick start” of README.md.
 @Suite struct ReadmeTests {
     private static func ways() throws -> [(title: String, text: String)] {
         let readme = Fixtures.tests.deletingLastPathComponent().appendingPathComponent("README.md")

@@ -2,9 +2,9 @@ import Foundation
 import ProgramSupport
 import Testing
 
-/// What docs/recipes.md has to be copied does what stands beside it.
+/// The listings in docs/recipes.md must have the effect that the page describes.
 @Suite struct RecipeTests {
-    @Test func `every recipe does what it says, with the broker and the mail played`() throws {
+    @Test func `every recipe has the described effect, with a simulated broker and mail program`() throws {
         let check = Fixtures.tests.appendingPathComponent("Tools/Recipes/check").path
         let ending = try run(Tool.python, [check, Gateway.path])
         #expect(ending.status == 0, "\(ending.errors)")

@@ -2,10 +2,10 @@ import Foundation
 import ProgramSupport
 import Testing
 
-/// Real output against the schemas in docs/.
+/// Real output must conform to the schemas in docs/.
 @Suite struct SchemaTests {
     @Test(arguments: Fixtures.captures + [Fixtures.rooms[2]])
-    func `every line of a replay is as docs has it`(name: String) throws {
+    func `every line of a replay conforms to the schema`(name: String) throws {
         let arguments = Fixtures.arguments(for: name) + [Fixtures.path(name)]
         let lines = try Gateway.replay(["--settle", "--stats"] + arguments)
         try Schema.expectValid(lines.output, "--first", "1", "--empty")
@@ -13,7 +13,7 @@ import Testing
         try Schema.expectValid(try Gateway.replay(["--sightings"] + arguments).output, "--kind", "sighting", "--empty")
     }
 
-    @Test func `lines that were erased, and those of others, are as docs has it`() throws {
+    @Test func `after an erasure, the erased lines and the others conform to the schema`() throws {
         let scratch = try Scratch()
         let config = try scratch.write(
             "c.yaml",
@@ -46,13 +46,13 @@ import Testing
         let text = String(decoding: after, as: UTF8.self)
         #expect(text.contains("\"type\":\"erased\"") && text.contains("\"minor\":2"))
         #expect(!text.contains("\"minor\":1,") && !text.contains("\"minor\":1}") && !text.contains("/1/1\""))
-        // What is told from the files tells of it no more, and of the other as before.
+        // `visits` does not report the erased beacon, and has no error.
         let visits = try Gateway.run("visits", folder, "--csv")
         #expect(visits.status == 0, "\(visits.errors)")
         #expect(!visits.text.contains("1/1") && visits.errors.isEmpty, "\(visits.text)\(visits.errors)")
     }
 
-    @Test func `lines of thresholds, outages, visits and names that need escapes are as docs has it`() throws {
+    @Test func `lines of thresholds, outages, visits and names that need escapes conform to the schema`() throws {
         let scratch = try Scratch()
         let config = try scratch.write(
             "c.yaml",
@@ -81,7 +81,7 @@ import Testing
         #expect(String(decoding: sightings, as: UTF8.self).contains(#""time":"1970-01-01T00:00:02.000001900Z""#))
     }
 
-    @Test func `a line that is wrong is found`() throws {
+    @Test func `the schema check finds an invalid line`() throws {
         let validator = Fixtures.tests.appendingPathComponent("Tools/Schema/validate.py").path
         let lines = try Gateway.replay(["-"], input: Array(Log.sighting("1").utf8)).text
         for (found, put) in [

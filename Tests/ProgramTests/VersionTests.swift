@@ -2,11 +2,11 @@ import Foundation
 import ProgramSupport
 import Testing
 
-/// What a gateway wrote whose lines had version 1, read from the command line, alone and beside lines of version 2.
+/// Event files with lines of version 1, read from the command line, alone and together with lines of version 2.
 @Suite struct VersionTests {
     private static let fixture = Fixtures.tests.appendingPathComponent("Fixtures/version-1/events").path
 
-    /// A folder with the files of version 1, and a line of version 2 behind them where it is asked for.
+    /// Returns a folder with the files of version 1. If a line is given, it is in a file after them.
     private static func folder(in scratch: Scratch, and line: String? = nil) throws -> String {
         let path = scratch.path("events")
         try FileManager.default.copyItem(atPath: fixture, toPath: path)
@@ -37,7 +37,7 @@ import Testing
         #expect(try Gateway.run("explain", "25", mixed).status == 0)
     }
 
-    @Test func `a line of a greater version is passed over, and said to be`() throws {
+    @Test func `a line of a later version is skipped and reported`() throws {
         let scratch = try Scratch()
         let folder = try Self.folder(in: scratch, and: Self.left(3))
         let ending = try Gateway.run("visits", "--json", folder)
@@ -48,7 +48,7 @@ import Testing
         #expect(explained.errors.contains("by a later version: use that"), "\(explained.errors)")
     }
 
-    @Test func `publish ships version 1 as it stands, and version 2 behind it`() throws {
+    @Test func `publish sends the lines of version 1, and those of version 2 after them`() throws {
         let scratch = try Scratch()
         let broker = try LocalBroker()
         try broker.start()

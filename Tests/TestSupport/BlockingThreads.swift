@@ -3,10 +3,11 @@ import Synchronization
 
 /// Threads for work that mostly waits for other processes.
 ///
-/// The pool that tests run in is as wide as the machine has cores, and so is `concurrentPerform`: a hundred tests that wait
-/// would wait two at a time.
+/// The thread pool of tests, and `concurrentPerform`, have one thread for each core. With two cores, a hundred tests
+/// that wait would run two at a time.
 package final class BlockingThreads: Sendable {
-    /// As many as wait at once without the machine being what they wait for.
+    /// The threads that tests share. Their number is the number of tests that can wait for other processes at the same
+    /// time.
     package static let shared = BlockingThreads(width: 24)
 
     private struct Line {
@@ -17,19 +18,21 @@ package final class BlockingThreads: Sendable {
     private let width: Int
     private let line = Mutex(Line())
 
-    /// - Parameter width: how many threads there are at most; each ends where nothing waits.
+    /// Creates a pool. Threads are started when they are needed.
+    ///
+    /// - Parameter width: the maximum number of threads. A thread ends if no work is waiting.
     package init(width: Int) { self.width = width }
 
-    /// Does `body` in one of the threads, once one is free.
+    /// Runs `body` in one of the threads, as soon as one is free.
     package func run<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
         try await withCheckedThrowingContinuation { continuation in
             add { continuation.resume(with: Swift.Result(catching: body)) }
         }
     }
 
-    /// Does `body` for each number below `count`, as many at once as there are threads.
+    /// Runs `body` for each number below `count`, as many at once as there are threads.
     ///
-    /// - Returns: what each gave, in the order of the numbers.
+    /// - Returns: the results, in the order of the numbers.
     package func map<Result: Sendable>(
         _ count: Int, _ body: @escaping @Sendable (Int) throws -> Result
     ) async throws -> [Result] {

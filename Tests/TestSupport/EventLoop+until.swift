@@ -2,13 +2,13 @@ import BaseTypes
 package import EventLoops
 
 extension EventLoop {
-    /// Takes turns until a condition holds that something in the loop brings about.
+    /// Runs turns until a condition is true. Something in the loop must make it true.
     ///
     /// - Parameters:
     ///   - what: the condition, in words.
-    ///   - saw: what was there at the last look, for the error.
-    ///   - isSo: whether it holds.
-    /// - Throws: ``NeverSo`` with `what` and `saw` after ``untilLimit``, or what a turn or `isSo` throws.
+    ///   - saw: the last observation, for the error.
+    ///   - isSo: returns whether the condition is true.
+    /// - Throws: ``NeverSo`` with `what` and `saw` after ``untilLimit``, or an error of a turn or of `isSo`.
     package func turn(
         until what: String, saw: @autoclosure () -> String = "", _ isSo: () throws -> Bool
     ) throws {
@@ -17,7 +17,7 @@ extension EventLoop {
         defer { end(alarm) }
         while try !isSo() {
             guard ContinuousClock.now < limit else { throw NeverSo(what, saw: saw()) }
-            // It ends a turn that nothing else ends.
+            // The timer ends a turn if nothing else does.
             set(alarm, at: now + untilLimit)
             try turn()
         }

@@ -2,7 +2,7 @@ package import EventLog
 import Synchronization
 package import SystemPackage
 
-/// The machine's files, but for what a test makes fail; any thread may use them.
+/// The file system of the machine, except for calls that a test lets fail. Any thread can use it.
 package final class FailingFiles: FileSystemCalls, Sendable {
     /// The calls that can be made to fail.
     package enum Call: Sendable {
@@ -23,35 +23,37 @@ package final class FailingFiles: FileSystemCalls, Sendable {
     private let state = Mutex(State())
     private var files: SystemFiles { SystemFiles() }
 
-    /// Files of which nothing fails.
+    /// Creates a file system in which no call fails.
     package init() {}
 
-    /// What fails, and with what.
+    /// The calls that fail, and their errors.
     package var failures: [Call: Errno] {
         get { state.withLock { $0.failures } }
         set { state.withLock { $0.failures = newValue } }
     }
-    /// Whether anything is put on the disk: a test that does not cut the power need not wait for it.
+    /// Whether files are synchronized to the disk. A test that does not cut the power should not wait for this.
     package var synchronizes: Bool {
         get { state.withLock { $0.synchronizes } }
         set { state.withLock { $0.synchronizes = newValue } }
     }
-    /// Of a write that fails, how many octets are written all the same.
+    /// The number of bytes of a short write that replaces the next failing write. It has no error; the write after it
+    /// fails.
     package var partial: Int {
         get { state.withLock { $0.partial } }
         set { state.withLock { $0.partial = newValue } }
     }
-    /// Files, by their last names, that are deleted just before they are opened for reading, and at which opening, from 1.
+    /// Files that are deleted immediately before they are opened for reading: by the last component of their path, the
+    /// number of the opening, from 1.
     package var deletions: [String: Int] {
         get { state.withLock { $0.deletions } }
         set { state.withLock { $0.deletions = newValue } }
     }
-    /// How often each was called.
+    /// The number of calls of each kind.
     package var counts: [Call: Int] { state.withLock { $0.counts } }
-    /// How long each file was, by its last name, when it was synchronised last.
+    /// The length of each file at its last synchronization, by the last component of its path.
     package var synchronized: [String: Int] { state.withLock { $0.synchronized } }
 
-    /// How many octets of files were read.
+    /// The number of bytes that were read from files.
     package var octetsRead: Int { state.withLock { $0.octetsRead } }
 
     private func check(_ call: Call) throws(Errno) {
@@ -119,7 +121,7 @@ package final class FailingFiles: FileSystemCalls, Sendable {
 
     package func synchronize(_ file: Handle) throws(Errno) {
         try check(.synchronize)
-        // What is written meanwhile may be on the disk or not.
+        // Bytes that are written meanwhile can be on the disk or not, so they must not count.
         let size = try files.size(of: file)
         if synchronizes { try files.synchronize(file) }
         state.withLock { state in

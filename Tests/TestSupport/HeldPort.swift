@@ -3,11 +3,11 @@ package import SystemPackage
 
 /// A TCP port of 127.0.0.1 for a server that a test starts.
 ///
-/// The port stays bound, without listening, until this value is released. The kernel gives it to no other program, while a
-/// server that sets SO_REUSEADDR can listen at it, and again after a restart (socket(7)). Until one does, a connection is
-/// refused.
+/// The port is bound, but not listening, until this value is released. The kernel gives it to no other program. A
+/// server that sets SO_REUSEADDR can listen at it, and again after a restart (socket(7)). Until a server listens, a
+/// connection is refused.
 package final class HeldPort {
-    /// The port.
+    /// The number of the port.
     package let number: UInt16
     private let socket: FileDescriptor
 

@@ -1,29 +1,30 @@
 import Foundation
 import Testing
 
-/// A D-Bus of a test's own, with nobody on it; it ends with this value, and where the tests are killed.
+/// A D-Bus of one test, without other clients. It ends when this value is released, and also if the tests are killed.
 package final class PrivateBus {
-    /// What could not be had.
+    /// An error: the bus could not be started.
     package struct Problem: Error, CustomStringConvertible {
         package var description: String
     }
 
-    /// Debian's own interpreter: the one that sees the modules of Debian's packages.
+    /// The Python interpreter of Debian, which must be used because it has the modules of Debian's packages.
     package static let python = "/usr/bin/python3"
     private static let daemon = "/usr/bin/dbus-daemon"
 
-    /// Where a stand-in's script is, by its name.
+    /// Returns the path of the script of a simulated service.
     package static func script(_ name: String) -> String {
         URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .appendingPathComponent("Fixtures/dbus/\(name)").path
     }
 
-    /// A folder for the bus and whatever else a test has; sockaddr_un holds 107 octets.
+    /// A folder for the bus and other files of a test. Its path must be short, because a socket's path in sockaddr_un
+    /// has at most 107 bytes.
     package let folder = FileManager.default.temporaryDirectory
         .appendingPathComponent("bgw-\(UUID().uuidString.prefix(8))")
-    /// The bus's address.
+    /// The address of the bus.
     package var address: String { "unix:path=\(folder.path)/bus" }
-    /// The environment of a process that takes the bus for the system's.
+    /// The environment of a process that must use the bus as its system bus.
     package var environment: [String: String] {
         ProcessInfo.processInfo.environment.merging(["DBUS_SYSTEM_BUS_ADDRESS": address]) { $1 }
     }
@@ -31,12 +32,12 @@ package final class PrivateBus {
     private let policy: String
     private var process: SpawnedProcess?
 
-    /// Starts one.
+    /// Creates the folder, and starts the bus if required.
     ///
     /// - Parameters:
-    ///   - policy: more rules, as dbus-daemon(1) writes them.
-    ///   - isStarted: whether it runs from the beginning.
-    /// - Throws: ``Problem``, and what starts processes and makes folders.
+    ///   - policy: additional rules, in the format of dbus-daemon(1).
+    ///   - isStarted: whether the bus is started immediately.
+    /// - Throws: ``Problem``, and errors of starting a process and of creating files.
     package init(policy: String = "", isStarted: Bool = true) throws {
         self.policy = policy
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -48,7 +49,7 @@ package final class PrivateBus {
         try? FileManager.default.removeItem(at: folder)
     }
 
-    /// Starts it, where it does not run.
+    /// Starts the bus, unless it is running.
     package func start() throws {
         guard process == nil else { return }
         let configuration = folder.appendingPathComponent("bus.conf")
@@ -61,9 +62,9 @@ package final class PrivateBus {
         <allow receive_type="method_call"/><allow receive_type="signal"/><allow receive_type="method_return"/>
         <allow receive_type="error"/>\(policy)</policy></busconfig>
         """.write(to: configuration, atomically: true, encoding: .utf8)
-        // A killed one leaves its socket behind.
+        // If the bus was killed, its socket still exists.
         try? FileManager.default.removeItem(atPath: folder.path + "/bus")
-        // It is killed when its input ends: by us, or because the tests were killed themselves.
+        // The bus is killed when its input ends: by ``kill()``, or because the tests were killed.
         let made = try SpawnedProcess(
             "/bin/sh",
             [
@@ -72,13 +73,13 @@ package final class PrivateBus {
                 Self.daemon, configuration.path,
             ], input: .pipe, output: .pipe)
         process = made
-        // It prints its address once it listens.
+        // The bus prints its address when it accepts connections.
         guard made.output?.availableData.isEmpty == false else {
-            throw Problem(description: "dbus-daemon said no address")
+            throw Problem(description: "dbus-daemon printed no address")
         }
     }
 
-    /// Kills it.
+    /// Kills the bus.
     package func kill() {
         guard let process else { return }
         try? process.input?.close()

@@ -1,17 +1,17 @@
 import Foundation
 
-/// Numbers by chance, the same for the same seed on every machine (SplitMix64; Steele, Lea, Flood: "Fast Splittable
+/// Random numbers that are the same for a seed on every machine (SplitMix64; Steele, Lea, Flood: "Fast Splittable
 /// Pseudorandom Number Generators", 2014).
 package struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
-    /// The numbers of a seed, which a test prints and takes again.
+    /// Creates the numbers of a seed, which a test should print and accept.
     package init(state: UInt64) { self.state = state }
 
-    /// The seed of random tests that is not a constant: `BEACON_SEED` of the environment, else 1.
+    /// The seed of random tests without a constant seed: `BEACON_SEED` of the environment, otherwise 1.
     package static let seed = UInt64(environment("BEACON_SEED", default: 1))
 
-    /// The seeds of a number of simulation runs: ``seed`` and those after it.
+    /// Returns the seeds of `count` simulation runs: ``seed`` and those after it.
     package static func seeds(_ count: Int) -> ClosedRange<UInt64> { seed...seed + UInt64(count) - 1 }
 
     package mutating func next() -> UInt64 {
@@ -22,19 +22,20 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
         return mixed ^ (mixed >> 31)
     }
 
-    /// A number below `count`, which is above 0.
+    /// Returns a random number below `count`, which must be above 0.
     package mutating func below(_ count: Int) -> Int { Int(next() % UInt64(count)) }
-    /// Whether something happens that happens so often in a hundred times.
+    /// Returns `true` in `percent` of a hundred cases, at random.
     package mutating func chance(_ percent: Int) -> Bool { next() % 100 < UInt64(percent) }
-    /// One of these, which are some.
+    /// Returns a random element of an array, which must not be empty.
     package mutating func pick<Element>(_ elements: [Element]) -> Element { elements[below(elements.count)] }
 }
 
-/// A number from 1 on that the environment can set. Each variable is read by one suite; ``SeededGenerator/seed`` is every suite's.
+/// Returns a number from 1 on that an environment variable can set. Only one suite reads each variable, except
+/// ``SeededGenerator/seed``, which all suites use. Traps if the value is not such a number.
 ///
 /// - Parameters:
-///   - name: the variable.
-///   - value: its value if it is not set.
+///   - name: the name of the variable.
+///   - value: the number if the variable is not set.
 /// - Returns: the number.
 package func environment(_ name: String, default value: Int) -> Int {
     guard let text = ProcessInfo.processInfo.environment[name] else { return value }

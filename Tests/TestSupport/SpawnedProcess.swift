@@ -5,8 +5,8 @@ import Testing
 
 /// A program that a test starts. It is killed when this value is released.
 ///
-/// Foundation's `Process` misses the end of processes that several threads start and kill at once, and its
-/// `waitUntilExit()` has no limit. This type asks waitpid(2) and reports a process that does not end.
+/// Foundation's `Process` misses the end of processes if several threads start and kill them at once, and its
+/// `waitUntilExit()` has no limit. This type calls waitpid(2), and reports a process that does not end.
 package final class SpawnedProcess {
     /// A stream of the program.
     package enum Stream: Equatable {
@@ -22,7 +22,7 @@ package final class SpawnedProcess {
         case output
     }
 
-    /// Its process identifier.
+    /// The process identifier.
     package let identifier: pid_t
     /// The writable end of standard input, if that is a pipe.
     package let input: FileHandle?
@@ -33,15 +33,15 @@ package final class SpawnedProcess {
     private let words: [String]
     private var result: Int32?
 
-    /// Starts a program in a process group of its own, with no signal blocked and no descriptor above 2.
+    /// Starts a program in its own process group, with no signal blocked and no descriptor above 2.
     ///
     /// - Parameters:
     ///   - program: the path of its file.
-    ///   - arguments: without the program's name.
-    ///   - environment: all of its environment; that of the test process if absent.
-    ///   - input: its standard input.
-    ///   - output: its standard output.
-    ///   - errors: its standard error.
+    ///   - arguments: the arguments, without the program's name.
+    ///   - environment: the complete environment; `nil` means that of the test process.
+    ///   - input: the standard input.
+    ///   - output: the standard output.
+    ///   - errors: the standard error.
     /// - Throws: `POSIXError` of posix_spawn(3) or pipe(2).
     package init(
         _ program: String, _ arguments: [String], environment: [String: String]? = nil, input: Stream = .null,
@@ -51,7 +51,7 @@ package final class SpawnedProcess {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        // The child's ends of pipes, which the test process closes.
+        // The program's ends of pipes, which the test process must close.
         var ends: [Int32] = []
         defer { for end in ends { close(end) } }
         self.input = try Self.connect(input, to: 0, &actions, &ends)
@@ -61,7 +61,7 @@ package final class SpawnedProcess {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // The threads that tests run in block signals, and a child would inherit that.
+        // The threads of tests block signals, and the program would inherit that.
         var none = sigset_t()
         sigemptyset(&none)
         posix_spawnattr_setsigmask(&attributes, &none)
@@ -109,23 +109,23 @@ package final class SpawnedProcess {
         if number != 0 { throw POSIXError(POSIXErrorCode(rawValue: number) ?? .EIO) }
     }
 
-    /// Whether it has not ended.
+    /// Whether the program has not ended.
     package var isRunning: Bool {
         if result == nil { collect() }
         return result == nil
     }
 
-    /// Sends it a signal, unless it has ended.
+    /// Sends a signal, unless the program has ended.
     package func signal(_ number: Int32) {
         if isRunning { kill(identifier, number) }
     }
 
-    /// Waits for its end. A process that does not end is reported as an issue and killed.
+    /// Waits for the end of the program. If it does not end, it is reported as an issue and killed.
     ///
     /// - Parameters:
-    ///   - limit: how long it may take.
-    ///   - location: where an issue is reported.
-    /// - Returns: its exit status, or the negative number of the signal that ended it.
+    ///   - limit: the maximum time to wait.
+    ///   - location: the place at which an issue is reported.
+    /// - Returns: the exit status, or the negative number of the signal that ended the program.
     @discardableResult package func wait(
         within limit: Duration = .seconds(300), location: SourceLocation = #_sourceLocation
     ) -> Int32 {
@@ -143,12 +143,12 @@ package final class SpawnedProcess {
         return result ?? -SIGKILL
     }
 
-    /// Sends a signal and waits for the end.
+    /// Sends a signal and waits for the end of the program.
     ///
     /// - Parameters:
     ///   - number: the signal.
-    ///   - location: where an issue is reported.
-    /// - Returns: its exit status, or the negative number of the signal that ended it.
+    ///   - location: the place at which an issue is reported.
+    /// - Returns: the exit status, or the negative number of the signal that ended the program.
     @discardableResult package func end(
         _ number: Int32 = SIGTERM, location: SourceLocation = #_sourceLocation
     ) -> Int32 {
@@ -156,8 +156,8 @@ package final class SpawnedProcess {
         return wait(location: location)
     }
 
-    /// Sends a signal, and kills it and its descendants if it has not ended after 10 s: for programs of others that do not
-    /// always obey.
+    /// Sends a signal. If the program has not ended after 10 s, kills it and its descendants: some programs of other
+    /// projects do not always react to a signal.
     package func endWithDescendants(_ number: Int32) {
         signal(number)
         for _ in 0..<10_000 where isRunning { poll(nil, 0, 1) }
@@ -166,7 +166,7 @@ package final class SpawnedProcess {
         wait()
     }
 
-    /// The identifiers of it and of its descendants (proc(5)).
+    /// The identifiers of the program's process and of its descendants (proc(5)).
     package var family: [pid_t] { Self.family(identifier) }
 
     private static func family(_ process: pid_t) -> [pid_t] {
@@ -174,8 +174,8 @@ package final class SpawnedProcess {
         return [process] + text.split(separator: " ").compactMap { pid_t($0) }.flatMap(family)
     }
 
-    /// Waits until it blocks, ignores or handles a signal (proc(5)), has ended, or 20 s have passed. A program that has just
-    /// started would die of the signal.
+    /// Waits until the program blocks, ignores or handles a signal (proc(5)), has ended, or 20 s have passed. A program
+    /// that has just started would be ended by the signal.
     package func waitUntilItHandles(_ number: Int32) {
         for _ in 0..<10_000 where isRunning && !handles(number) { poll(nil, 0, 2) }
     }
