@@ -304,13 +304,14 @@ import Testing
         #expect(!world.isListening)
     }
 
-    @Test func `the backend ends if the kernel does not support monitors, or refuses them`() {
+    @Test func `the backend ends if the kernel does not support monitors or refuses them, not if a command fails`() {
         for (status, kind) in [
             (ManagementStatus.unknownCommand, ScannerError.Kind.unavailable), (.permissionDenied, .denied),
         ] {
             var world = ManagementWorld()
             world.answer(.success, .indexes([0]))
             for _ in 0..<3 { world.answer(.failed); world.advanceToDeadline() }
+            #expect(!world.told.contains { if case .ended = $0 { true } else { false } })
             world = ManagementWorld()
             world.answer(.success, .indexes([0]))
             world.answer(.success, ManagementWorld.information())

@@ -35,7 +35,11 @@ import Testing
     func `numbers are decimal, quoted or not`(text: String) throws {
         let made = try configuration(condition("major: \(text)"))
         let digits = text.filter { $0.isNumber }
-        guard case .beacon(let beacon) = made.monitors[0].conditions[0].condition else { return }
+        let condition = made.monitors[0].conditions[0].condition
+        guard case .beacon(let beacon) = condition else {
+            Issue.record("the condition must be of beacons: \(condition)")
+            return
+        }
         #expect(beacon.major == UInt16(digits))
     }
 

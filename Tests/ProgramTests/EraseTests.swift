@@ -69,13 +69,13 @@ import Testing
         }
         let kept = try scratch.write("cache/fold", "who was here")
         let half = try scratch.write("cache/.fold.new", "who was")
-        #expect(try !erase("--dry-run").contains("what serve keeps"))
+        #expect(try !erase("--dry-run").contains("not erased: the cache of serve"))
         #expect(manager.fileExists(atPath: kept), "a dry run deletes nothing")
-        #expect(try !erase().contains("what serve keeps"))
+        #expect(try !erase().contains("not erased: the cache of serve"))
         #expect(!manager.fileExists(atPath: kept) && !manager.fileExists(atPath: half))
         // If there is no cache, nothing is reported.
         try manager.removeItem(atPath: scratch.path("cache"))
-        #expect(try !erase().contains("what serve keeps"))
+        #expect(try !erase().contains("not erased: the cache of serve"))
         // A cache that cannot be deleted, because it is a folder.
         try manager.createDirectory(atPath: kept, withIntermediateDirectories: true)
         _ = try scratch.write("cache/.fold.new", "who was")
