@@ -117,7 +117,8 @@ bench: deps release ## Measures replay compared with other programs, durability,
 	$(PYTHON) Tests/Tools/Benchmark/cost $(BUILT)/gateway-cost $(STRIPPED)/beacon-gateway
 	$(PYTHON) Tests/Tools/Benchmark/publish --binary $(STRIPPED)/beacon-gateway
 
-# Names with commas between them, the first part of names with a *, `essential`, or `all`; virtual machines at a time.
+# SCENARIOS: names with commas between them, the first part of names with a *, `essential`, or `all`.
+# MACHINES: how many virtual machines run at the same time.
 SCENARIOS ?= essential
 MACHINES ?= 2
 export LAB_CACHE ?= $(abspath $(BUILD_DIR))/lab

@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Each target of this package checks memory safety: code that accesses memory without a bounds
-// check must be marked with `unsafe`. CI turns warnings into errors.
+// The settings of the targets in Sources. Memory safety is checked: code that accesses memory without
+// a bounds check gets a warning unless it is marked with `unsafe`. CI turns warnings into errors.
 let ours: [SwiftSetting] = [
     .strictMemorySafety(),
     .enableUpcomingFeature("ExistentialAny"),

@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// The listings of the articles are compiled here, and the symbols in their tables are used in tests.
+/// The listings of the articles, of the tutorial and of documentation comments are compiled here, and the symbols of
+/// “Coming from Core Location” are used in tests.
 @Suite struct ArticleTests {
     private static let examples = URL(filePath: #filePath).deletingLastPathComponent()
     private static let article = examples.appending(path: "../ComingFromCoreLocation.md")
@@ -27,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: ["ComingFromCoreLocation", "HearABeacon", "TestAMonitor"])
-    func `every line of a listing is in an example`(article: String) throws {
+    func `every listing is in an example, as consecutive lines`(article: String) throws {
         let text = try String(contentsOf: Self.examples.appending(path: "../\(article).md"), encoding: .utf8)
         let listings = text.components(separatedBy: "```swift\n").dropFirst().map {
             $0.components(separatedBy: "```")[0]
@@ -43,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `every line of a step of the tutorial is in an example`() throws {
+    @Test func `every step of the tutorial is in an example, as consecutive lines`() throws {
         let folder = Self.examples.appending(path: "../Tutorials").standardizedFileURL
         let steps = try Self.texts(below: folder)
         #expect(steps.count >= 5)
@@ -73,7 +74,7 @@ import Testing
         return examples
     }
 
-    @Test func `every line of an example in a documentation comment is in a compiled file`() throws {
+    @Test func `every example of a documentation comment is in a compiled file, as consecutive lines`() throws {
         let root = Self.examples.appending(path: "../../..").standardizedFileURL
         let package = try String(contentsOf: root.appending(path: "Package.swift"), encoding: .utf8)
         let products = package.matches(of: /\.library\(name: "(?<name>\w+)"/).map { String($0.output.name) }

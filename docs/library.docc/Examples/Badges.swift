@@ -12,7 +12,7 @@ func sighting(_ minor: UInt16, by adapter: AdapterID, at time: Instant, rssi: In
 /// The UUID of the staff's badges.
 let staff = ProximityUUID(high: 0xF782_6DA6_4FA2_4E98, low: 0x8024_BC5B_71E0_893E)
 
-/// The location source that a monitor of circles needs (rule G3).
+/// Engine settings with the name of a location source, which a monitor of circles needs (rule G3).
 var locating: EngineSettings {
     var settings = EngineSettings()
     settings.locationSource = "example"

@@ -4,7 +4,7 @@ import BeaconMonitoringTesting
 import Location
 import Testing
 
-/// The listings of the article about `Location`.
+/// The listings of “Coming from Core Location” that use `Location`.
 @Suite struct LocationExamples {
     let clock = HandClock()
 
@@ -27,7 +27,7 @@ import Testing
         #expect(await updates.next()?.location?.coordinate.latitude == 50.01)
     }
 
-    @Test func `a monitor receives fixes from any source`() async throws {
+    @Test func `a monitor evaluates circles with the fixes of a provider`() async throws {
         let script = ScriptedFixes()
         let provider: LocationProvider = .scripted(script)
         let feed = LocationFeed()
@@ -42,11 +42,11 @@ import Testing
         try await running
     }
 
-    @Test func `a fix without accuracy is invalid`() {
+    @Test func `a fix with a negative accuracy is invalid`() {
         #expect(throws: MonitorError.accuracyInvalid(-1)) { try fix(50, after: 0, accuracy: -1) }
     }
 
-    @Test func `visits have an arrival and a departure, and significant changes are far apart`() async throws {
+    @Test func `a visit is reported before and after its departure; significant changes are far apart`() async throws {
         let feed = LocationFeed()
         var visits = feed.visits.makeAsyncIterator()
         var changes = feed.significantChanges.makeAsyncIterator()

@@ -2,7 +2,7 @@ import BeaconMonitoring
 import BeaconMonitoringTesting
 import Testing
 
-/// The listings of the article about `BeaconMonitor`.
+/// The listings of “Coming from Core Location” that use `BeaconMonitor`.
 @Suite struct MonitoringExamples {
     let clock = HandClock()
     let uuid = staff
@@ -88,7 +88,7 @@ import Testing
         #expect(try await monitor.requestState(for: "stop-20") == .satisfied)
     }
 
-    @Test func `a monitor can report only arrivals, and visits`() async throws {
+    @Test func `a subscriber can receive only arrivals, and visits have their own sequence`() async throws {
         let monitor = try BeaconMonitor("stays", clock: clock)
         try await monitor.add(
             .beacon(uuid: uuid), identifier: "lobby", assuming: .unsatisfied)
@@ -99,7 +99,7 @@ import Testing
         let adapter = try await monitor.adapter(named: "hci0")
         let arrival = clock.now
         await monitor.sighted(sighting(7, by: adapter, at: arrival))
-        // Other beacons are received for two minutes, this one is not.
+        // For two minutes, the adapter receives other reports, but none of this beacon.
         for _ in 0..<120 { await monitor.heard(adapter, at: clock.turn(by: .seconds(1))) }
         await monitor.end()
         #expect(try await events.next()?.state == .satisfied)

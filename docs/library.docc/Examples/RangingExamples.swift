@@ -2,7 +2,7 @@ import BeaconMonitoring
 import BeaconMonitoringTesting
 import Testing
 
-/// The listings of the article about ranging and sessions.
+/// The listings of “Coming from Core Location” about ranging and sessions.
 @Suite struct RangingExamples {
     let clock = HandClock()
     let uuid = staff
@@ -26,7 +26,7 @@ import Testing
         await monitor.end()
     }
 
-    @Test func `sessions can be nested`() async throws {
+    @Test func `the demand is the most that any session requests`() async throws {
         let registry = ServiceRegistry()
         let survey = ServiceSession(.lowPower(.low), in: registry)
         #expect(registry.demand?.scanning == .lowPower(.low))

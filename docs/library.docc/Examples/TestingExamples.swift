@@ -2,7 +2,7 @@ import BeaconMonitoringTesting
 import BeaconScanning
 import Testing
 
-/// The listings of the article about tests.
+/// The listings of “Test a monitor”.
 @Suite(.timeLimit(.minutes(20))) struct TestingExamples {
     let badge = BeaconIdentity(uuid: staff, major: 1, minor: 7)
 
@@ -40,7 +40,7 @@ import Testing
 
     private struct OutOfRange: Error {}
 
-    @Test func `an error ends the source of sightings`() async throws {
+    @Test func `an error of the source ends the run of the monitor`() async throws {
         let script = ScriptedSightings()
         let monitor = try BeaconMonitor("failing", scanning: .scripted(script))
         script.fail(OutOfRange())
