@@ -1,6 +1,7 @@
-"""Runs of a program that uses the libraries: each with surroundings of its own, as Tests/Tools/Lab/library plans them.
+"""Runs a program that uses the libraries, each time in a separate environment, as Tests/Tools/Lab/library plans it.
 
-Of each run `hear.out` is left, what the program said, and `result.json`: how it ended, and when the script began.
+Each run leaves two files: `hear.out` has the output of the program, and `result.json` its exit status, the time of
+the script's start, and the problems.
 """
 import json
 import pathlib
@@ -15,7 +16,7 @@ class Run:
 
     def __init__(self, plan, binary, folder):
         self._plan, self._folder, self._output = plan, folder, folder / "hear.out"
-        # A gateway's rights and user, and no configuration.
+        # `Gateway` starts the program with the rights and the user of the plan, and without a configuration.
         self._program = Gateway(binary, folder, {"user": plan["user"], "capabilities": plan["capabilities"], "config": ""})
         self._log = open(folder / "bluetoothd.log", "ab")
         self._bluetoothd = Bluetoothd(self._log, plan["bluetoothd"] or ())
@@ -23,7 +24,7 @@ class Run:
         self.result = {"problems": [], "status": None, "zero": None}
 
     def run(self):
-        """From the controllers to the program's own end."""
+        """Starts the environment and the program, and waits until the program ends on its own."""
         rfkill(False)
         self._controllers = [Controller(self._folder, n, each) for n, each in enumerate(self._plan["controllers"])]
         if self._plan["bluetoothd"] is not None:
@@ -31,16 +32,16 @@ class Run:
         with open(self._output, "wb") as output:
             process = self._program.process = self._program.spawn(*self._plan["arguments"], output=output, error=output)
         if self._plan["expected"]:
-            wait_until("the program says that it listens", 60, lambda: process.poll() is not None or all(
-                "hci%d listens" % n in self._output.read_text() for n in range(len(self._controllers))))
-        # bluetoothd, fresh from the disk, is slow at first.
+            wait_until("the program to report that it scans", 60, lambda: process.poll() is not None or all(
+                "hci%d scans: " % n in self._output.read_text() for n in range(len(self._controllers))))
+        # bluetoothd is slow at first, because it has just been read from the disk.
         self.result["zero"] = now() + 2
         for controller in self._controllers:
             controller.say({"do": "begin", "at": self.result["zero"]})
         self.result["status"] = process.wait(self._plan["seconds"])
 
     def end(self):
-        """Ends what is left."""
+        """Ends everything that still runs."""
         if self._program.process:
             self._program.end()
         self._bluetoothd.end()
@@ -50,7 +51,7 @@ class Run:
 
 
 def perform(plans, binary, out):
-    """All runs, one after the other."""
+    """Performs all runs, one after the other."""
     for plan in plans:
         print("begin", plan["name"], flush=True)
         folder = pathlib.Path("/run/lab") / plan["name"]
