@@ -24,7 +24,7 @@ struct JetStreamReply {
         if let place = text.find("error", in: 0) {
             error = (
                 text.integer(text.find("err_code", in: place)) ?? 0,
-                text.string(text.find("description", in: place)) ?? "it names no reason"
+                text.string(text.find("description", in: place)) ?? "no reason given"
             )
         } else {
             error = nil
@@ -101,7 +101,7 @@ struct JetStreamReply {
     /// - Parameter what: the name of the part or subject, for the text.
     /// - Returns: the error.
     func trouble(_ what: String) -> LogTrouble {
-        guard let error else { return .refused("\(what): the answer says nothing that is known") }
+        guard let error else { return .refused("\(what): unexpected answer") }
         if Code.full.contains(error.code) { return .full("\(what): \(error.words)") }
         if Code.noLeader.contains(error.code) { return .unavailable("\(what): \(error.words)") }
         if error.code == Code.noStream { return .missing(what) }

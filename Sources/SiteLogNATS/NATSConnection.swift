@@ -58,9 +58,9 @@ import SiteMonitoring
         case NATS_MAX_PAYLOAD:
             // This error is permanent: the message would be refused each time.
             let most = Int(unsafe natsConnection_GetMaxPayload(handle))
-            throw .tooBig("what is sent to \(subject), with its header,", octets: octets.count, most: most)
+            throw .tooBig("a message to \(subject), with its header,", octets: octets.count, most: most)
         case NATS_INSUFFICIENT_BUFFER:
-            throw .unavailable("\(servers): no server is reached, and too much waits for one")
+            throw .unavailable("\(servers): no server is connected, and the buffer of waiting messages is full")
         default: throw .unavailable("\(servers): \(NATSRefusal.words(status))")
         }
     }

@@ -62,7 +62,7 @@ final class NATSLink {
         self.options = options
         var word: UnsafeMutablePointer<CChar>?
         guard unsafe natsInbox_Create(&word) == NATS_OK, let made = unsafe word else {
-            throw .unavailable("the library makes no address for answers")
+            throw .unavailable("the library can't create an address for answers")
         }
         address = unsafe String(cString: made)
         unsafe natsInbox_Destroy(made)
@@ -71,7 +71,7 @@ final class NATSLink {
             state = .trying(try NATSAttempt.begin(options, address: address, wake))
         } catch {
             throw .unavailable(
-                "no descriptor or thread is left for \(options.servers.joined(separator: ", ")): \(error)")
+                "no descriptor or thread is available for \(options.servers.joined(separator: ", ")): \(error)")
         }
     }
 
@@ -141,7 +141,7 @@ final class NATSLink {
 
     private func tryAgain(at now: Instant) {
         do throws(Errno) { state = .trying(try NATSAttempt.begin(options, address: address, wake)) } catch {
-            fail(.unavailable("no thread is left for \(servers): \(error)"), at: now)
+            fail(.unavailable("no thread is available for \(servers): \(error)"), at: now)
         }
     }
 }

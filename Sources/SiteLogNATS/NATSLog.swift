@@ -91,7 +91,7 @@ package final class NATSLog: SightingLog {
         let size = limits.octets(of: request)
         let octets = pending.values.reduce(size) { $0 + $1.octets }
         guard octets <= limits.requestOctetsMax else {
-            throw .tooMany("octets wait for the site's log", count: octets, most: limits.requestOctetsMax)
+            throw .tooMany("bytes wait for the site's log", count: octets, most: limits.requestOctetsMax)
         }
         let end = now + limits.answerTime + request.patience(limits)
         let ticket = begin(octets: size, until: end, .unanswered(limits.answerTime))
@@ -128,9 +128,11 @@ package final class NATSLog: SightingLog {
         _ heard: @escaping (JetStreamReply) -> Void
     ) {
         listen(subject, octets, header: header, for: ticket) { [self] message in
-            if message.status == "503" { return finish(ticket, .failure(.unavailable("nobody keeps \(subject) now"))) }
+            if message.status == "503" {
+                return finish(ticket, .failure(.unavailable("no server answers at \(subject) now")))
+            }
             guard let reply = JetStreamReply(message.octets) else {
-                return finish(ticket, .failure(.refused("\(subject) is answered with what is no JSON")))
+                return finish(ticket, .failure(.refused("the answer of \(subject) is not JSON")))
             }
             heard(reply)
         }
@@ -180,7 +182,7 @@ package final class NATSLog: SightingLog {
         let parts = denial.split(separator: "\"")
         let subject = parts.count > 1 ? String(parts[1]) : denial
         if denial.contains("Subscription") {
-            for ticket in pending.keys { finish(ticket, .failure(.notPermitted("take answers at \(subject)"))) }
+            for ticket in pending.keys { finish(ticket, .failure(.notPermitted("receive answers at \(subject)"))) }
         } else {
             for one in listeners.values where one.subject == subject {
                 finish(one.ticket, .failure(.notPermitted("publish to \(subject)")))
@@ -396,7 +398,7 @@ package final class NATSLog: SightingLog {
             // The statuses 404 and 408 mean that there are no more messages now.
             if message.status == "503" {
                 consumers[name] = nil
-                return finish(ticket, .failure(.unavailable("the consumer \(name) is gone")))
+                return finish(ticket, .failure(.unavailable("the consumer \(name) does not exist any more")))
             }
             if consumers[name] != nil { end() }
         }

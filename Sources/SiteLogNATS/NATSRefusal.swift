@@ -25,11 +25,13 @@ struct NATSRefusal {
         let servers = options.servers.joined(separator: ", ")
         switch status {
         case NATS_CONNECTION_AUTH_FAILED:
-            return .notPermitted("connect to \(servers) (\(who) is unknown there, or proved by something else)")
+            return .notPermitted("connect to \(servers) (\(who) is not accepted there: check user and credentials)")
         case NATS_SSL_ERROR: return .unavailable("\(servers): \(handshake ?? detail)")
         case NATS_SECURE_CONNECTION_WANTED:
-            return .unavailable("\(servers): no server there speaks TLS; give them certificates, or name other servers")
-        case NATS_NO_SERVER: return .unavailable("\(servers): nobody listens there, or the network keeps them apart")
+            return .unavailable(
+                "\(servers): no server there supports TLS; give the servers certificates, or configure other servers")
+        case NATS_NO_SERVER:
+            return .unavailable("\(servers): no server accepts connections there, or the network blocks them")
         default:
             return .unavailable("\(servers): " + (detail.isEmpty ? Self.words(status) : detail))
         }
@@ -37,7 +39,7 @@ struct NATSRefusal {
 
     private var who: String {
         switch options.identity {
-        case .nobody: "who names no user"
+        case .nobody: "a connection without a user"
         case .user(let user, password: _): "'\(user)'"
         case .credentials(let path): "the user of \(path)"
         }
@@ -50,12 +52,13 @@ struct NATSRefusal {
         let text = detail.dropFirst(prefix.count)
         let whose = text.split(separator: ":cert=").last.map { " (\($0.split(separator: ":issuer=")[0]))" } ?? ""
         switch Int(text.prefix { $0 != ":" }) {
-        case 9: return "the server's certificate\(whose) is not valid yet: set the clocks right, here and there"
-        case 10: return "the server's certificate\(whose) has expired: renew it, or set the clock right"
+        case 9:
+            return "the server's certificate\(whose) is not valid yet: correct the clock of this machine or the server"
+        case 10: return "the server's certificate\(whose) has expired: renew it, or correct the clock"
         case 18, 19, 20, 21:
             let file = options.encryption?.authorities
             let known = file.map { "\($0) does not have it" } ?? "this machine does not have it"
-            return "an authority that is unknown here vouches for the server's certificate\(whose): \(known)"
+            return "the server's certificate\(whose) is signed by an unknown authority: \(known)"
         case 62, 64: return "the server's certificate\(whose) is for another name or address than the one in \(text)"
         default: return nil
         }

@@ -105,7 +105,7 @@ struct BatchFile {
                 places = []
                 return true
             }
-            throw .damaged(path.string, "it does not begin as a file of batches of version 1")
+            throw .damaged(path.string, "it does not start like a file of batches of version 1")
         }
         var place = head.count
         places = [place]
@@ -144,7 +144,7 @@ struct BatchFile {
     }
 
     private func harm(_ place: Int) -> LogTrouble {
-        .damaged(path.string, "what stands at octet \(place) is no record")
+        .damaged(path.string, "there is no valid record at byte \(place)")
     }
 
     // A file system can allocate space before a power failure without writing the data.

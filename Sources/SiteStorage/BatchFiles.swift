@@ -87,18 +87,18 @@ package final class BatchFiles {
     /// Appends a batch. It is on the disk after ``synchronize()``.
     ///
     /// - Parameters:
-    ///   - octets: the batch, at most 8 MiB.
+    ///   - batch: its bytes, at most 8 MiB.
     ///   - stored: when the log accepted it, since 1970.
     /// - Returns: its number.
     /// - Throws: ``LogTrouble``. ``LogTrouble/full(_:)`` means that the disk is full; then nothing of the batch is
     ///   stored.
-    package func append(_ octets: [UInt8], stored: Instant) throws(LogTrouble) -> UInt64 {
+    package func append(_ batch: [UInt8], stored: Instant) throws(LogTrouble) -> UInt64 {
         guard lock != nil else { throw .refused("\(directory) was opened for reading") }
         if let failure { throw failure }
-        guard octets.count <= BatchRecord.octetsMax else {
-            throw .tooBig("a batch", octets: octets.count, most: BatchRecord.octetsMax)
+        guard batch.count <= BatchRecord.octetsMax else {
+            throw .tooBig("a batch", octets: batch.count, most: BatchRecord.octetsMax)
         }
-        let record = BatchRecord(stored: stored, octets: octets).encoded
+        let record = BatchRecord(stored: stored, octets: batch).encoded
         if segments.last.map({ $0.end + record.count > fileBytesMax && $0.count > 0 }) ?? true {
             // The old file must be on the disk before a new one exists.
             try synchronize()
@@ -161,7 +161,7 @@ package final class BatchFiles {
             let segment = segments[index]
             guard number - segment.first < UInt64(segment.count) else {
                 if !entries.isEmpty { break }
-                throw segment.damage ?? .damaged(segment.path.string, "it ends before the next file begins")
+                throw segment.damage ?? .damaged(segment.path.string, "it ends before the next file starts")
             }
             do throws(LogTrouble) {
                 let file = try segment.opened()

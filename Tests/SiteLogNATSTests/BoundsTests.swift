@@ -29,7 +29,7 @@ import Testing
         }
         #expect(trouble.mayPass)
         #expect(!trouble.mayBeDone)
-        #expect(trouble.description.contains("the site's log takes no more (batches"), "\(trouble)")
+        #expect(trouble.description.contains("the site's log is full (batches"), "\(trouble)")
         guard case .batches(let page) = try await client.ask(.readBatches(LogRange(from: 1))) else { return }
         #expect(page.entries.map(\.number) == [1, 2, 3, 4, 5, 6])
         // The operator gives the log more room, and no batch is deleted.

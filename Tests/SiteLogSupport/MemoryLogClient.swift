@@ -57,7 +57,7 @@ package final class MemoryLogClient: SightingLog {
         }
         let octets = waiting.reduce(limits.octets(of: request)) { $0 + limits.octets(of: $1.request) }
         guard octets <= limits.requestOctetsMax else {
-            throw .tooMany("octets wait for the site's log", count: octets, most: limits.requestOctetsMax)
+            throw .tooMany("bytes wait for the site's log", count: octets, most: limits.requestOctetsMax)
         }
         let fault = script.firstIndex { $0.kind == LogRequestKind(request) }.map { script.remove(at: $0).fault }
         var new = Sent(ticket: LogTicket(count), request: request, at: now, fault: fault, performAt: now)

@@ -202,7 +202,7 @@ private final class Shelf {
         try octets.write(to: shelf.first)
         let batches = try shelf.open(isWriting: false)
         #expect(try shelf.texts(batches) == ["batch 1"])
-        let error = LogTrouble.damaged(shelf.first.path, "what stands at octet \(8 + size) is no record")
+        let error = LogTrouble.damaged(shelf.first.path, "there is no valid record at byte \(8 + size)")
         #expect(throws: error) { try batches.page(LogRange(from: 2)) }
         #expect(try shelf.texts(batches, from: 3) == ["batch 3", "batch 4"])
     }

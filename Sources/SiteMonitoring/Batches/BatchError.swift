@@ -20,15 +20,16 @@ extension BatchError: CustomStringConvertible {
     /// The error, in words for operators.
     package var description: String {
         switch self {
-        case .outOfOrder(let what): "\(what): the later stands before the earlier"
-        case .outOfSpan(let what): "\(what) is not in the time that the batch tells of"
-        case .noAdapter(let place, let count): "it tells of adapter \(place) and names \(count)"
+        case .outOfOrder(let what): "\(what): not in the required order"
+        case .outOfSpan(let what): "\(what) is outside the period of the batch"
+        case .noAdapter(let place, let count):
+            "it refers to the adapter with the index \(place), but has \(count) adapters"
         case .badName(let name):
-            "'\(String(name.prefix(BatchBounds.nameOctetsMax)))' is no adapter's name: 1…\(BatchBounds.nameOctetsMax) octets without slash or control characters"
-        case .nameTwice(let name): "two adapters are called '\(name)'"
+            "'\(String(name.prefix(BatchBounds.nameOctetsMax)))' is not a valid name of an adapter: use 1…\(BatchBounds.nameOctetsMax) bytes without slash or control characters"
+        case .nameTwice(let name): "two adapters have the name '\(name)'"
         case .badReason:
-            "why an adapter changed has more than \(BatchBounds.reasonOctetsMax) octets, or control characters"
-        case .adaptersTooMany(let count): "it names \(count) adapters; at most \(BatchBounds.adaptersMax) can be"
+            "the reason for an adapter's change has more than \(BatchBounds.reasonOctetsMax) bytes, or control characters"
+        case .adaptersTooMany(let count): "it has \(count) adapters; at most \(BatchBounds.adaptersMax) are allowed"
         }
     }
 }

@@ -217,7 +217,7 @@ package struct SiteEngine<Reader: SiteSetupReader>: Sendable {
         for place in adapters.indices {
             adapters[place].id = nil
             let number = SiteAdapterNumber(offset: Int32(place))
-            if adapters[place].isListening { tell(.started, number, "what is monitored begins", at: time) }
+            if adapters[place].isListening { tell(.started, number, "monitoring starts", at: time) }
         }
     }
 

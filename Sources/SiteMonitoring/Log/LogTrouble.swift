@@ -37,19 +37,19 @@ extension LogTrouble: CustomStringConvertible {
     /// The error, its place, and the required action.
     package var description: String {
         switch self {
-        case .unavailable(let reason): "the site's log can't be reached: \(reason); it is tried again"
-        case .unanswered(let time): "the site's log has not answered within \(time); it is asked again"
+        case .unavailable(let reason): "the site's log is not reachable: \(reason); it will be tried again"
+        case .unanswered(let time): "the site's log has not answered within \(time); it will be tried again"
         case .full(let part):
-            "the site's log takes no more (\(part)): give it more room, or let it keep less long"
-        case .tooBig(let what, let octets, let most): "\(what) has \(octets) octets; at most \(most) are taken"
+            "the site's log is full (\(part)): give it more space, or shorten the time for which it stores data"
+        case .tooBig(let what, let octets, let most): "\(what) has \(octets) bytes; at most \(most) are accepted"
         case .tooMany(let what, let count, let most): "\(count) \(what); at most \(most)"
         case .notPermitted(let what):
-            "the site's log does not let this user \(what): give him the right, or name another user"
-        case .missing(let name): "the site's log has no \(name): make it first"
-        case .damaged(let place, let matter): "\(place): \(matter); put it away, or take it from another copy"
+            "the user has no permission to \(what): grant it in the site's log, or configure another user"
+        case .missing(let name): "the site's log has no \(name): create it first"
+        case .damaged(let place, let matter): "\(place): \(matter); move it away, or restore it from another copy"
         case .refused(let reason): "the site's log refused: \(reason)"
         case .badName(let name):
-            "'\(name)' is no name for a site, a gateway or a process: 1…\(LogName.octetsMax) letters, digits, - and _"
+            "'\(name)' is not a valid name of a site, a gateway or a process: use 1…\(LogName.octetsMax) letters, digits, - and _"
         }
     }
 }

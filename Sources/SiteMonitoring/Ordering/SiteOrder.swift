@@ -179,7 +179,7 @@ package struct SiteOrder: Sendable {
             if let heardAt = streams[place].heardAt, clock.active - heardAt >= timeout { fallSilent(place) }
             if live[place] != nil, clock.active - streams[place].timelyAt >= catchUp {
                 counters.laggards += 1
-                leave(place, "what the gateway sends comes too late")
+                leave(place, "the gateway's data arrives too late")
             }
             if let since = streams[place].waitingSince { nextDeadline = min(nextDeadline, since + timeout) }
             if let heardAt = streams[place].heardAt { nextDeadline = min(nextDeadline, heardAt + timeout) }
@@ -206,7 +206,7 @@ package struct SiteOrder: Sendable {
         if let oldest {
             giveUpMissing(of: oldest)
         } else if let place = live.leastPlace {
-            leave(place, "too much waits for what the gateway sends")
+            leave(place, "too much data of other gateways waits for this one")
         } else {
             return false
         }
@@ -264,7 +264,7 @@ package struct SiteOrder: Sendable {
             return former
         }
         if let told = streams[place].toldTo, batch.span.from > told, let former {
-            stopListening(of: place, at: former, "nothing is told of the time until then")
+            stopListening(of: place, at: former, "no batch covers the time until the next batch")
         }
         let numbers = begin(batch, of: place, at: time(batch.span.from))
         for input in batch.inputs { takeIn(input, by: numbers, of: place, time) }
@@ -377,7 +377,7 @@ package struct SiteOrder: Sendable {
         count(nil, of: place)
         guard live[place] != nil else { return }
         counters.silences += 1
-        leave(place, "nothing comes from the gateway")
+        leave(place, "the gateway sends nothing")
     }
 
     /// Decides whether a stream is waited for, after a batch of it was accepted.

@@ -89,7 +89,7 @@ import Testing
         let full = try Self.only(cutter.cut(completeTo: at(2), now: at(2), wall: at(2)))
         #expect(full.sightings.count == 3)
         #expect(full.changes.map(\.kind) == [.started, .stopped(since: at(1.12))])
-        #expect(full.changes.last?.reason == "more was heard than could be sent")
+        #expect(full.changes.last?.reason == "more was received than could be sent")
         #expect(cutter.counts.dropped == 7)
         // After the cut, input is accepted again.
         cutter.sighted(advertiser(1), rssi: nil, by: hci0, at: at(2.5))

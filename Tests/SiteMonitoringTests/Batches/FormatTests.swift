@@ -103,7 +103,7 @@ import Testing
         octets.replaceSubrange((octets.count - 5)..<(octets.count - 4), with: [0x80, 0])
         #expect(
             throws: BatchFormatError.invalid(
-                at: octets.count - 4, "the number of sightings has more octets than it needs")
+                at: octets.count - 4, "the number of sightings has more bytes than necessary")
         ) {
             try Batch(octets: octets.checked)
         }

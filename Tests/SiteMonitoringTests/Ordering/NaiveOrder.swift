@@ -153,10 +153,10 @@ struct NaiveOrder {
         // M3.
         if !streams[place].isSilent, active - streams[place].heardAt >= timeout {
             streams[place].isSilent = true
-            if streams[place].isWaitedFor { leave(place, "nothing comes from the gateway") }
+            if streams[place].isWaitedFor { leave(place, "the gateway sends nothing") }
         }
         if streams[place].isWaitedFor, active - streams[place].nearAt >= limits.catchUpTimeout.nanoseconds {
-            leave(place, "what the gateway sends comes too late")
+            leave(place, "the gateway's data arrives too late")
         }
     }
 
@@ -178,7 +178,7 @@ struct NaiveOrder {
             guard let first = waitedFor.min(by: { streams[$0].completeTo! < streams[$1].completeTo! }) else {
                 return false
             }
-            leave(first, "too much waits for what the gateway sends")
+            leave(first, "too much data of other gateways waits for this one")
         }
         moveOn()
         return true
@@ -202,7 +202,7 @@ struct NaiveOrder {
             return time
         }
         if let toldTo = streams[place].toldTo, let before, batch.span.from > toldTo {
-            stopAll(place, before, "nothing is told of the time until then")
+            stopAll(place, before, "no batch covers the time until the next batch")
         }
         let names = batch.adapters.map { "\(batch.key.gateway)/\($0.name)" }
         let begin = siteTime(batch.span.from)

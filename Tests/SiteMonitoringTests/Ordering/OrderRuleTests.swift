@@ -25,7 +25,8 @@ import Testing
         #expect(site.watermark == 23)
         #expect(
             site.told("lab").suffix(4) == [
-                "19.5 sighted", "20.0 stopped: nothing is told of the time until then", "22.0 listens", "22.5 sighted",
+                "19.5 sighted", "20.0 stopped: no batch covers the time until the next batch", "22.0 listens",
+                "22.5 sighted",
             ])
         #expect(site.order.counters.missingBatches == 0)
         // A batch of the previous process is too late. It is counted, and its data is not accepted.
@@ -55,7 +56,7 @@ import Testing
         #expect(site.watermark == 20)
         try site.batch("lobby", 25.5, sequence: 26, delay: -0.4, from: 25)
         #expect(site.watermark == 25.5)
-        #expect(site.told("lab").suffix(2) == ["19.5 sighted", "20.0 stopped: nothing comes from the gateway"])
+        #expect(site.told("lab").suffix(2) == ["19.5 sighted", "20.0 stopped: the gateway sends nothing"])
         #expect(site.order.counters.silences == 1)
     }
 
@@ -68,7 +69,7 @@ import Testing
         try site.seconds(41...42, "lab", "lobby")
         #expect(
             site.told("lab").suffix(4) == [
-                "20.0 stopped: nothing comes from the gateway", "40.0 listens", "40.5 sighted", "41.5 sighted",
+                "20.0 stopped: the gateway sends nothing", "40.0 listens", "40.5 sighted", "41.5 sighted",
             ])
         #expect(site.order.counters.corrections == 0)
     }

@@ -120,7 +120,7 @@ package struct BatchCutter: Sendable {
                 if case .stopped(let since) = kind { Batch.Change.Kind.stopped(since: min(since, time)) } else { kind }
             changes.append(
                 try Batch.Change(kind, adapter: adapter, at: time, reason: reason.map(Batch.Change.words)))
-        } catch { preconditionFailure("a change of our own is none: \(error)") }
+        } catch { preconditionFailure("a change that this gateway made is invalid: \(error)") }
     }
 
     /// Returns whether there is room for another sighting or change. If there is not, the adapter counts as stopped
@@ -133,7 +133,7 @@ package struct BatchCutter: Sendable {
             let time = admit(time)
             note(
                 .stopped(since: adapters[adapter].lastHeard ?? time), adapter, at: time,
-                reason: "more was heard than could be sent")
+                reason: "more was received than could be sent")
         }
         adapters[adapter].isOverfull = true
         return false
@@ -166,7 +166,7 @@ package struct BatchCutter: Sendable {
             settings: settings, adapters: adapters.all, cut: max(now.wholeMicroseconds, end), wall: wall,
             isStart: isStart, nextSequence: nextSequence)
         do throws(BatchError) { try maker.make(piece) } catch {
-            preconditionFailure("a batch of our own is none: \(error)")
+            preconditionFailure("a batch that this gateway made is invalid: \(error)")
         }
         nextSequence = maker.nextSequence
         adapters.apply(due, later: Set(later.map(\.adapter) + remaining.map(\.adapter)))

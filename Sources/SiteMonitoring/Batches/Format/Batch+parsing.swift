@@ -17,7 +17,7 @@ extension Batch {
         guard CRC32.of(octets[..<end]) == (try check.fixed(UInt32.self, "the check")) else { throw .damaged }
         var reader = BatchReader(octets, from: head + 1, to: end)
         let parts = try Parts(&reader)
-        guard reader.left == 0 else { throw reader.invalid("\(reader.left) octets follow the batch") }
+        guard reader.left == 0 else { throw reader.invalid("\(reader.left) bytes follow the batch") }
         do throws(BatchError) {
             try self.init(
                 site: parts.site, key: parts.key, span: parts.span, adapters: parts.adapters, changes: parts.changes,
@@ -38,13 +38,13 @@ private struct Parts {
     init(_ reader: inout BatchReader) throws(BatchFormatError) {
         let flags = try reader.octet("the flags")
         guard flags & ~BatchFormat.isStart == 0 else {
-            throw reader.invalid("a flag that nobody knows")
+            throw reader.invalid("an unknown flag")
         }
         let boot = try reader.fixed(UInt128.self, "the boot")
         let sequence = try reader.fixed(UInt64.self, "the sequence")
         site = try reader.name("the site")
         key = BatchKey(gateway: try reader.name("the gateway"), boot: boot, sequence: sequence)
-        let from = try reader.time("the beginning")
+        let from = try reader.time("the start")
         let completeTo = try reader.time("the end", since: from)
         let cut = try reader.time("the cut", since: completeTo)
         let wall = try reader.time("the wall clock")
@@ -62,7 +62,7 @@ private struct Parts {
         for _ in 0..<sightingCount {
             sightings.append(try reader.sighting(since: sightings.last?.time ?? from, &table))
         }
-        guard table.areAllNamed else { throw reader.invalid("an advertiser that nothing was heard of") }
+        guard table.areAllNamed else { throw reader.invalid("an advertiser without a sighting") }
     }
 
     static func valid<Value>(_ body: () throws(BatchError) -> Value) throws(BatchFormatError) -> Value {
@@ -84,7 +84,7 @@ private struct ReadAdvertisers {
             let uuid = ProximityUUID(
                 high: try reader.fixed(UInt64.self, "a UUID").byteSwapped,
                 low: try reader.fixed(UInt64.self, "a UUID").byteSwapped)
-            if let last = uuids.last, uuid <= last { throw reader.invalid("UUIDs are not in their order") }
+            if let last = uuids.last, uuid <= last { throw reader.invalid("the UUIDs are not sorted") }
             uuids.append(uuid)
         }
         let count = try reader.count("advertisers", octetsMin: BatchFormat.advertiserOctetsMin)
@@ -92,18 +92,19 @@ private struct ReadAdvertisers {
         // Advertisers are sorted, so their UUIDs must appear in order and without a gap.
         var next = 0
         for _ in 0..<count {
-            let place = try reader.variable("a UUID's place")
+            let place = try reader.variable("a UUID's index")
             guard place < UInt64(uuids.count), Int(place) == next || Int(place) + 1 == next else {
-                throw reader.invalid("UUID \(place) where \(uuids.count) stand, after \(next) of them")
+                throw reader.invalid(
+                    "a UUID's index is \(place); there are \(uuids.count), and \(next) were used before")
             }
             next = Int(place) + 1
             let advertiser = try reader.advertiser(uuids[Int(place)])
             if let last = advertisers.last, advertiser <= last {
-                throw reader.invalid("advertisers are not in their order")
+                throw reader.invalid("the advertisers are not sorted")
             }
             advertisers.append(advertiser)
         }
-        guard next == uuids.count else { throw reader.invalid("a UUID that nobody has") }
+        guard next == uuids.count else { throw reader.invalid("a UUID without an advertiser") }
         areNamed = Array(repeating: false, count: count)
     }
 
@@ -133,7 +134,7 @@ extension BatchReader {
     fileprivate mutating func adapter(since from: Instant) throws(BatchFormatError) -> Batch.Adapter {
         let flags = try octet("an adapter's flags")
         guard flags & ~(BatchFormat.isListening | BatchFormat.hasAddress | BatchFormat.hasReports) == 0 else {
-            throw invalid("a flag that nobody knows")
+            throw invalid("an unknown flag")
         }
         let name = try short("an adapter's name")
         var address: DeviceAddress?
@@ -168,11 +169,11 @@ extension BatchReader {
             let ago = try variable("a stop")
             guard ago <= time.microseconds else { throw invalid("a stop is earlier than any time") }
             kind = .stopped(since: Instant(nanoseconds: Int64(time.microseconds - ago) * 1_000))
-        default: throw invalid("no change is \(code)")
+        default: throw invalid("unknown type of change: \(code)")
         }
         var reason: String?
         if code & BatchFormat.hasReason != 0 {
-            reason = try text("a reason", count: try count("octets of a reason", octetsMin: 1))
+            reason = try text("a reason", count: try count("bytes of a reason", octetsMin: 1))
         }
         return try Parts.valid { () throws(BatchError) in
             try Batch.Change(kind, adapter: adapter, at: time, reason: reason)

@@ -42,12 +42,12 @@ extension BatchFormatError: CustomStringConvertible {
     /// The error, in words for operators.
     package var description: String {
         switch self {
-        case .notABatch: "it is no batch of a gateway"
+        case .notABatch: "it is not a batch of a gateway"
         case .version(let version):
             "it is a batch of version \(version); this program reads version \(BatchFormat.version): upgrade it"
-        case .damaged: "the batch is damaged: its check does not hold"
-        case .short(let place, let what): "the batch ends at octet \(place), in \(what)"
-        case .invalid(let place, let what): "at octet \(place) of the batch: \(what)"
+        case .damaged: "the batch is damaged: its checksum does not match"
+        case .short(let place, let what): "the batch ends at byte \(place), in \(what)"
+        case .invalid(let place, let what): "at byte \(place) of the batch: \(what)"
         case .contradiction(let error): "the batch contradicts itself: \(error)"
         }
     }

@@ -51,7 +51,7 @@ struct BatchReader: ~Copyable {
             guard shift < 63 || octet <= 1 else { throw invalid("\(what) has more than 64 bits") }
             number |= UInt64(octet & 0x7F) << shift
             guard octet & 0x80 != 0 else {
-                guard octet != 0 || shift == 0 else { throw invalid("\(what) has more octets than it needs") }
+                guard octet != 0 || shift == 0 else { throw invalid("\(what) has more bytes than necessary") }
                 return number
             }
             shift += 7
@@ -62,7 +62,9 @@ struct BatchReader: ~Copyable {
     /// fit into the remaining bytes.
     mutating func count(_ what: String, octetsMin: Int) throws(BatchFormatError) -> Int {
         let count = try variable("the number of \(what)")
-        guard count <= UInt64(left / octetsMin) else { throw invalid("\(count) \(what) do not fit into what is left") }
+        guard count <= UInt64(left / octetsMin) else {
+            throw invalid("\(count) \(what) do not fit into the remaining bytes")
+        }
         return Int(count)
     }
 
@@ -86,7 +88,7 @@ struct BatchReader: ~Copyable {
     mutating func text(_ what: String, count: Int) throws(BatchFormatError) -> String {
         guard left >= count else { throw .short(at: place, what) }
         guard let text = String(validating: octets[place..<(place + count)], as: UTF8.self) else {
-            throw invalid("\(what) is no UTF-8")
+            throw invalid("\(what) is not valid UTF-8")
         }
         place += count
         return text
@@ -99,7 +101,7 @@ struct BatchReader: ~Copyable {
 
     /// Reads an address, whose type was read before.
     mutating func address(_ kind: UInt8) throws(BatchFormatError) -> DeviceAddress {
-        guard let kind = DeviceAddress.Kind(rawValue: kind) else { throw invalid("no type of address is \(kind)") }
+        guard let kind = DeviceAddress.Kind(rawValue: kind) else { throw invalid("unknown type of address: \(kind)") }
         let low = try fixed(UInt32.self, "an address")
         let high = try fixed(UInt16.self, "an address")
         return DeviceAddress(UInt64(high) << 32 | UInt64(low), kind: kind)
