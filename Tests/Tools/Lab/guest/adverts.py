@@ -1,40 +1,42 @@
-"""What the lab's advertisers send: one line of a script each, a JSON object.
+"""The script of advertisers around a virtual controller. Each line is a JSON object with these keys:
 
-    name       what the controller's log calls it (required)
+    name       its name in the controller's log (required)
     address    "C0:00:00:00:00:01" (required); "type": "random" (default) or "public"
     uuid, major, minor, power
-               an iBeacon; or
+               the fields of an iBeacon; or
     data       AD structures in hexadecimal
-    rssi       dBm, default -60; 127 says "not available"
-    every      seconds from one advertisement to the next, or
-    rate       advertisements a second, over all devices
-    devices    how many advertisers take turns: address and minor count up from those given; default 1
-    vary       true: a last byte that changes each time, as a battery level does; RSSI moves by up to 9 dB too
-    from       when it comes, in seconds after the script's beginning; without it, it was always there
-    until      when it has gone; without it, never
-    quiet      true: its reports are counted, each device's, and not logged one by one
+    rssi       dBm, default -60; 127 means "not available"
+    every      seconds from one advertisement to the next, over all devices, or
+    rate       advertisements per second, over all devices
+    devices    number of advertisers that take turns, default 1; address and minor count up from the given ones
+    vary       true: the last byte changes each time, like a battery level (an iBeacon gets such a byte in
+               addition), and the RSSI is up to 9 dB lower
+    from       when it appears, in seconds after the start of the script; if absent, it is always present
+    until      when it disappears, in seconds after the start of the script; if absent, never
+    quiet      true: the reports of each device are counted and not logged one by one
 """
 import struct
 
 
 def address_bytes(text):
-    """"C0:…:01" as the six bytes of HCI, the last first."""
+    """Returns an address such as "C0:00:00:00:00:01" as the six bytes of HCI, the last one first."""
     return bytes.fromhex(text.replace(":", ""))[::-1]
 
 
 def structure(kind, payload):
-    """An AD structure (Core Spec Vol 3 Part C §11)."""
+    """Returns an AD structure (Core Spec Vol 3 Part C §11)."""
     return bytes([len(payload) + 1, kind]) + payload
 
 
 def ibeacon(uuid, major, minor, power=-59, after=b""):
-    """The AD structures of an iBeacon, with Flags before it as a beacon sends them."""
+    """Returns the AD structures of an iBeacon, after Flags as a beacon sends them. `after` is appended to its data."""
     body = struct.pack(">HBB16sHHb", 0x4C00, 0x02, 0x15, bytes.fromhex(uuid.replace("-", "")), major, minor, power)
     return structure(0x01, b"\x06") + structure(0xFF, body + after)
 
 
 class Advert:
-    """An advertiser, or several of a kind, and when the next advertisement is due."""
+    """An advertiser, or several of the same kind that take turns, with its interval and the period in which it is
+    present."""
 
     def __init__(self, item):
         self.name = item["name"]
@@ -57,7 +59,7 @@ class Advert:
         return ibeacon(item["uuid"], item["major"], item["minor"] + device, item.get("power", -59), after)
 
     def next(self):
-        """Device number, address, RSSI and AD structures of the next advertisement."""
+        """Returns device number, address, RSSI and AD structures of the next advertisement."""
         turn, device = divmod(self._count, self.devices)
         self._count += 1
         payload, rssi = self._payloads[device], self.rssi

@@ -1,12 +1,15 @@
 #!/usr/bin/python3
-"""A broker that takes whatever is published, for the lab's gateway on the loopback.
+"""An MQTT broker that accepts each message, on the loopback interface, for the gateway of the lab.
 
     broker.py RECORD [DEVICE]
 
-Each line of the event files that arrives goes to RECORD, its payload alone, and what `availability` is, to RECORD.availability. On DEVICE a mark is written for it before it is
-acknowledged, past the stack of the disk's cache (O_DIRECT): in a log of the disk's writes the marks say what had been
-shipped by then. MQTT 3.1.1 and 5, as much of it as a publisher with QoS 0 and 1 needs. Where the environment has BROKER_PASSWORD,
-who does not give it is hung up on.
+The payload of each received line of the event files (a type of LINES, with a sequence number) is appended to RECORD,
+and the payload of each message on an `availability` topic to RECORD.availability. If DEVICE is given, a mark with the
+sequence number is written there before the line is acknowledged. The mark bypasses the page cache (O_DIRECT). So in a
+log of the disk's writes, the marks show which lines had been published at each position.
+
+The broker supports MQTT 3.1.1 and 5, as far as a publisher with QoS 0 and 1 needs them. If the environment has
+BROKER_PASSWORD, it closes the connection of each client that does not send this password.
 """
 import json
 import mmap
@@ -18,13 +21,15 @@ import sys
 
 PORT = 1883
 LINES = {"event", "visit", "condition", "adapter", "clock", "gateway"}
-# Where the marks begin on the device, and how many there are before they begin anew.
+# The offset of the first mark on the device, the number of marks before the first one is overwritten, and the size of a
+# mark; offset and size in bytes.
 MARKS, PLACES, SIZE = 20 << 20, 512, 4096
 MAGIC = b"shipped "
 
 
 def length(data, place):
-    """A variable byte integer (MQTT 5 §1.5.5): its value, and the place behind it. None where it is not whole yet."""
+    """Returns the value of a variable byte integer (MQTT 5 §1.5.5) and the position after it, or None if it is
+    incomplete. Raises ValueError if it has more than four bytes."""
     value = 0
     for number in range(4):
         if place + number >= len(data):
@@ -32,17 +37,17 @@ def length(data, place):
         value |= (data[place + number] & 0x7F) << 7 * number
         if not data[place + number] & 0x80:
             return value, place + number + 1
-    raise ValueError("a length of more than four octets")
+    raise ValueError("a length of more than four bytes")
 
 
 class Client:
-    """One connection."""
+    """The connection of a client."""
 
     def __init__(self, connection, take):
         self.connection, self._take, self._data, self._version = connection, take, b"", 4
 
     def read(self):
-        """Takes what has come; whether the connection goes on."""
+        """Handles the bytes that have arrived, and returns whether the connection continues."""
         try:
             chunk = self.connection.recv(65536)
         except ConnectionError:
@@ -85,16 +90,16 @@ class Client:
 
 
 class Record:
-    """What arrived, and the marks of it."""
+    """The files of received lines and of availability, and the marks on the device."""
 
     def __init__(self, path, device):
         self._file = open(path, "ab", buffering=0)
         self._availability = open(path + ".availability", "ab", buffering=0)
         self._device = os.open(device, os.O_WRONLY | os.O_DIRECT) if device else None
-        self._page, self._count = mmap.mmap(-1, SIZE), 0  # aligned, as O_DIRECT wants it
+        self._page, self._count = mmap.mmap(-1, SIZE), 0  # aligned, as O_DIRECT requires
 
     def take(self, topic, payload):
-        """Takes a message."""
+        """Stores a message with the availability or with a line that has a sequence number, and ignores all others."""
         if topic.endswith(b"/availability"):
             self._availability.write(payload + b"\n")
             return

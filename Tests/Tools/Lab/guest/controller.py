@@ -3,19 +3,23 @@
 
     controller.py --log FILE [--address A] [--extended] [--duplicates address|data|none] SCRIPT
 
-SCRIPT holds advertisers, one a line, see adverts.py. Lines on standard input, JSON objects, are obeyed, and each is
-answered with a line on standard output, the counters so far:
+SCRIPT has one advertiser per line; see adverts.py. Standard input has control lines, which are JSON objects. The
+answer to each is a line on standard output with the counters so far:
 
-    {"do": "begin", "at": T}   the script's beginning, in seconds of CLOCK_BOOTTIME
+    {"do": "begin", "at": T}               starts the script at T, in seconds of CLOCK_BOOTTIME
     {"do": "unplug"}, {"do": "plug"}
-    {"do": "hang"}, {"do": "unhang"}       takes no command and sends nothing, meanwhile
-    {"do": "mute", "until": "unmute"}      answers commands, and hears nothing: until told so, or until the host begins
-                                           a scan ("scan") or resets the controller ("reset")
+    {"do": "hang"}, {"do": "unhang"}       between them it ignores commands and sends nothing
+    {"do": "mute", "until": "unmute"}      it answers commands and receives no advertisement, until "unmute"; with
+                                           "scan" ("reset") instead, until the host starts a scan (resets it) or
+                                           "unmute", whichever is first
     {"do": "unmute"}, {"do": "hwerror"}, {"do": "state"}
 
-The log has one JSON object a line, `t` in seconds of CLOCK_BOOTTIME: what the host asked for, `ear` each time the
-controller becomes able to hear, or unable, and why, and `sent` for each report; at the end, `sent in all` for each of
-those that are quiet.
+"hwerror" sends a Hardware Error event; "state" only requests the counters.
+
+The log has one JSON object per line, with `t` in seconds of CLOCK_BOOTTIME: the host's commands that reset the
+controller, concern scanning or are unknown; the control lines except "state"; `ear` each time the controller becomes
+able or unable to receive, with the reason; and `sent` for each report. If an advertiser is quiet, it has no `sent`,
+but at the end `sent in all` for each of its devices that had a report.
 """
 import argparse
 import heapq
@@ -28,7 +32,7 @@ import time
 from adverts import Advert
 from hci import LinkLayer
 
-VENDOR = 0xFF  # the packet type by which /dev/vhci itself is spoken to (drivers/bluetooth/hci_vhci.c)
+VENDOR = 0xFF  # the type of packets to and from /dev/vhci itself (drivers/bluetooth/hci_vhci.c)
 
 
 def now():
@@ -36,7 +40,7 @@ def now():
 
 
 class Controller:
-    """The device, the advertisers around it, and the log."""
+    """The virtual device, the advertisers around it, and the log."""
 
     def __init__(self, options):
         self._log_file = open(options.log, "w")
@@ -47,8 +51,8 @@ class Controller:
         self._due, self._ear, self._order, self._zero = [], None, 0, None
         self.counters = {"offered": 0, "sent": 0}
         self._sent = dict.fromkeys((advert.name for advert in self._adverts), 0)
-        self._quiet = {}  # (name, device) of those that are not logged one by one → [how many, the first's time, the last's]
-        # The longest that an advertisement was late, in seconds: how far the machine is behind.
+        self._quiet = {}  # (name, device) of quiet advertisers → [number of reports, time of the first, of the last]
+        # The longest delay of an advertisement in seconds, which shows how far the machine lags.
         self.late = 0.0
 
     def log(self, event, **fields):
@@ -75,7 +79,8 @@ class Controller:
         self.link.reset()
 
     def _send(self, packet):
-        """Whether the host took it: the kernel refuses events of an adapter that is down."""
+        """Sends a packet to the host and returns whether it was accepted: the kernel refuses events of an adapter that
+        is down."""
         try:
             return os.write(self._vhci, packet) > 0
         except OSError:
@@ -92,13 +97,14 @@ class Controller:
                 self.log("plug", index=self.index, address=self.link.address)
             elif packet:
                 self.link.packet(packet)
-                # Before anything is sent by it, and each time where a scan ends and begins again at once.
+                # The log must have each change before the first report that follows it. It must also have both changes
+                # if a scan stops and immediately starts again.
                 self._listen()
 
-    # The air
+    # Advertisements
 
     def begin(self, at):
-        """The script's beginning: those who come later are put on the list."""
+        """Starts the script at `at`: schedules the advertisers that appear after its start."""
         self._zero = at
         for advert in self._adverts:
             if advert.begins is not None:
@@ -109,7 +115,7 @@ class Controller:
         heapq.heappush(self._due, (due, self._order, advert))
 
     def _advertise(self):
-        """What is due, but no more than leaves the host's commands unanswered for long."""
+        """Sends at most 64 of the advertisements that are due, so that the host's commands do not wait long."""
         for _ in range(64):
             if not self._due or self._due[0][0] > now():
                 return
@@ -131,13 +137,13 @@ class Controller:
             self._push(due + advert.every, advert)
 
     def _listen(self):
-        """Logs what became of the ability to hear."""
+        """Logs whether the controller can receive, if this has changed."""
         why = "unplugged" if self._vhci < 0 else self.link.deaf()
         if (why is None) != self._ear:
             self._ear = why is None
             self.log("ear", hears=self._ear, why=why)
 
-    # The control lines
+    # Control lines
 
     def obey(self, item):
         action = item["do"]
@@ -154,14 +160,14 @@ class Controller:
         elif action == "hwerror":
             self.link.event(0x10, b"\x42")  # Hardware Error, Vol 4 Part E §7.7.16
         elif action != "state":
-            raise ValueError("unknown: " + action)
+            raise ValueError("unknown action: " + action)
         if action != "state":
             self.log(action, **{key: value for key, value in item.items() if key != "do"})
         self._listen()
         return dict(self.counters, by_name=self._sent, index=self.index, hears=self._ear, late=round(self.late, 4))
 
     def run(self):
-        """Until standard input ends."""
+        """Runs until standard input ends."""
         self.plug()
         print(json.dumps(self.obey({"do": "state"})), flush=True)
         start, lines = now(), b""

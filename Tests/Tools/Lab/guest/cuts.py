@@ -1,7 +1,9 @@
-"""What power cuts leave of a disk: each is made, mounted, recovered by a gateway, and looked at.
+"""Makes power cuts of a disk: reconstructs the disk, mounts it, lets a gateway recover it, and checks the result.
 
-The plan says where to cut (`at`, how many writes of the log were made) and what becomes of those that no flush followed
-(`fate`, `seed`), and how many a disk that lies took back (`lied`). Of each cut a line goes to `cuts.jsonl`: how many lines had been shipped by then, and what is wrong.
+The plan has the position of each cut (`at`: the number of writes and flushes in the log before it), the fate of the
+writes after the last flush (`fate`, `seed`), and the number of last writes and flushes that a disk with false
+confirmations loses (`lied`). The result of each cut is a line in `cuts.jsonl`: the number of lines published before
+it, the number of lines after the recovery, and the problems.
 """
 import json
 import pathlib
@@ -20,7 +22,8 @@ IMAGE, CUT = pathlib.Path("/run/lab/disk.img"), pathlib.Path("/run/lab/cut.img")
 
 
 def numbered(folder, twice):
-    """number → payload of the whole lines in a folder's segments; `twice` takes the numbers that stand there twice."""
+    """Returns the complete lines in a folder's segments by sequence number, without evidence. Each number that occurs
+    again is appended to `twice`."""
     found = {}
     for path in sorted(folder.glob("events-*.jsonl")):
         for line in path.read_bytes().split(b"\n")[:-1]:
@@ -28,7 +31,7 @@ def numbered(folder, twice):
                 value = json.loads(line)
                 value = value.get("payload", value)
             except (ValueError, AttributeError):
-                continue  # torn, or zeros
+                continue  # incomplete, or zeros
             if "sequence" in value and value["type"] != "evidence":
                 if value["sequence"] in found:
                     twice.append(value["sequence"])
@@ -37,22 +40,23 @@ def numbered(folder, twice):
 
 
 def missing(shipped, found, when):
-    """What is wrong with the lines that were shipped."""
+    """Returns the problems of published lines: the missing ones, and the first one that differs. `when` introduces each
+    problem."""
     gone = [number for number, line in shipped.items() if number not in found]
     other = [number for number, line in shipped.items() if number in found and found[number] != line]
-    return (["%s: %d lines that were shipped are gone, the first %d" % (when, len(gone), gone[0])] if gone else []) + (
-        ["%s: number %d says something else than was shipped" % (when, other[0])] if other else [])
+    return (["%s: %d published lines are missing, first number %d" % (when, len(gone), gone[0])] if gone else []) + (
+        ["%s: line %d differs from the published one" % (when, other[0])] if other else [])
 
 
 class Cut:
-    """One cut: from the image to what is wrong with it."""
+    """A power cut: checks its image and collects the problems."""
 
     def __init__(self, plan, binary, folder, shipped):
         self._plan, self._binary, self._folder, self._shipped = plan, binary, folder, shipped
         self.problems, self.lines = [], 0
 
     def look(self):
-        """Mounts the image, has the gateway recover it, and looks before and afterwards."""
+        """Mounts the image, lets a gateway recover it, and checks the lines before and after the recovery."""
         disk = self._folder / "disk"
         disk.mkdir(parents=True)
         tool("mount", "-o", "loop", str(CUT), str(disk))
@@ -62,7 +66,7 @@ class Cut:
             subprocess.run(["umount", "-l", str(disk)])
 
     def _recover(self, disk):
-        # A cut in the very beginning may leave no folder yet; then nothing was shipped.
+        # If the cut is right at the start, a folder can be missing. Then no line was published.
         before = numbered(disk / "events", [])
         self.problems += missing(self._shipped, before, "after the cut")
         for each in ("events", "state"):
@@ -72,16 +76,16 @@ class Cut:
         gateway = Gateway(self._binary, self._folder, self._plan)
         try:
             gateway.start()
-            wait_until("the gateway is up", 30, lambda: gateway.process.poll() is not None
+            wait_until("the gateway to start writing", 30, lambda: gateway.process.poll() is not None
                        or "; writes to " in (self._folder / "gateway.log").read_text())
-            wait_until("something new is on the disk", 10, lambda: gateway.process.poll() is not None
+            wait_until("a new line on the disk", 10, lambda: gateway.process.poll() is not None
                        or max(numbered(disk / "events", []), default=0) > max(before, default=0))
             time.sleep(0.2)
         except StackError as problem:
             self.problems.append(str(problem))
         status = gateway.end()
         if status != 0:
-            self.problems.append("the gateway ended with %s: %s" % (
+            self.problems.append("the gateway exited with %s: %s" % (
                 status, (self._folder / "gateway.log").read_text().strip().splitlines()[-1:]))
         taking.terminate()
         taking.wait()
@@ -89,21 +93,21 @@ class Cut:
         after = numbered(disk / "events", twice)
         self.lines = len(after)
         self.problems += missing(self._shipped, after, "after the recovery")
-        self.problems += ["number %d stands there twice" % number for number in twice[:1]]
+        self.problems += ["number %d occurs twice" % number for number in twice[:1]]
         new = [number for number in after if number not in before]
         if new and self._shipped and min(new) <= max(self._shipped):
-            self.problems.append("number %d was given anew, and %d had been shipped" % (min(new), max(self._shipped)))
+            self.problems.append("new number %d is not above the published number %d" % (min(new), max(self._shipped)))
         if not new:
-            self.problems.append("it wrote nothing afterwards")
+            self.problems.append("the gateway wrote no line after the cut")
         for line in (self._folder / "broker.out").read_text().splitlines():
             line = json.loads(line)
             if self._shipped.get(line["sequence"], line) != line:
-                self.problems.append("number %d was shipped again with something else" % line["sequence"])
+                self.problems.append("line %d was published again with different content" % line["sequence"])
                 break
 
 
 def perform(plan, binary, out):
-    """Makes all cuts, in the order of their places."""
+    """Makes all cuts, in the order of their positions."""
     shipped = [json.loads(line) for line in (out / plan["shipped"]).read_text().splitlines()]
     by_number = {line["sequence"]: line for line in shipped}
     shutil.copyfile(out / "before.img", IMAGE)
@@ -112,7 +116,7 @@ def perform(plan, binary, out):
         marks = list(writelog.marks(log, found, MAGIC, MARKS))
         disk = writelog.Disk(image, log, found)
         for number, each in enumerate(plan["cuts"]):
-            # Of a control the disk had lied: its last writes are gone, flushed or not.
+            # In a control, the disk has confirmed flushes falsely: its last writes are lost, flushed or not.
             disk.advance(each["at"] - each["lied"])
             image.flush()
             shutil.copyfile(IMAGE, CUT)

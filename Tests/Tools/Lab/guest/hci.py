@@ -1,8 +1,9 @@
-"""A scanning LE link layer as a host sees it over HCI: commands go in, events come out (Core Spec Vol 4 Part E §7).
+"""A scanning LE link layer as seen over HCI, which receives commands and sends events (Core Spec Vol 4 Part E §7).
 
-It knows as much as Linux needs to bring an LE-only controller up and to scan with it, and scans as controllers do: no
-report before the host has enabled scanning, "filter duplicates" honoured when the host asks for it, the filter accept
-list too, legacy or extended reports according to the commands that the host used.
+It supports the commands that Linux needs to bring up an LE-only controller and to scan with it. It scans as
+controllers do: it sends no report before the host has enabled scanning. It filters duplicates if the host requests
+this, and applies the filter accept list. Its reports are legacy or extended, depending on the commands that the host
+used.
 """
 import os
 import struct
@@ -11,7 +12,7 @@ from adverts import address_bytes
 
 COMMAND, EVENT = 0x01, 0x04  # H4 packet types, Vol 4 Part A §2
 
-# Commands whose answer never changes: opcode → what follows the status.
+# Commands with a constant answer: opcode → the return parameters after the status.
 PLAIN = {
     0x0C01: b"", 0x0C05: b"", 0x0C13: b"",       # Set Event Mask, Set Event Filter, Write Local Name
     0x0C14: b"lab".ljust(248, b"\0"),            # Read Local Name
@@ -24,9 +25,9 @@ PLAIN = {
     0x0C63: b"", 0x0C6C: b"\0\0", 0x0C6D: b"",   # Set Event Mask Page 2, LE host support
     0x1005: b"\xfd\x03\x40\x08\x00\x08\x00",     # Read Buffer Size
     0x2001: b"", 0x2002: b"\xfb\x00\x08",        # LE Set Event Mask, LE Read Buffer Size
-    0x2005: b"", 0x2006: b"", 0x2007: b"\x00",   # random address; advertising parameters, its TX power
+    0x2005: b"", 0x2006: b"", 0x2007: b"\x00",   # random address; advertising parameters; advertising TX power
     0x2008: b"", 0x2009: b"", 0x200A: b"",       # advertising data, scan response data, advertising enable
-    0x200F: b"\x10", 0x2013: b"", 0x2014: b"",   # size of the accept list; connections
+    0x200F: b"\x10", 0x2013: b"", 0x2014: b"",   # size of the accept list; connection update; channel classification
     0x2017: bytes(16),                           # LE Encrypt
     0x201C: bytes.fromhex("ffffffffff030000"),   # LE Read Supported States
     0x2035: b"", 0x2036: b"\0", 0x2037: b"", 0x2038: b"", 0x2039: b"",  # extended advertising
@@ -35,25 +36,28 @@ PLAIN = {
 
 
 class LinkLayer:
-    """The controller behind one HCI transport."""
+    """The link layer of a controller, connected to a host by one HCI transport."""
 
     def __init__(self, send, log, address="00:AA:01:00:00:01", extended=False, duplicates="address"):
-        """`send` takes packets for the host, and says whether the host took them; `log` an event's name and fields.
+        """Creates a controller with the Bluetooth address `address`.
 
-        `extended`: a Bluetooth 5 controller. `duplicates`: what it takes for a duplicate where the host wants them
-        filtered: the same "address", the same address and "data", or "none", when it ignores the host's wish.
+        `send` sends a packet to the host and returns whether the host accepted it. `log` logs an event with a name
+        and fields. `extended` makes it a Bluetooth 5 controller. `duplicates` is its filter if the host requests
+        one. "address" filters reports with the same address, and "data" those with the same address and data. With
+        "none" it ignores the request.
         """
         self._send, self._log = send, log
         self.address = address
         self._address, self._offers_extended, self._duplicates = address_bytes(address), extended, duplicates
-        # Faults. hung: takes no command and sends nothing. mute: answers, but hears nothing, until the named event.
+        # Faults. hung: it ignores commands and sends nothing. mute: it answers commands, but receives no advertisement
+        # until the named event.
         self.hung, self.mute = False, None
-        # Whether the host has closed the adapter, which it may do without a word to the controller.
+        # Whether the host has closed the adapter, which is possible without a command to the controller.
         self.closed = False
         self.reset()
 
     def reset(self):
-        """As after power on, or HCI Reset."""
+        """Resets the state, as after power-on or HCI Reset."""
         self.scanning, self._filtering, self._extended, self._policy = False, False, False, 0
         self._accepted, self._heard = set(), set()
         if self.mute == "reset":
@@ -62,7 +66,7 @@ class LinkLayer:
     # Commands
 
     def packet(self, packet):
-        """Takes one H4 packet from the host. There are no connections, so only commands matter."""
+        """Handles an H4 packet from the host. There are no connections, so only commands matter."""
         self.closed = False
         if packet[0] != COMMAND or self.hung:
             return
@@ -155,12 +159,16 @@ class LinkLayer:
     # Reports
 
     def deaf(self):
-        """Why nothing that is advertised can be reported now; None where it can."""
+        """Returns the reason why no advertisement can be reported at present, or None if reports are possible."""
         return ("hung" if self.hung else "not scanning" if not self.scanning else "mute" if self.mute
                 else "closed" if self.closed else None)
 
     def hear(self, address_type, address, rssi, data):
-        """Takes an advertisement off the air (ADV_NONCONN_IND). Why it gives no report; None where it gave one."""
+        """Receives an advertisement (ADV_NONCONN_IND), and returns the reason why it was not reported, or None if it
+        was.
+
+        If the host had closed the adapter, the report is sent nevertheless. If the host accepts it, the adapter is
+        open again."""
         why = self.deaf()
         if why and not self.closed:
             return why
@@ -172,7 +180,8 @@ class LinkLayer:
                 return "duplicate"
             self._heard.add(key)
         if self._extended:
-            # LE Extended Advertising Report (§7.7.65.13): a legacy PDU, ADV_NONCONN_IND, on LE 1M, no SID, no TX power.
+            # LE Extended Advertising Report (§7.7.65.13): a legacy PDU, ADV_NONCONN_IND, on LE 1M, without SID or TX
+            # power.
             self.event(0x3E, b"\x0d\x01" + struct.pack("<HB6sBBBbbHB6sB", 0x10, address_type, address, 1, 0, 0xFF, 127,
                                                        rssi, 0, 0, bytes(6), len(data)) + data)
         else:

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""Runs the scenarios of plan.json one after the other, each with surroundings of its own.
+"""Runs the scenarios of plan.json one after the other, each in a separate environment.
 
-What a scenario leaves behind is copied to a folder of its name beside the plan, for the host to judge: the controllers'
-logs, the event files, the logs of gateway and bluetoothd, and report.json with what was done when. All times are seconds of
-CLOCK_BOOTTIME, the clock of the gateway's own timeline.
+The results of a scenario are copied to a folder of its name next to the plan, where the host checks them. They are
+the logs of the controllers, the event files, the logs of gateway and bluetoothd, and report.json with the times of
+all actions. All times are seconds of CLOCK_BOOTTIME, which is the clock of the gateway's timeline.
 """
 import errno
 import json
@@ -25,7 +25,7 @@ SIGNALS = {"kill": signal.SIGKILL, "terminate": signal.SIGTERM, "freeze": signal
 
 
 class Run:
-    """One scenario, while it runs."""
+    """A scenario while it runs."""
 
     def __init__(self, plan, binary, folder):
         self.plan, self.folder = plan, folder
@@ -36,7 +36,7 @@ class Run:
         self._gateway = Gateway(binary, folder, plan["gateway"])
 
     def trace(self):
-        """Records what passes between kernel and controllers, and over the bus, for people to look at."""
+        """Records the traffic between kernel and controllers, and on the bus, for people who analyze a failure."""
         with open(self.folder / "trace.pcap", "wb") as bus:
             self._clients["bus trace"] = subprocess.Popen(["dbus-monitor", "--system", "--pcap"], stdout=bus)
         self._clients["trace"] = subprocess.Popen(["btmon", "-w", str(self.folder / "trace.btsnoop")],
@@ -64,13 +64,16 @@ class Run:
         self._sleep_until(zero + self.plan["seconds"])
 
     def _wait_for_scan(self):
-        """Until every controller scans, and the gateway has said of each that it listens."""
+        """Waits until every controller scans, and the gateway's lines report a scan on as many adapters.
+
+        A timeout is a problem of the scenario, which continues. If the gateway has ended, StackError is raised. If the
+        plan's `wait` is 0, the script starts at once."""
         if not self.plan["wait"]:
             return
         try:
-            wait_until("the gateway makes every controller scan", self.plan["wait"], lambda: self._alive() and all(
+            wait_until("every controller to scan", self.plan["wait"], lambda: self._alive() and all(
                 each.say({"do": "state"})["hears"] for each in self._controllers))
-            wait_until("the gateway says that it listens", self.plan["wait"], lambda: self._alive() and len(
+            wait_until("the gateway to report that it scans", self.plan["wait"], lambda: self._alive() and len(
                 set(self._gateway.listening())) >= len(self._controllers))
         except StackError as problem:
             self._alive()
@@ -79,7 +82,7 @@ class Run:
     def _alive(self):
         status = self._gateway.process.poll()
         if status is not None:
-            raise StackError("the gateway ended by itself, with status %d" % status)
+            raise StackError("the gateway exited unexpectedly with status %d" % status)
         return True
 
     @staticmethod
@@ -112,10 +115,10 @@ class Run:
     def _do_power(self, on, adapter="hci0"):
         if call("org.bluez", "/org/bluez/" + adapter, "org.freedesktop.DBus.Properties.Set", "string:org.bluez.Adapter1",
                 "string:Powered", "variant:boolean:" + ("true" if on else "false")) is None:
-            raise StackError("Powered could not be set")
+            raise StackError("the property Powered could not be set")
 
     def _do_discovery(self, on):
-        """Another client's discovery: bluetoothctl, which ends it with its own end."""
+        """Starts or ends the discovery of another client, bluetoothctl. The discovery ends with the process."""
         if on:
             client = subprocess.Popen(["bluetoothctl"], stdin=subprocess.PIPE, stdout=self._log, stderr=self._log)
             client.stdin.write(b"scan le\n")
@@ -146,12 +149,12 @@ class Run:
         self._note_clock()
 
     def _note_clock(self):
-        """How far the wall clock is ahead of the timeline from now on, in microseconds."""
+        """Records how far the wall clock is ahead of the timeline from now on, in microseconds."""
         before, wall, after = now(), time.time_ns(), now()
         self.report["clock"].append({"t": after, "offset": wall // 1000 - round((before + after) / 2 * 1e6)})
 
     def _do_filesystem(self, what, folder, mebibytes=8):
-        """A file system of its own under a folder of the scenario's, that can fill up and fail."""
+        """Makes or changes a separate file system for a folder of the scenario, which can become full or fail."""
         image, folder = pathlib.Path("/run/lab") / ("%s-%s.img" % (self.plan["name"], folder)), self.folder / folder
         filler = folder / "filler"
         if what == "make":
@@ -163,7 +166,7 @@ class Run:
             os.chown(folder, self.plan["gateway"]["user"], self.plan["gateway"]["user"])
             self._mounts.append((folder, image))
         elif what == "device":
-            # The disk of the whole machine, with the two folders that the gateway writes to.
+            # The disk of the machine, with the two folders to which the gateway writes.
             folder.mkdir()
             tool("mount", "/dev/vda", str(folder))
             self._mounts.append((folder, None))
@@ -185,21 +188,23 @@ class Run:
         elif what == "free":
             filler.unlink()
         elif what == "fail":
-            # As ext4 does after an error of the disk: read-only from one moment to the next, whoever has files open.
+            # ext4 reacts in this way to an error of the disk: it becomes read-only at once, also if files are open for
+            # writing.
             pathlib.Path("/proc/sysrq-trigger").write_text("u")
-            wait_until("%s is read-only" % folder, 5, lambda: any(
+            wait_until("%s to become read-only" % folder, 5, lambda: any(
                 line.split()[1] == str(folder) and "ro" in line.split()[3].split(",")
                 for line in pathlib.Path("/proc/mounts").read_text().splitlines()))
         elif what == "mend":
             tool("mount", "-o", "remount,rw", str(folder))
 
     def _do_broker(self, name, marks=None):
-        """A broker that takes all there is, and writes to NAME.out what it was sent; on a disk, marks of it."""
+        """Starts a broker that accepts all messages and writes the received lines to NAME.out. If `marks` is a disk, it
+        writes a mark for each line there."""
         self._clients[name] = broker(self.folder / (name + ".out"), marks)
 
     def _do_damage(self, path, how):
-        """Something befalls a file while the gateway is away; of several that match, the last. What was there is copied
-        to `before` first."""
+        """Damages a file while the gateway does not run. If several files match, the last one is damaged. Before the first
+        damage, the event files are copied to `before`."""
         if not (self.folder / "before").exists():
             shutil.copytree(self.folder / "events", self.folder / "before", symlinks=True)
         found = sorted(each for each in self.folder.glob(path) if not each.is_symlink())
@@ -227,22 +232,23 @@ class Run:
                                         "controllers": [each.say({"do": "state"}) for each in self._controllers]}
 
     def _do_spawn(self, name, arguments):
-        """The program's other commands, as the same user; the output goes to NAME.out. `@FOLDER@` is the scenario's."""
+        """Starts another command of the program, as the same user. Its output is written to NAME.out and its errors to
+        NAME.err. `@FOLDER@` in an argument is the folder of the scenario."""
         arguments = [each.replace("@FOLDER@", str(self.folder)) for each in arguments]
         with open(self.folder / (name + ".out"), "wb") as output, open(self.folder / (name + ".err"), "wb") as error:
             self._clients[name] = self._gateway.spawn(*arguments, output=output, error=error)
 
     def _do_finish(self, name, signal="none", seconds=20):
-        """Waits for what was spawned, after a signal where one is given; its exit status."""
+        """Waits until a spawned command has ended, after a signal if one is given. Returns its exit status."""
         client = self._clients.pop(name)
         if signal != "none":
             client.send_signal(SIGNALS[signal])
         return {"status": client.wait(seconds)}
 
-    # The end
+    # The end of a scenario
 
     def end(self):
-        """Ends everything; the controllers say how much they sent, and whether they were left scanning."""
+        """Ends everything. The controllers report how much they have sent, and whether they were left scanning."""
         self.report["ending"] = now()
         if self._gateway.process:
             self.report["doing"] = self._gateway.doing()
@@ -251,7 +257,7 @@ class Run:
         for client in self._clients.values():
             client.terminate()
             client.wait(20)
-        # The kernel takes a moment to end the scan that it did for the gateway.
+        # The kernel needs a moment to end the scan that it ran for the gateway.
         for _ in range(50):
             self.report["controllers"] = [each.say({"do": "state"}) for each in self._controllers]
             if not any(each["hears"] for each in self.report["controllers"]):
@@ -264,7 +270,7 @@ class Run:
 
 
 def perform(plan, binary, out, trace):
-    """One scenario, from its folder's making to its copying."""
+    """Runs one scenario, from the creation of its folder until its results are copied."""
     folder = pathlib.Path("/run/lab") / plan["name"]
     folder.mkdir()
     run = Run(plan, binary, folder)
@@ -274,7 +280,7 @@ def perform(plan, binary, out, trace):
         run.run()
     except (OSError, StackError) as problem:
         run.report["problems"].append(str(problem))
-    except Exception:  # a mistake of the lab's own; the scenario fails with it, and the others go on
+    except Exception:  # an error of the lab itself: this scenario fails, and the others continue
         run.report["problems"].append(traceback.format_exc())
     try:
         run.end()
@@ -294,7 +300,7 @@ def perform(plan, binary, out, trace):
 
 
 def calibrate():
-    """Processor seconds of a loop that the host measures too: how slow the emulation is."""
+    """Returns the processor seconds of a loop that the host measures too, to compute how slow the emulation is."""
     begin, total = time.process_time(), 0
     for number in range(500_000):
         total += number * number
@@ -304,11 +310,11 @@ def calibrate():
 def main():
     out = pathlib.Path(sys.argv[1])
     plan = json.loads((out / "plan.json").read_text())
-    # The scenarios' user may not be allowed where it was built.
+    # The scenarios' user may have no access to the folder where the program was built.
     binary = pathlib.Path("/run/lab/beacon-gateway")
     built = pathlib.Path(plan["binary"])
     for path in [built, *built.parent.glob("beacon-gateway-*")]:
-        # Beside it stands what it starts itself.
+        # The programs that it starts itself must be next to it.
         if path == built or path.is_file() and os.access(path, os.X_OK):
             copy = binary if path == built else binary.parent / path.name
             shutil.copyfile(path, copy)

@@ -1,4 +1,4 @@
-"""The programs of one scenario in the guest: the bus, bluetoothd, the controllers, the gateway."""
+"""The programs of a scenario in the guest: the bus, bluetoothd, the controllers, the broker and the gateway."""
 import ctypes
 import fcntl
 import json
@@ -18,7 +18,7 @@ NOBODY = 65534
 
 
 class StackError(Exception):
-    """Something of the surroundings did not come up; says nothing about the gateway."""
+    """A program or an action of a scenario failed, or did not finish in time. The report lists it as a problem."""
 
 
 def now():
@@ -26,36 +26,37 @@ def now():
 
 
 def clock_is_synchronized():
-    """Whether the kernel says that the wall clock has been set: adjtimex(2) does not answer TIME_ERROR."""
+    """Returns whether the kernel reports that the wall clock was set: adjtimex(2) does not return TIME_ERROR."""
     return ctypes.CDLL(None).adjtimex(ctypes.create_string_buffer(256)) != 5
 
 
 def wait_until(what, seconds, condition):
-    """Waits until `condition()` is true."""
+    """Waits until `condition()` is true. Raises StackError, which names `what`, after `seconds`."""
     end = now() + seconds
     while not condition():
         if now() > end:
-            raise StackError("%s: not within %g s" % (what, seconds))
+            raise StackError("waiting for %s timed out after %g s" % (what, seconds))
         time.sleep(0.05)
 
 
 def call(destination, path, member, *arguments):
-    """Calls a D-Bus method as root, one client more beside the gateway. What dbus-send printed; None where it failed."""
+    """Calls a D-Bus method as root, as a client in addition to the gateway. Returns the output of dbus-send, or None if
+    the call failed."""
     result = subprocess.run(["dbus-send", "--system", "--print-reply", "--dest=" + destination, path, member,
                              *arguments], capture_output=True, text=True)
     return result.stdout if result.returncode == 0 else None
 
 
 def tool(*argv):
-    """Runs a program of the system's."""
+    """Runs a program of the system. Raises StackError if it fails."""
     result = subprocess.run(argv, capture_output=True, text=True)
     if result.returncode:
-        raise StackError("`%s` ended with %d: %s" % (" ".join(argv), result.returncode, result.stderr.strip()))
+        raise StackError("`%s` exited with %d: %s" % (" ".join(argv), result.returncode, result.stderr.strip()))
 
 
 def broker(record, marks=None):
-    """Starts broker.py on the loopback; comes back when it can be reached."""
-    # ioctl SIOCSIFFLAGS, IFF_UP (netdevice(7)).
+    """Starts broker.py on the loopback interface, and returns its process when clients can connect."""
+    # Enables the loopback interface: ioctl SIOCSIFFLAGS with IFF_UP (netdevice(7)).
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:
         fcntl.ioctl(handle, 0x8914, struct.pack("16sH14x", b"lo", 1))
     process = subprocess.Popen(["/usr/bin/python3", str(HERE / "broker.py"), str(record), *([marks] if marks else [])],
@@ -74,19 +75,19 @@ class Bus:
 
 
 class Bluetoothd:
-    """bluetoothd, as Debian ships it."""
+    """bluetoothd of Debian's package."""
 
     def __init__(self, log, arguments=()):
         self._log, self._arguments, self._process = log, list(arguments), None
 
     def start(self):
-        """Comes back when org.bluez is owned."""
+        """Starts bluetoothd, and returns when org.bluez has an owner on the bus."""
         self._process = subprocess.Popen([BLUETOOTHD, "-n", *self._arguments], stdout=self._log, stderr=self._log)
         wait_until("bluetoothd", 30, lambda: call("org.freedesktop.DBus", "/org/freedesktop/DBus",
                                                   "org.freedesktop.DBus.GetNameOwner", "string:org.bluez"))
 
     def signal(self, number):
-        """Sends a signal; comes back when it has died of it, where it is one to die of."""
+        """Sends a signal. If it is SIGKILL or SIGTERM, waits until bluetoothd has ended."""
         if self._process and self._process.poll() is None:
             self._process.send_signal(number)
             if number in (signal.SIGKILL, signal.SIGTERM):
@@ -111,33 +112,33 @@ class Controller:
         self._answer()
 
     def say(self, item):
-        """Says a control line; its answer."""
+        """Sends a control line and returns its answer."""
         self._process.stdin.write(json.dumps(item) + "\n")
         return self._answer()
 
     def _answer(self):
         if not select.select([self._process.stdout], [], [], 30)[0]:
-            raise StackError("a controller does not answer")
+            raise StackError("a controller did not answer within 30 s")
         line = self._process.stdout.readline()
         if not line:
-            raise StackError("a controller ended; its complaint is above")
+            raise StackError("the process of a controller ended; its error message is above")
         return json.loads(line)
 
     def end(self):
-        """Pulls it out; its log is complete then."""
+        """Unplugs the controller, and returns when its log is complete."""
         self._process.stdin.close()
         self._process.wait(30)
 
 
 def rfkill(block):
-    """Blocks or unblocks Bluetooth, adapters to come included (linux/rfkill.h: type 2, operation CHANGE_ALL)."""
+    """Blocks or unblocks Bluetooth, also for future adapters (linux/rfkill.h: type 2, operation CHANGE_ALL)."""
     handle = os.open("/dev/rfkill", os.O_WRONLY)
     os.write(handle, struct.pack("=IBBBB", 0, 2, 3, int(block), 0))
     os.close(handle)
 
 
 class Gateway:
-    """The program under test, with no more rights than the scenario gives it."""
+    """The program under test, which has only the rights that the scenario gives it."""
 
     def __init__(self, binary, folder, options):
         self._binary, self._folder, self._options = binary, folder, options
@@ -148,7 +149,8 @@ class Gateway:
         self.process = None
 
     def argv(self, *arguments):
-        """A command line of the program, run as the scenario's user."""
+        """Returns a command line of the program with `arguments`, which runs as the scenario's user with the scenario's
+        capabilities. For root it changes neither."""
         user, rights = self._options["user"], ",".join("+" + each for each in self._options["capabilities"])
         rights = "-all" + ("," + rights if rights else "")
         change = ["setpriv", "--reuid=%d" % user, "--regid=%d" % user, "--clear-groups", "--inh-caps=" + rights,
@@ -159,24 +161,24 @@ class Gateway:
         self.process = self.spawn("run", "--config", str(self.configuration), output=self.log)
 
     def spawn(self, *arguments, output, error=None):
-        """Starts the program with other arguments, as the same user."""
+        """Starts the program with `arguments` as the scenario's user."""
         return subprocess.Popen(self.argv(*arguments), cwd=self._folder, stdin=subprocess.DEVNULL, stdout=output,
                                 stderr=error or self.log)
 
     def listening(self):
-        """The adapters of which its lines say that they listen, or listened."""
+        """Yields the adapter of each `adapter` line with the state `listening`. It may have stopped since then."""
         for path in (self._folder / "events").glob("events-*.jsonl"):
             for line in path.read_text().splitlines():
                 try:
                     value = json.loads(line)
                 except ValueError:
-                    continue  # the line is being written
+                    continue  # the line is still being written
                 value = value.get("payload", value)
                 if value["type"] == "adapter" and value["state"] == "listening":
                     yield value["adapter"]
 
     def sample(self):
-        """What it has used so far, and its capabilities, as /proc tells (proc(5))."""
+        """Returns the resources that the gateway has used so far, and its capabilities, from proc(5)."""
         proc = pathlib.Path("/proc/%d" % self.process.pid)
         fields = (proc / "stat").read_text().rpartition(")")[2].split()
         status = dict(line.split(":\t") for line in (proc / "status").read_text().splitlines() if ":\t" in line)
@@ -189,7 +191,7 @@ class Gateway:
                 "capabilities": {key: value.strip() for key, value in status.items() if key.startswith("Cap")}}
 
     def doing(self):
-        """What it does in the kernel, for whoever wonders why it does not end; None where it has ended."""
+        """Returns the state of the process in the kernel, to find out why it does not end, or None if it has ended."""
         proc = pathlib.Path("/proc/%d" % self.process.pid)
         try:
             return {each: (proc / each).read_text() for each in ("wchan", "syscall", "stack")}
@@ -197,7 +199,8 @@ class Gateway:
             return None
 
     def end(self, seconds=20):
-        """SIGTERM. The exit status; None where it had to be killed."""
+        """Ends the process with SIGTERM and returns its exit status. After `seconds` it is killed, and the result is
+        None."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGCONT)
             self.process.terminate()

@@ -1,1 +1,1 @@
-"""The lab's host side: it prepares and boots the virtual machine, and judges what came out of it."""
+"""The host's part of the lab: prepares and boots the virtual machine, and checks its results."""

@@ -1,4 +1,4 @@
-"""What is demanded of a scenario's outcome. Each check returns the problems that it found, in words."""
+"""The checks of a scenario's results. Each check returns the problems that it found, as text."""
 import dataclasses
 
 from .hearing import Hearing
@@ -6,76 +6,80 @@ from .implied import Ambiguous, implied
 from .outcome import group, payloads
 from .sound import Sound
 
-# How far an event may be from the moment that the controllers' logs say: the emulated machine is slow.
+# Seconds by which a time can differ from the controllers' logs, because the emulated machine is slow. Over D-Bus, this
+# is the limit only for times that are too early.
 TOLERANCE = 0.25
-# How late by way of bluetoothd and the bus, which take their time and carry none.
+# The same for times that are too late over D-Bus: bluetoothd and the bus cause a delay, and transmit no times.
 TOLERANCE_DBUS = 0.5
-# Of several reports bluetoothd may make one.
+# Seconds, in addition to TOLERANCE, by which a last sighting (`lastSeen`, departure) can be earlier over D-Bus,
+# because bluetoothd may combine several reports into one.
 THINNED = 1.0
-# How many reports of one advertiser may be on their way while a scan begins or ends.
+# The number of reports of one advertiser that can be in transit while a scan starts or ends.
 DOUBTFUL = 6
-# How soon an adapter has to listen again once the radio is back.
+# Seconds within which an adapter must scan again after the radio returned.
 BACK_WITHIN = 10.0
 
 
 def name(subject):
-    """A subject, for people: staff, staff 100/7."""
+    """Returns a subject as text for people: `staff`, `staff 100/7`."""
     identifier, beacon = subject
     return identifier if beacon is None else "%s %d/%d" % (identifier, beacon[1], beacon[2])
 
 
 class Hard(str):
-    """A problem that no standing still of the machine explains: no second try excuses it."""
+    """A problem that a pause of the machine cannot explain, so it must not lead to a second attempt."""
 
 
 class Lines:
-    """What holds of all lines, whatever happened. Every scenario has this check, without naming it."""
+    """The requirements for the lines of every scenario, whatever happened in it. Every scenario has this check without
+    listing it."""
 
     def problems(self, outcome):
         return [Hard(each) for each in Sound(outcome, outcome).problems()]
 
 
 class Implied:
-    """Each subject has had the events and visits that the reports imply, no more and no fewer, at the moments that they
-    imply."""
+    """Requires that each subject has had the events and visits that the reports imply, and no others. Their times must
+    be the implied ones."""
 
     def problems(self, outcome):
         return self.compare(outcome, outcome, outcome.lives(), outcome.ending)
 
     def compare(self, outcome, telling, lives, ending):
-        """What `telling` says against what the reports imply that came while its process lived."""
+        """Compares the lines of `telling` with the reports that were sent while its processes ran, in the periods
+        `lives`."""
         scenario = outcome.scenario
         self._dbus = scenario.backend == "dbus"
         self._late = TOLERANCE_DBUS if self._dbus else TOLERANCE
         problems = self._against(Hearing(outcome, telling, lives, self._late), outcome, telling, lives, ending)
-        # One of both must hold for all that was told.
+        # `Hearing` explains the two possibilities. All lines must agree with the same one.
         if problems and not self._against(Hearing(outcome, telling, lives, self._late, by_report=True), outcome, telling, lives,
                                           ending):
             return []
         return problems
 
     def _against(self, hearing, outcome, telling, lives, ending):
-        """The same, for what could be heard."""
+        """Returns the problems of `telling`, compared with the reports of `hearing`."""
         scenario = outcome.scenario
         try:
             expected = implied(scenario.conditions, scenario.all_settings(), hearing.reports, hearing.ears, lives[0].begin,
                                ending, lives=lives, canary=scenario.canary_beacon())
         except Ambiguous as problem:
-            return [*hearing.problems, "the script leaves it open: %s" % problem]
+            return [*hearing.problems, "the scenario is ambiguous: %s" % problem]
         self._ears, self._reports, found = hearing.ears, hearing.reports, list(hearing.problems)
         actual, visits = group(telling.events), group(telling.visits)
         for subject in sorted(set(expected) | set(actual) | set(visits), key=str):
             problems = self._compare(outcome, subject, expected.get(subject, []), actual.get(subject, []))
-            # Where the events are wrong already, the visits are, too.
+            # If the events are wrong already, the visits are wrong too.
             found += problems or self._stays(outcome, subject, expected.get(subject, []), visits[subject])
         return found
 
     def _compare(self, outcome, subject, expected, actual):
-        """One subject's events against what was expected of it."""
+        """Returns the first problem of one subject's events, in a list that can be empty."""
         for number, event in enumerate(actual):
             at = "%s: %s at %.2f" % (name(subject), event.state, event.time - outcome.zero)
             if number >= len(expected):
-                return [at + " is not implied"]
+                return [at + " is not expected"]
             due = expected[number]
             if event.state != due.state:
                 return ["%s, expected %s at %.2f" % (at, due.state, due.earliest - outcome.zero)]
@@ -83,65 +87,69 @@ class Implied:
                 return ["%s, expected from %.2f to %.2f" % (at, due.earliest - outcome.zero, due.latest - outcome.zero)]
             refinements = due.refinements if subject[1] is None else {subject[1]}
             if event.refinement not in refinements:
-                return ["%s is refined by %s" % (at, event.refinement)]
+                return ["%s has the refinement %s" % (at, event.refinement)]
             if (event.last_seen is None) != (due.seen is None) or due.seen and not self._within(
                     event.last_seen, due.seen, thinned=True):
-                return ["%s was seen last at %s, expected %s" % (at, _moment(event.last_seen, outcome.zero), " to ".join(
+                return ["%s has `lastSeen` %s, expected %s" % (at, _moment(event.last_seen, outcome.zero), " to ".join(
                     _moment(each, outcome.zero) for each in due.seen or (None,)))]
             if event.adapter and outcome.controller_named(event.adapter, event.time) not in self._hearers(outcome, subject):
-                return ["%s names %s, which never heard it" % (at, event.adapter)]
-        return ["%s: no %s at %.2f" % (name(subject), due.state, due.earliest - outcome.zero)
+                return ["%s names %s, which did not report it" % (at, event.adapter)]
+        return ["%s: no %s event at %.2f" % (name(subject), due.state, due.earliest - outcome.zero)
                 for due in expected[len(actual):] if not due.optional][:1]
 
     def _hearers(self, outcome, subject):
-        """The controllers that reported a subject."""
+        """Returns the addresses of the controllers with a report in `hearing` that matches a subject."""
         condition = next((each for each in outcome.scenario.conditions if each.identifier == subject[0]), None)
         return {report.adapter for report in self._reports if report.beacon and condition
                 and (report.beacon == subject[1] if subject[1] else condition.matches(report.beacon))}
 
     def _stays(self, outcome, subject, expected, visits):
-        """One subject's visits against what was expected of it."""
+        """Returns the first problem of one subject's visits, in a list that can be empty."""
         due = [(each.visit, each.optional) for each in expected if each.visit]
         for number, visit in enumerate(visits):
             at = "%s: the visit that ended at %.2f" % (name(subject), visit.time - outcome.zero)
             if number >= len(due):
-                return [at + " is not implied"]
+                return [at + " is not expected"]
             stay = due[number][0]
             if visit.arrival is None or not self._within(visit.arrival, stay.arrival):
-                return ["%s began at %s, expected %.2f" % (at, _moment(visit.arrival, outcome.zero), stay.arrival[0] - outcome.zero)]
+                return ["%s has arrival %s, expected %.2f" % (at, _moment(visit.arrival, outcome.zero),
+                                                              stay.arrival[0] - outcome.zero)]
             if visit.departure is None or not self._within(visit.departure, stay.departure, thinned=True):
-                return ["%s lasted to %s, expected %.2f" % (at, _moment(visit.departure, outcome.zero),
-                                                            stay.departure[1] - outcome.zero)]
-            # What came while a scan began or ended may have been heard or not, and bluetoothd makes one of several.
+                return ["%s has departure %s, expected %.2f" % (at, _moment(visit.departure, outcome.zero),
+                                                                stay.departure[1] - outcome.zero)]
+            # Reports that were sent while a scan started or ended may or may not be received. Over D-Bus, bluetoothd
+            # may combine several reports into one.
             open_to_doubt = sum(1 for ear in self._ears if stay.arrival[0] - 1 < ear.time < stay.departure[1] + 1) * DOUBTFUL
             least = 1 if self._dbus or outcome.scenario.lossy else max(1, stay.sightings[0] - open_to_doubt)
             if not least <= visit.sightings <= stay.sightings[1] + open_to_doubt:
                 return ["%s counts %d sightings, expected %d to %d" % (at, visit.sightings, least, stay.sightings[1])]
-        return ["%s: no visit that ended at %.2f" % (name(subject), stay.departure[1] - outcome.zero)
+        return ["%s: no visit with departure %.2f" % (name(subject), stay.departure[1] - outcome.zero)
                 for stay, optional in due[len(visits):] if not optional][:1]
 
     def _within(self, time, bounds, thinned=False):
-        """Whether it is between the two, with what the way to the gateway takes; `thinned`: of several, one was told."""
+        """Whether `time` is within `bounds`, with the tolerance for the path to the gateway. `thinned`: over D-Bus it
+        can be THINNED seconds earlier, because only one of several reports may have arrived."""
         early = TOLERANCE + (THINNED if thinned and self._dbus else 0)
         return bounds[0] - early <= time <= bounds[1] + self._late
 
 
 def judge(outcome):
-    """All that is wrong with what a scenario left behind."""
+    """Returns all problems in the results of a scenario."""
     return [problem for check in [Lines(), *outcome.scenario.checks] for problem in check.problems(outcome)]
 
 
 def _moment(time, zero):
-    return "never" if time is None else "%.2f" % (time - zero)
+    return "absent" if time is None else "%.2f" % (time - zero)
 
 
 @dataclasses.dataclass
 class States:
-    """The named subjects went through these states and no others, and nobody else has any event; said by hand, so that what
-    is implied can't be wrong unnoticed. A subject is an identifier, or an identifier with "major/minor"."""
+    """Requires that each listed subject has had exactly these states, in this order, and that no other subject has
+    events. An empty string means no events. The states are written by hand, so that an error in `implied` cannot
+    remain unnoticed. A subject is an identifier, or an identifier followed by "major/minor"."""
 
     states: dict
-    others: bool = False  # whether others may have events
+    others: bool = False  # whether other subjects may have events
 
     def problems(self, outcome):
         actual = {name(subject): " ".join(event.state for event in events)
@@ -149,31 +157,32 @@ class States:
         wrong = ["%s: %s; expected %s" % (key, actual.get(key, "no events") or "no events", value or "none")
                  for key, value in self.states.items() if actual.get(key, "") != value]
         if not self.others:
-            wrong += ["%s: %s; nothing was expected of it" % pair for pair in actual.items() if pair[0] not in self.states]
+            wrong += ["%s: %s; expected no events" % pair for pair in actual.items() if pair[0] not in self.states]
         return wrong
 
 
 @dataclasses.dataclass
 class Timing:
-    """Whoever scanned had the controllers listen `window` of each `interval`, in units of 625 µs, and each event says that
-    reports are thinned out where that is not all of the time."""
+    """Requires that the host requested only scans with this window in this interval, both in units of 625 µs. The flag
+    accuracyLimited must be in all events if `window` is less than `interval`, otherwise in none."""
 
     interval: int
     window: int
 
     def problems(self, outcome):
         scans = [(each["interval"], each["window"]) for each in outcome.asked("scan parameters")]
-        wrong = ["the host asked for a scan of %d in %d units" % (window, interval)
+        wrong = ["the host requested a scan window of %d in an interval of %d" % (window, interval)
                  for interval, window in scans if (interval, window) != (self.interval, self.window)]
         thinned = [("accuracyLimited" in line["diagnostics"]) for line in outcome.lines if line["type"] == "event"]
         if set(thinned) != {self.window < self.interval}:
             wrong.append("accuracyLimited on %d of %d events" % (sum(thinned), len(thinned)))
-        return wrong[:3] if scans else ["nobody scanned"]
+        return wrong[:3] if scans else ["no scan was requested"]
 
 
 @dataclasses.dataclass
 class Complete:
-    """The visits of those who left count as many sightings as the controllers sent, at least `share` of them."""
+    """Requires for each beacon with an ended visit that its visits count at least `share` of the reports that the
+    controllers sent for it, and no more than all of them. At least one visit of a beacon must have ended."""
 
     share: float = 1.0
 
@@ -187,19 +196,20 @@ class Complete:
                 sent[report.beacon] = sent.get(report.beacon, 0) + 1
         wrong = ["%d/%d: %d sightings of %d sent" % (*beacon[1:], counted[beacon], number)
                  for beacon, number in sent.items() if not number * self.share <= counted[beacon] <= number]
-        return wrong or ([] if counted else ["nobody's visit ended"])
+        return wrong or ([] if counted else ["no visit of a beacon ended"])
 
 
 @dataclasses.dataclass
 class Clean:
-    """The gateway and whatever else of the program was started ended with 0, and no controller was left scanning."""
+    """Requires that the gateway, and each other command of the program for which the scenario waits, exited with 0, and
+    that the guest reported no problem. No controller may be left scanning."""
 
-    left_scanning: bool = False  # somebody else scans, so this can't be seen
+    left_scanning: bool = False  # another client scans, so this cannot be checked
 
     def problems(self, outcome):
         found = list(outcome.report["problems"])
         if outcome.report.get("status") != 0:
-            found.append(Hard("the gateway ended with %s, out of %s" % (
+            found.append(Hard("the gateway ended with %s; just before SIGTERM it was in the kernel function %s" % (
                 outcome.report.get("status"), (outcome.report.get("doing") or {}).get("wchan"))))
         for action in outcome.report["actions"]:
             status = action.get("answer", {}).get("status", 0)
@@ -212,7 +222,8 @@ class Clean:
 
 @dataclasses.dataclass
 class Unprivileged:
-    """At the sample of this name no capability was left (proc(5): CapInh, CapPrm, CapEff, CapAmb)."""
+    """Requires that no capability was left when the sample `sample` was taken (proc(5): CapInh, CapPrm, CapEff,
+    CapAmb)."""
 
     sample: str
 
@@ -225,7 +236,8 @@ class Unprivileged:
 
 @dataclasses.dataclass
 class Back:
-    """After the action at `at`, a beacon that the gateway did not know before is reported within ten seconds."""
+    """Requires that `subject` enters within `within` seconds after the action at `at`. It should be a beacon that the
+    gateway has not received before."""
 
     at: float
     subject: str
@@ -234,18 +246,18 @@ class Back:
     def problems(self, outcome):
         action = next((each for each in outcome.report["actions"] if each["at"] == self.at), None)
         if action is None:
-            return ["nothing was done at %g" % self.at]
+            return ["no action was executed at %g" % self.at]
         times = [event.time for event in outcome.events if name(event.subject) == self.subject
                  and event.state == "satisfied" and event.time > action["began"]]
         if not times:
-            return ["%s was not heard after %g" % (self.subject, self.at)]
+            return ["%s did not enter after the action at %g" % (self.subject, self.at)]
         late = min(times) - action["ended"]
-        return ["%s was heard %.1f s after the radio's return" % (self.subject, late)] if late > self.within else []
+        return ["%s entered %.1f s after the radio returned" % (self.subject, late)] if late > self.within else []
 
 
 @dataclasses.dataclass
 class Entered:
-    """The subject has one entry, within a second after `at`."""
+    """Requires that the subject has exactly one entry, not before `at` and at most one second after it."""
 
     subject: str
     at: float
@@ -261,7 +273,8 @@ class Entered:
 
 @dataclasses.dataclass
 class Said:
-    """The gateway told its operator these, in this order, and none of what it must `never` tell."""
+    """Requires that the gateway's log has a line with each text of `words`, in this order, and no line with a text of
+    `never`."""
 
     words: list
     never: list = dataclasses.field(default_factory=list)
@@ -271,17 +284,19 @@ class Said:
         for line in lines:
             if place < len(self.words) and self.words[place] in line:
                 place += 1
-        return ["it did not say “%s”" % each for each in self.words[place:]] + [
-            "it said: " + line for each in self.never for line in lines if each in line]
+        return ["the log does not contain “%s”, or not in the required order" % each for each in self.words[place:]] + [
+            "the log must not contain: " + line for each in self.never for line in lines if each in line]
 
 
 @dataclasses.dataclass
 class Kept:
-    """Nothing is lost but what was damaged: of the lines that were there before (a copy in this folder of the scenario's),
-    all that the damage left whole are there, as they were, and new numbers are greater than all that were ever given."""
+    """Requires that only damaged lines are lost, and that no sequence number is used twice. `before` is a folder of the
+    scenario with a copy of the event files from before the damage. At most two lines of the copy may be missing, and
+    the others must be unchanged. There must be new lines, and their numbers must be greater than all numbers in the
+    copy."""
 
     before: str
-    lost: bool = False  # whether a whole file was taken away
+    lost: bool = False  # whether a complete file was removed, so any number of lines may be missing
 
     def problems(self, outcome):
         before = {}
@@ -291,25 +306,26 @@ class Kept:
         for line in outcome.lines:
             if "sequence" in line:
                 if line["sequence"] in now:
-                    return [Hard("number %d was given twice" % line["sequence"])]
+                    return [Hard("sequence number %d was used twice" % line["sequence"])]
                 now[line["sequence"]] = line
         changed = [number for number, line in now.items() if number in before and before[number] != line]
         gone = [number for number in before if number not in now]
         new = [number for number in now if number not in before]
-        found = ["number %d was given again" % changed[0]] if changed else []
+        found = ["sequence number %d was used again for another line" % changed[0]] if changed else []
         if gone and not self.lost and len(gone) > 2:
-            found.append("%d lines are gone, from %d on" % (len(gone), gone[0]))
+            found.append("%d lines are missing, from sequence number %d on" % (len(gone), gone[0]))
         if not new:
-            found.append("nothing was written afterwards")
+            found.append("no line was written after the damage")
         elif min(new) <= max(before):
-            found.append("number %d was given again" % min(new))
+            found.append("the new sequence number %d is not above all earlier ones" % min(new))
         return [Hard(each) for each in found]
 
 
 @dataclasses.dataclass
 class Replayed:
-    """What a replay (to this file of the scenario's folder) of what `by` recorded says is what its reports imply, and in
-    the same order what was said live."""
+    """Requires that a replay has the lines that the recorded reports imply, and for each subject the same states as the
+    gateway, in the same order. `file` is the output of the replay in the scenario's folder, and `by` the name of the
+    command that recorded. The states are compared up to half a second before the end of the recording."""
 
     file: str
     by: str
@@ -332,8 +348,10 @@ class Replayed:
 
 @dataclasses.dataclass
 class Scanned:
-    """What `scan --json` wrote to this file names each of these (major, minor, conditions) near and often, at its end;
-    or, with `--all` (None), each beacon's and every other advertiser's address."""
+    """Requires that the last snapshot in the output of `scan --json` shows each of these beacons. `beacons` is name →
+    (major, minor, conditions). The conditions must be equal, the proximity must be known, and the rate must be above
+    0. If `beacons` is None, the output must be from `scan --all`: with at least three advertisers, each with an
+    address."""
 
     file: str
     beacons: dict | None
@@ -346,7 +364,8 @@ class Scanned:
         found = []
         if self.beacons is None:
             if not all(line.get("address") for line in last) or len(last) < 3:
-                found.append("%s ends with %d advertisers" % (self.file, len(last)))
+                found.append("%s ends with %d advertisers; expected at least 3, each with an address" % (
+                    self.file, len(last)))
             return found
         for called, (major, minor, conditions) in self.beacons.items():
             line = next((line for line in last if (line["major"], line["minor"]) == (major, minor)), None)

@@ -1,35 +1,44 @@
-"""What the gateway could hear, and what it may claim of that: its own `adapter` lines are held against the controllers'
-logs, so that nothing is excused by a claim that nothing bears out."""
+"""Computes which reports the gateway could receive, and checks its `adapter` lines with the controllers' logs. So a
+line excuses a difference only if the logs confirm the line or, over D-Bus, if bluetoothd or the radio was changed
+just before."""
 import bisect
 import collections
 
 from .implied import HORIZON
 from .outcome import Ear
 
-# How long a controller may report before the gateway says that it listens; it takes a tenth of a second.
+# Seconds for which a controller may report before a line must report that the adapter scans. The gateway needs 0.1 s.
+# The second limit is for D-Bus, and after a controller was hanging.
 LISTENS_WITHIN = 1.0
 LISTENS_WITHIN_DBUS = 2.0
-# How much longer than `deaf_after` nothing may be heard before the gateway says that it does not listen.
+# Seconds after `deaf_after` without a report until a line must report that the adapter does not scan.
 DEAF_WITHIN = 1.0
-# How late the gateway may learn what a controller's log says, by way of an emulated kernel.
+# Seconds within which the gateway must notice a change that a controller's log has, through an emulated kernel.
 LEARNS_WITHIN = 1.0
-# By way of bluetoothd and the bus, and how long after an action an adapter may be said to have stopped there.
+# The same through bluetoothd and the bus. Also the seconds after an action within which a line over D-Bus may report a
+# stop.
 LEARNS_WITHIN_DBUS = 3.0
-# How long the kernel's discovery scans without a pause.
+# Seconds for which the kernel's discovery scans without a pause.
 DISCOVERY = 10.5
-# What happens to the radio without a trace in the controllers' logs, where bluetoothd stands between.
+# Actions that can affect the radio without an entry in the controllers' logs, because bluetoothd is between the gateway
+# and the radio.
 UNSEEN = {"bluetoothd", "power", "rfkill", "discovery", "controller"}
 
 
 class Hearing:
-    """What one telling rests on: `ears` and `reports` that count, and `problems`, for which the gateway is to blame.
+    """The possible reception for one set of lines, `telling`: `ears` (when controllers could receive), `reports` that
+    count, and `problems` of the gateway.
 
-    A report counts only where the gateway said that it listens: the kernel may begin to scan a moment before a scanner
-    can be sure of it. That moment is short; where it is not, that is a problem. What an earlier scan let through does not
-    count for it: where the controller began to hear anew in that moment, only what came since does.
+    A report counts only if the adapter scans according to the gateway's lines. It also counts if a line says so at
+    most `tolerance` seconds later, and the same scan received the report. The reason is that the kernel can start a
+    scan a moment before the scanner can confirm it. This moment must be short, otherwise it is a problem. If the
+    controller started to receive again in this moment, only the reports since then count, because an earlier scan
+    received the others.
 
-    A report may itself be what the gateway becomes sure by. Of the first that a process says that it listens nothing
-    outside tells whether it was one: `by_report` takes it that the first in that moment was.
+    A report can itself be the confirmation that an adapter scans. From outside, it is not visible whether this was
+    so for the first line of a process that reports scanning. By default, no report before that line counts. With
+    `by_report`, the first report in the moment before it is treated as the confirmation, so the reports from this
+    one on count.
     """
 
     def __init__(self, outcome, telling, lives, tolerance, by_report=False):
@@ -42,7 +51,7 @@ class Hearing:
         self._ears, self._times = collections.defaultdict(list), collections.defaultdict(list)
         for ear in outcome.ears:
             self._ears[ear.adapter].append(ear)
-        # With a canary nothing else proves that an adapter hears, once it has been heard.
+        # If there is a canary, only the canary proves that an adapter receives, after it was received once.
         canary = self._canary = outcome.scenario.canary_beacon()
         for report in outcome.reports:
             if canary is None or report.beacon == canary:
@@ -57,10 +66,11 @@ class Hearing:
     def _at(self, time):
         return time - self._outcome.zero
 
-    # One life
+    # The life of a process
 
     def _live(self, life):
-        """Ears and reports of one process, from when it listens for the first time."""
+        """Adds the ears and reports of one process, from its first line that reports scanning or, with `by_report`, from
+        the report that confirmed it."""
         blind = list(self._blind_stretches())
         claims = {adapter: [claim for claim in each if life.begin <= claim.time < life.end + self._tolerance]
                   for adapter, each in self.claims.items()}
@@ -86,7 +96,8 @@ class Hearing:
         self.problems += self._too_long(missed)
 
     def _counts(self, report, claims):
-        """Whether the gateway said that it listens when this came, or a moment later and the same scan let it through."""
+        """Whether the adapter was scanning according to the gateway's lines when `report` was sent, or a moment later
+        in the same scan."""
         before = [claim.listens for claim in claims if claim.time <= report.time]
         if before and before[-1]:
             return True
@@ -94,68 +105,73 @@ class Hearing:
             ear.hears and report.time < ear.time <= claim.time for ear in self._ears[report.adapter]) for claim in claims)
 
     def _blind_stretches(self):
-        """From when reports did not reach the gateway, as the scenario says, to when it said that it listens again.
+        """Yields the periods in which reports did not reach the gateway.
 
-        Where a new scan led to that, to its beginning: what says that it listens may be that scan's first report.
+        They start with an action of the scenario's `blind`. They end when the gateway reports that it scans again
+        or, if a new scan led to this, at the start of that scan: its first report may have been the confirmation.
         """
         outcome = self._outcome
         starts = [claim.time for claims in self.claims.values() for claim in claims if claim.listens]
         for begin, end in outcome.scenario.blind:
             begin = next(each["began"] for each in outcome.report["actions"] if each["at"] == begin)
             ends, end = next((each["began"], each["ended"]) for each in outcome.report["actions"] if each["at"] == end)
-            # Who is quick listens before that is over: a bluetoothd counts as started only a while after it can be talked to.
+            # A fast gateway scans before the action has ended, because the start of bluetoothd ends some time after
+            # bluetoothd can be called.
             listens = min((time for time in starts if time > ends), default=end)
             yield begin, max((ear.time for ear in outcome.ears if ear.hears and ends < ear.time <= listens),
                              default=listens)
 
     def _too_long(self, missed):
-        """Stretches of reports that came while the gateway said that it does not listen, and went on for too long."""
+        """Yields a problem for each period of reports that was too long without a line that reports scanning."""
         for adapter, times in missed.items():
             begin = times[0]
             for time, following in zip(times, [*times[1:], HORIZON]):
                 if following - time > 1:
-                    # Where a process begins it has its own start to do first.
+                    # A process that has just started needs more time.
                     if time - begin > self._listens_within(begin):
-                        yield "%s reported from %.2f to %.2f, and the gateway did not listen" % (
+                        yield "%s reported from %.2f to %.2f, but the gateway did not report that it scans" % (
                             adapter, self._at(begin), self._at(time))
                     begin = following
 
     def _listens_within(self, begin):
-        """How long it may take to say that it listens: longer while a process starts."""
-        # A command that a hanging controller did not answer the kernel gives up after two seconds (HCI_CMD_TIMEOUT).
+        """Returns the seconds within which a line must report that the adapter scans, if its reports start at `begin`.
+        The limit is twice as long while a process starts."""
+        # If a hanging controller does not answer a command, the kernel waits for two seconds before it continues
+        # (HCI_CMD_TIMEOUT).
         hung = any(action.get("say", {}).get("do") == "unhang" and 0 <= begin - action["began"] < LISTENS_WITHIN
                    for action in self._outcome.report["actions"])
         within = LISTENS_WITHIN_DBUS if self._dbus or hung else LISTENS_WITHIN
-        # A monitor that is added while somebody else discovers waits for the end of that scan, 10.24 s at most.
+        # If a monitor is added during another client's discovery, it waits for the end of that scan, at most 10.24 s.
         discovers = [action["on"] for action in self._outcome.report["actions"]
                      if action["do"] == "discovery" and action["began"] <= begin]
         waits = DISCOVERY if discovers and discovers[-1] else 0
         started = any(life.begin <= begin < life.begin + 2 * within for life in self._lives)
         return within * (2 if started else 1) + waits
 
-    # Claims
+    # Claims of the gateway
 
     def _unfounded(self):
-        """Stops that the gateway claims and that nothing bears out."""
+        """Yields a problem for each stop that the gateway reported, but that neither logs nor actions confirm."""
         for adapter, claims in self.claims.items():
             for before, claim in zip([None, *claims], claims):
                 if claim.listens or before is None or not before.listens:
                     continue
                 if before is claims[0] and claim.time - before.time < 0.001:
-                    continue  # a capture's first record is one of its adapter, which then says that it does not listen (L4)
+                    continue  # a capture: an adapter scans from its first record, and the next one can stop it (L4)
                 if not self._founded(claim):
-                    yield "it said that %s stopped at %.2f, and nothing says so" % (adapter, self._at(claim.time))
+                    yield "a line reports that %s stopped at %.2f, but neither a log nor an action confirms it" % (
+                        adapter, self._at(claim.time))
                 elif claim.since > claim.time + 1e-6:
-                    yield "it said at %.2f that %s had stopped later" % (self._at(claim.time), adapter)
+                    yield "a line at %.2f reports that %s stopped later" % (self._at(claim.time), adapter)
 
     def _founded(self, claim):
         late = LEARNS_WITHIN_DBUS if self._dbus else LEARNS_WITHIN
-        # Its controller ceased to hear, a moment ago or somewhere in the silence that it was told by.
+        # The controller stopped receiving: a moment ago, or within the silence from which the gateway noticed it.
         closed = any(not ear.hears and claim.since - late <= ear.time <= claim.time + self._tolerance
                      for ear in self._ears[claim.adapter])
         if closed or not self._ears[claim.adapter] or not self._hears(claim.adapter, claim.time):
             return True
-        # Or it hears, and there was nothing to hear.
+        # Or the controller could receive, but had nothing to report.
         times = self._times[claim.adapter]
         place = bisect.bisect_right(times, claim.time)
         if not place or claim.time - times[place - 1] >= min(self._settings["deaf_after"] / 2, 1) - self._tolerance:
@@ -165,12 +181,13 @@ class Hearing:
             for action in self._outcome.report["actions"])
 
     def _hears(self, adapter, time):
-        """Whether a controller could hear at a moment."""
+        """Whether a controller could receive at `time`."""
         heard = [ear.hears for ear in self._ears[adapter] if ear.time <= time]
         return bool(heard) and heard[-1]
 
     def _unsaid(self):
-        """Silences that the gateway did not tell of: nothing came for longer than `deaf_after`, and it went on listening."""
+        """Yields a problem for each silence that the gateway did not report in time. There was no report for longer than
+        `deaf_after` and the tolerance, but the adapter still scanned according to the lines up to then."""
         deaf = self._settings["deaf_after"] + DEAF_WITHIN + (LEARNS_WITHIN_DBUS if self._dbus else 0)
         for adapter, claims in self.claims.items():
             times = [time for time in self._times[adapter]] + [self._outcome.ending]
@@ -180,9 +197,9 @@ class Hearing:
                     continue
                 before = [claim.listens for claim in claims if claim.time <= last + deaf]
                 if before and before[-1] and any(life.begin <= last < life.end for life in self._lives):
-                    yield "%s reported nothing from %.2f to %.2f, and the gateway went on listening" % (
+                    yield "%s reported nothing from %.2f to %.2f, but no line reported a stop in time" % (
                         adapter, self._at(last), self._at(end))
 
     def _frozen(self, begin, end):
-        """Whether the process was stopped, or told of nothing else, somewhere in a stretch."""
+        """Whether a stretch contains an action on the gateway's process, such as a freeze or a restart."""
         return any(action["do"] == "gateway" and begin <= action["began"] <= end for action in self._outcome.report["actions"])

@@ -1,41 +1,41 @@
-"""What the gateway has to say, computed from what the controllers say that they sent.
+"""Computes the lines that the gateway must write from the controllers' logs of sent reports.
 
-A second, small writing of the monitor's rules (docs/monitor.md: E1, X2, L1 to L3, L5, L7, N4, P1, P3) for what
-scenarios use of them: entering at the first sighting, whatever its RSSI. An adapter is a controller, by its address. It
-does not know when the gateway noticed that an adapter went deaf, so it plays every possibility to its end: `implied` runs
-the rules for the earliest and the latest moments, and what they agree on is demanded, each date between the earliest and
-the latest that came out.
+This is a second, small implementation of the monitor's rules (docs/monitor.md: E1, X2, L1 to L3, L5, L7, N4, P1,
+P3), as far as scenarios need them: a subject enters at the first sighting, whatever its RSSI is. An adapter is a
+controller, identified by its address. It is not known when the gateway noticed that an adapter stopped receiving, so
+every possibility is computed. `implied` applies the rules for the earliest and the latest times, and requires
+everything that the results have in common. Each date must be between the earliest and the latest result.
 """
 import dataclasses
 import itertools
 
 from .outcome import Life
 
-ALL = "all together"  # who holds a subject that no adapter has held yet
+ALL = "all together"  # the holder of a shared hold: all adapters together
 HORIZON = 1e12
 END_SLACK = 0.5
 
 
 class Ambiguous(Exception):
-    """The script leaves open what should happen; it is the scenario that has to change."""
+    """Raised if the script does not determine which events must occur. Then the scenario must be changed."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Expected:
-    """An event that has to come, dated from `earliest` to `latest`, with one of `refinements`."""
+    """A required event, dated from `earliest` to `latest`, with one of `refinements`."""
 
     state: str
     earliest: float
     latest: float
     refinements: frozenset
-    optional: bool = False  # so near the end that it may have come or not
-    seen: tuple | None = None  # between which moments `lastSeen` lies
-    visit: object = None  # the Stay that it ends
+    optional: bool = False  # so close to the end that it may be missing
+    seen: tuple | None = None  # the earliest and the latest `lastSeen`; None: absent
+    visit: object = None  # the Stay that the event ends
 
 
 @dataclasses.dataclass(frozen=True)
 class Stay:
-    """A visit that ended: between which moments it began and was heard last, and between which numbers it counts."""
+    """A visit that ended. Each field is a pair of the lowest and the highest possible time or number."""
 
     arrival: tuple
     departure: tuple
@@ -43,7 +43,7 @@ class Stay:
 
 
 class Clock:
-    """How long an adapter has listened."""
+    """The total time for which an adapter has scanned."""
 
     def __init__(self):
         self.listening, self._sum, self._since, self.stopped = False, 0.0, 0.0, None
@@ -52,7 +52,7 @@ class Clock:
         return self._sum + (now - self._since if self.listening else 0.0)
 
     def change(self, listening, now, since=None):
-        """Starts or stops at `now`; a stop counts for L2 and L3 from `since`."""
+        """Starts or stops the clock at `now`. For L2 and L3, a stop counts from `since`."""
         if listening != self.listening:
             self._sum, self._since, self.listening = self.read(now), now, listening
             self.stopped = None if listening else since
@@ -60,7 +60,8 @@ class Clock:
 
 @dataclasses.dataclass(frozen=True)
 class Said:
-    """An event of one possibility. `seen`, `count`: at least and at most, for a kill forgets some; `count` of its visit."""
+    """An event of one possibility. `seen` (`lastSeen`) and `count` (of its visit) are pairs of minimum and maximum,
+    because a killed process can lose the last sightings."""
 
     state: str
     time: float
@@ -71,22 +72,23 @@ class Said:
 
 
 class Subject:
-    """A condition, or a beacon under one, and the events that it has had."""
+    """A condition, or a beacon under a condition, with its events."""
 
     def __init__(self, is_beacon):
         self.is_beacon, self.state, self.events = is_beacon, "unsatisfied" if is_beacon else "unknown", []
-        self.holds = {}  # adapter → its clock at the last refresh
+        self.holds = {}  # adapter → reading of its clock at the last refresh
         self._seen, self._arrival, self._count = None, None, (0, 0)
 
     def heard(self, time):
-        """It was refreshed."""
+        """Counts a refresh at `time`."""
         if self._arrival is None:
             self._arrival, self._count = time, (0, 0)
         self._seen = (time, time)
         self._count = tuple(each + 1 for each in self._count)
 
     def forget(self):
-        """A kill: what was not written is known no more, but what the line of its entry says."""
+        """Handles a kill: later sightings may not be written, so the new process may know only those in the line of the
+        entry."""
         if self._arrival is not None:
             self._seen, self._count = (self._arrival, self._seen[1]), (1, self._count[1])
 
@@ -100,18 +102,18 @@ class Subject:
 
 
 class World:
-    """The rules, for one set of conditions and settings."""
+    """The rules, applied to one possibility with one set of conditions and settings."""
 
     def __init__(self, conditions, settings, start):
         self._conditions, self._settings, self.now = conditions, settings, start
-        self._clocks, self._idle_until = {ALL: Clock()}, start  # before which nothing is due
+        self._clocks, self._idle_until = {ALL: Clock()}, start  # nothing is due before this time
         self._clocks[ALL].stopped = start
         self.subjects = {(each.identifier, None): Subject(False) for each in conditions}
         for subject in self.subjects.values():
             subject.holds = {ALL: 0.0}
 
     def listen(self, adapter, listening, time, since=None):
-        """An adapter starts or stops listening."""
+        """An adapter starts or stops scanning at `time`."""
         self.advance(time)
         clock = self._clocks.setdefault(adapter, Clock())
         clock.change(listening, time, since)
@@ -121,7 +123,7 @@ class World:
         self._clocks[ALL].change(anybody, time, max((each.stopped or 0.0 for each in others), default=time))
 
     def sighted(self, beacon, adapter, time):
-        """A beacon is heard."""
+        """An adapter receives a beacon at `time`."""
         self.advance(time)
         for condition in self._conditions:
             if condition.matches(beacon):
@@ -131,14 +133,15 @@ class World:
                     self._refresh(subject, beacon, adapter)
 
     def stop(self, time):
-        """The process ends: nothing listens."""
+        """The process ends at `time`: no adapter scans."""
         self.advance(time)
         for name in [name for name in self._clocks if name != ALL]:
             self.listen(name, False, time, time)
 
     def start(self, time, killed):
-        """It is started again: who held holds on from when it listens, and its absence is no outage (N4)."""
-        # Nothing became due meanwhile: nobody was there to see it.
+        """The process starts again at `time`. Each hold starts when its adapter scans, and the time without the process
+        is not an outage (N4)."""
+        # Nothing became due in the meantime, because no process was running.
         self.now = self._idle_until = time
         for clock in self._clocks.values():
             clock.stopped = time
@@ -152,14 +155,16 @@ class World:
         subject.holds = {name: mark for name, mark in subject.holds.items() if name != ALL and not (
             self._clocks[name].stopped is not None and self._clocks[name].stopped + outage <= self.now)}
         subject.holds[adapter] = self._clocks.setdefault(adapter, Clock()).read(self.now)
-        # A refresh only puts off what was due, but for one that makes it satisfied.
+        # A refresh of a satisfied subject only postpones its deadlines. If it makes the subject satisfied, the first
+        # new deadline is `exit_timeout` later.
         self._idle_until = min(self._idle_until, self.now + self._settings["exit_timeout"])
         subject.heard(self.now)
         if subject.state != "satisfied":
             subject.become("satisfied", self.now, beacon)
 
     def advance(self, time):
-        """Everything that becomes due up to `time`, then goes there."""
+        """Handles everything that is due up to `time`, and then sets the present to `time`. The present never goes
+        back."""
         while self._idle_until <= time:
             self._idle_until, act = self._next()
             if self._idle_until <= time:
@@ -168,7 +173,7 @@ class World:
         self.now = max(self.now, time)
 
     def _next(self):
-        """The next thing due: when, and what to do."""
+        """Returns the next deadline and the function that handles it."""
         due = (HORIZON, lambda: None)
         for subject in self.subjects.values():
             for found in self._deadlines(subject):
@@ -183,7 +188,7 @@ class World:
                 if self._clocks[name].listening:
                     left = exit_after - (self._clocks[name].read(self.now) - mark)
                     yield self.now + max(0.0, left), lambda name=name: self._run_out(subject, name)
-        # L2: of what adapters held that are all away; of what nobody held when all are away
+        # L2: a satisfied subject if none of its holders scans; an unsatisfied subject if no adapter scans.
         if subject.state == "satisfied" and held and not any(clock.listening for clock in held):
             yield max(clock.stopped for clock in held) + outage, lambda: self._lose(subject)
         everybody = self._clocks[ALL]
@@ -202,23 +207,26 @@ class World:
         subject.become("unknown", self.now)
 
 
-# How the gateway may have learnt of a stretch without reports, each early or late: that it begins, since when, that it ends.
+# How the gateway may have noticed a stretch without reports. Each of three times is early (0) or late (1): its start,
+# the `since` of the stop, and its end.
 CHOICES = list(itertools.product((0, 1), repeat=3))
 
 
 @dataclasses.dataclass(frozen=True)
 class Listening:
-    """An adapter begins to listen, or stopped at `since`."""
+    """An adapter starts to scan (`begins`), or has not scanned since `since`."""
 
     begins: bool
     since: float | None = None
 
 
 def gaps(reports, ears, ending, longest):
-    """Stretches without reports for longer than `longest`, of one adapter: (last, closed, opened, first).
+    """Yields the stretches without reports of one adapter that are longer than `longest`: (last, closed, opened,
+    first).
 
-    `last` and `first` are the reports around it, `closed` when the controller stopped hearing for the first time in
-    it, and `opened` when it began to hear again for good; None where it went on hearing all the time.
+    `last` and `first` are the times of the reports before and after the stretch. After the last report, `first` is
+    `ending`. `closed` is the time in the stretch when the controller first stopped receiving, and `opened` when it
+    last started to receive. They are None if this did not happen.
     """
     times = [report.time for report in reports] + [ending]
     for last, first in zip(times, times[1:]):
@@ -230,14 +238,15 @@ def gaps(reports, ears, ending, longest):
 
 
 def pauses(ears, longest):
-    """Stretches of no more than that in which one adapter's controller did not hear: (closed, opened)."""
+    """Yields the stretches of at most `longest` in which one adapter's controller did not receive: (closed, opened)."""
     for ear, following in zip(ears, ears[1:]):
         if not ear.hears and following.hears and following.time - ear.time <= longest:
             yield ear.time, following.time
 
 
 def inputs(reports, ears, ending, deaf_after, choice, silence, canary=None):
-    """What goes into a World, in order of time: (time, order, adapter, what), `what` a beacon, None or a Listening."""
+    """Returns the inputs of a World in the order of time: (time, order, adapter, what). `what` is a beacon, None for
+    another report, or a Listening. `choice` is one of CHOICES."""
     late_stop, late_since, late_start = choice
     found = []
     for adapter in {each.adapter for each in ears}:
@@ -249,7 +258,8 @@ def inputs(reports, ears, ending, deaf_after, choice, silence, canary=None):
         found.append((begin, 0, adapter, Listening(True)))
         proof = [each for each in heard if canary is None or each.beacon == canary]
         stretches = list(gaps(proof, mine, ending, silence))
-        # A scan that begins anew: whoever led it knows that it did not listen meanwhile, others never notice.
+        # A restarted scan: the backend that controls it knows that it did not scan in between; other backends do not
+        # notice it.
         for closed, opened in () if late_stop else pauses(mine, silence):
             if closed > begin and not any(last <= closed < first for last, _, _, first in stretches):
                 found += [(closed, 0, adapter, Listening(False, closed)), (opened, 0, adapter, Listening(True))]
@@ -257,12 +267,13 @@ def inputs(reports, ears, ending, deaf_after, choice, silence, canary=None):
             deaf = last + deaf_after
             stop = deaf if late_stop or closed is None else min(closed, deaf)
             if stop >= first:
-                continue  # short enough not to be noticed
-            # Without its canary what else it delivers is kept back.
+                continue  # too short to be noticed
+            # While the canary is silent, the adapter's other reports do not count.
             heard = [each for each in heard if canary is None or not stop < each.time < first]
             since = stop if late_since and closed is not None and stop == closed else last
             found.append((stop, 0, adapter, Listening(False, since)))
-            # Nothing but a report proves that it hears again where it never ceased to.
+            # If the controller never stopped receiving, or if there is a canary, only a report proves that the adapter
+            # scans.
             start = first if late_start or opened is None or canary is not None else max(opened, stop)
             if first < ending or (opened is not None and not late_start and canary is None):
                 found.append((start, 0, adapter, Listening(True)))
@@ -271,11 +282,12 @@ def inputs(reports, ears, ending, deaf_after, choice, silence, canary=None):
 
 
 def implied(conditions, settings, reports, ears, start, ending, silence=0.7, lives=None, canary=None):
-    """What each subject has to have said: subject → list of Expected, up to `ending`.
+    """Returns the required events up to `ending`: subject → list of Expected.
 
-    `silence`: how long an adapter that hears may be without a report; longer, and something is wrong with it. `lives`: from
-    when to when the process ran, where it did not all the time. `canary`: the beacon that alone proves that an adapter hears.
-    - Raises Ambiguous where the possibilities end in different states.
+    `silence`: the seconds for which an adapter that receives can be without a report; a longer silence is a fault.
+    `lives`: the periods in which the process ran, if it did not run all the time. `canary`: the beacon that alone
+    proves that an adapter receives.
+    - Raises Ambiguous if the possibilities have different states.
     """
     lives = lives or [Life(start, ending)]
     runs = [_run(conditions, settings, reports, ears, lives, choice, silence, canary) for choice in CHOICES]
@@ -285,7 +297,7 @@ def implied(conditions, settings, reports, ears, start, ending, silence=0.7, liv
 
 
 def _agreed(subject, variants, start, ending):
-    """The events of one subject that all variants have."""
+    """Returns the events of one subject that all possibilities have in common."""
     if len({tuple(said.state for said in each) for each in variants}) != 1:
         raise Ambiguous("%s of %s: %s" % (subject[0], subject[1], " or ".join(sorted({
             " ".join("%s@%.2f" % (said.state, said.time - start) for said in each) or "nothing"
@@ -304,7 +316,7 @@ def _agreed(subject, variants, start, ending):
 
 
 def _between(pairs):
-    """The least and the greatest of pairs of such; None where there is none."""
+    """Returns the lowest and the highest number of all pairs; None if one of them is None."""
     pairs = list(pairs)
     return None if None in pairs else (min(low for low, _ in pairs), max(high for _, high in pairs))
 
@@ -322,6 +334,6 @@ def _run(conditions, settings, reports, ears, lives, choice, silence, canary):
                     world.listen(adapter, what.begins, time, what.since)
             elif what is not None:
                 world.sighted(what, adapter, time)
-    # Far enough that what is due near the end comes in every variant.
+    # Late enough that every event that is due near the end occurs in every possibility.
     world.advance(lives[-1].end + 10 * settings["outage_timeout"])
     return {key: subject.events for key, subject in world.subjects.items() if subject.events}

@@ -1,7 +1,8 @@
-"""What the virtual machine boots: Debian's kernel, and an initramfs with the modules that the lab needs.
+"""Prepares the files that the virtual machine boots: Debian's kernel, and an initramfs with the modules that the lab
+needs.
 
-Both are kept (`prepared_folder`). All modules stand in the initramfs, so the guest needs no /lib/modules, and the cache
-stays below 20 MB. Debian's -cloud kernels do not do: they are built without Bluetooth.
+Both are cached (`prepared_folder`). All modules are in the initramfs, so the guest does not need /lib/modules, and
+the cache stays below 20 MB. Debian's -cloud kernels cannot be used, because they are built without Bluetooth.
 """
 import hashlib
 import os
@@ -16,9 +17,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[4]
 GUEST = ROOT / "Tests/Tools/Lab/guest"
 # Retries commands that need the network.
 THRICE = str(ROOT / "Tests/Tools/thrice")
-# In the order of loading. The ciphers, and the random numbers that they are tested with, come before bluetooth, which
-# asks for them when an adapter is powered; bluetoothd asks for them through af_alg, for each new device. The last are for
-# file systems that fill up, fail and lose power.
+# In the order of loading. The ciphers, and the random number generators with which they are tested, must be loaded
+# before bluetooth, which needs them when an adapter is powered. bluetoothd uses ciphers through af_alg, for each new
+# device. The last modules are for file systems that become full, fail and lose power.
 MODULES = """virtio_pci virtio_console 9pnet_virtio 9p overlay
              sha512_generic ctr drbg cmac ecb ecdh_generic af_alg algif_hash algif_skcipher
              bluetooth rfcomm bnep hci_vhci
@@ -26,12 +27,13 @@ MODULES = """virtio_pci virtio_console 9pnet_virtio 9p overlay
 
 
 class KernelError(Exception):
-    """The kernel can't be had; the text says what to do."""
+    """The kernel is not available. The text contains the remedy."""
 
 
 def prepared_folder(kind, recipe):
-    """A folder below LAB_CACHE, by default .build/lab, for files that this recipe makes. If the cache is below the checkout,
-    folders of other recipes are removed; other caches may be in use by other checkouts."""
+    """Returns a folder below LAB_CACHE, by default .build/lab, for files that are made with `recipe`. If the cache is
+    below the checkout, folders of the same kind with other recipes are removed. Elsewhere they stay, because other
+    checkouts may use them."""
     cache = pathlib.Path(os.environ.get("LAB_CACHE") or ROOT / ".build/lab").resolve()
     folder = cache / f"{kind}-{hashlib.sha256(recipe).hexdigest()[:12]}"
     for other in cache.glob(f"{kind}-{12 * '[0-9a-f]'}"):
@@ -40,12 +42,14 @@ def prepared_folder(kind, recipe):
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise KernelError(f"{folder} can't be made: {error.strerror}; set LAB_CACHE to a folder of yours") from error
+        raise KernelError(
+            f"{folder} cannot be created: {error.strerror}; set LAB_CACHE to a writable folder") from error
     return folder
 
 
 def prepare(say):
-    """The folder with `vmlinuz` and `initramfs`, made where it is not there yet; `say` is told what takes long."""
+    """Returns the folder with `vmlinuz` and `initramfs`, and makes these files if they are missing. `say` is called
+    with a message before each slow step."""
     recipe = pathlib.Path(__file__).read_bytes() + (GUEST / "initramfs-init").read_bytes()
     folder = prepared_folder("kernel", recipe)
     if not (folder / "initramfs").exists():
@@ -57,16 +61,17 @@ def prepare(say):
 def _make(folder, scratch, say):
     tree = fetch(folder, scratch, say)
     image = initramfs(tree / "lib/modules")
-    # Last, and whole or not at all: that it is there says that the folder is complete.
+    # This must be the last step, and it must be atomic: if `initramfs` exists, the folder is complete.
     (scratch / "initramfs").write_bytes(image)
     os.replace(scratch / "initramfs", folder / "initramfs")
 
 
 def fetch(folder, scratch, say):
-    """Unpacks the kernel's package in `scratch`, and puts `vmlinuz` into `folder`. Where the package is unpacked."""
+    """Unpacks the kernel's package in `scratch`, and copies `vmlinuz` to `folder`. Returns the folder of the unpacked
+    package."""
     package = _kernel_package(say)
     say("fetching and unpacking %s" % package)
-    # The sandbox user _apt could not write here.
+    # apt's sandbox user _apt could not write to this folder.
     run(THRICE, "apt-get", "-q", "-o", "APT::Sandbox::User=root", "download", package, cwd=scratch)
     deb = next(scratch.glob(package + "_*.deb"))
     run("dpkg-deb", "-x", str(deb), str(scratch / "tree"))
@@ -75,7 +80,7 @@ def fetch(folder, scratch, say):
 
 
 def run(*argv, **options):
-    """What a program of the host's printed. Raises KernelError, with what it complained of, where it failed."""
+    """Returns the output of a program on the host. Raises KernelError with its error output if it fails."""
     result = subprocess.run(argv, capture_output=True, text=True, **options)
     if result.returncode:
         raise KernelError("`%s` ended with %d: %s" % (" ".join(argv), result.returncode, result.stderr.strip()))
@@ -83,7 +88,7 @@ def run(*argv, **options):
 
 
 def _kernel_package(say):
-    """The package behind linux-image-amd64, such as linux-image-6.1.0-40-amd64."""
+    """Returns the package on which linux-image-amd64 depends, such as linux-image-6.1.0-40-amd64."""
     for attempt in range(2):
         text = subprocess.run(["apt-cache", "depends", "linux-image-amd64"], capture_output=True, text=True).stdout
         found = re.findall(r"Depends:\s+(linux-image-\S+-amd64)\s", text)
@@ -92,11 +97,11 @@ def _kernel_package(say):
         if attempt == 0:
             say("apt-get update")
             run(THRICE, "apt-get", "-q", "update")
-    raise KernelError("apt knows no linux-image-amd64: the lab needs the archive of Debian 12 for amd64")
+    raise KernelError("apt does not find linux-image-amd64; the lab needs the archive of Debian 12 for amd64")
 
 
 def module_files(tree, names=MODULES):
-    """The files of the modules and of what they depend on, in the order of loading."""
+    """Returns the files of the modules and of their dependencies, in the order of loading."""
     by_name = {path.stem.replace("-", "_"): path for path in tree.rglob("*.ko")}
     order = []
 
@@ -115,16 +120,17 @@ def module_files(tree, names=MODULES):
 
 
 def depends(module):
-    """What a module's .modinfo section names as needed, separated by commas."""
+    """Returns the dependencies that a module's .modinfo section lists, separated by commas."""
     found = re.search(rb"\0depends=([^\0]*)\0", module)
     return found.group(1).decode() if found else ""
 
 
 def initramfs(tree, names=MODULES, init=GUEST / "initramfs-init"):
-    """The initramfs that loads the modules, found below `tree`, and goes on with what the program `init` does."""
+    """Returns an initramfs with the modules `names`, found below `tree`. Its first program is `init`, which must load
+    them and continue the boot."""
     busybox = shutil.which("busybox", path=os.environ.get("PATH", "") + ":/bin:/usr/bin")
     if busybox is None:
-        raise KernelError("busybox is not there; `apt-get install busybox-static`")
+        raise KernelError("busybox is not installed; run `apt-get install busybox-static`")
     archive = Cpio()
     for name in ("bin", "dev", "proc", "sys", "modules", "host", "new", "tmp"):
         archive.add(name, stat.S_IFDIR | 0o755)
@@ -138,7 +144,7 @@ def initramfs(tree, names=MODULES, init=GUEST / "initramfs-init"):
 
 
 class Cpio:
-    """Writes the kernel's initramfs format, "newc" (Documentation/driver-api/early-userspace/buffer-format.rst)."""
+    """An initramfs in the kernel's format "newc" (Documentation/driver-api/early-userspace/buffer-format.rst)."""
 
     def __init__(self):
         self._parts, self._number = [], 0
@@ -153,6 +159,6 @@ class Cpio:
         self._parts += [head, bytes(-len(head) % 4), data, bytes(-len(data) % 4)]
 
     def bytes(self):
-        """The whole archive."""
+        """Returns the complete archive."""
         self.add("TRAILER!!!", 0)
         return b"".join(self._parts)

@@ -1,4 +1,4 @@
-"""Boots the virtual machine: QEMU without hardware virtualization, the host's root as its own."""
+"""Boots the virtual machine: QEMU without hardware virtualization, with the host's root file system as its own."""
 import pathlib
 import shutil
 import subprocess
@@ -8,25 +8,25 @@ LAB = pathlib.Path(__file__).resolve().parent.parent
 
 
 class MachineError(Exception):
-    """The machine did not come to its end; the text says where to look."""
+    """The machine did not finish. The text names the log to read."""
 
 
 def boot(kernel, folder, seconds, arguments=()):
-    """Boots, and yields the lines that guest/main.py prints, until the machine is off.
+    """Boots the machine, and yields the lines that guest/main.py prints, until the machine is off.
 
-    The guest sees the whole host read-only below an overlay in its memory, and `folder` as the one place it may write
-    to; `plan.json` there says what to do. `kernel` is the folder with vmlinuz and initramfs.
-    - Raises MachineError after `seconds`, and where the guest did not say that it came to its end.
+    The guest sees the complete host, read-only, below an overlay in its memory. It can write only to `folder`, whose
+    `plan.json` lists its tasks. `kernel` is the folder with vmlinuz and initramfs.
+    - Raises MachineError after `seconds`, or if the guest did not confirm that it finished.
     """
     qemu = shutil.which("qemu-system-x86_64")
     if qemu is None:
-        raise MachineError("qemu-system-x86_64 is not there; `make lab` installs it")
+        raise MachineError("qemu-system-x86_64 is not installed; `make lab` installs it")
     for path in (LAB, folder):
         if len(str(path).split()) != 1:
-            raise MachineError("%s: the kernel's command line takes no path with a space" % path)
+            raise MachineError("%s: the kernel's command line cannot contain a path with a space" % path)
     (folder / "ended").unlink(missing_ok=True)
-    # The frequency of the time stamp counter is measured while booting, and on a busy host wrongly, by a factor of six;
-    # the HPET's is known.
+    # The frequency of the time stamp counter is measured at boot. On a busy host the result can be wrong by a factor of
+    # six. The frequency of the HPET is known.
     command_line = ("console=ttyS0 quiet panic=-1 oops=panic mitigations=off nokaslr random.trust_cpu=on"
                     " rcupdate.rcu_expedited=1 clocksource=hpet tsc=unstable lab=%s" % LAB)
     argv = [qemu, "-accel", "tcg,thread=multi", "-cpu", "Nehalem", "-M", "q35", "-m", "1536", "-smp", "2",
@@ -36,7 +36,7 @@ def boot(kernel, folder, seconds, arguments=()):
             "-device", "virtio-serial-pci", "-chardev", "stdio,id=lines,signal=off",
             "-device", "virtserialport,chardev=lines,name=lab.lines",
             *share("host", "/", readonly=True), *share("out", folder, readonly=False), *arguments]
-    # Standard input stays open: at its end QEMU would take the port for closed and drop what the guest writes.
+    # Standard input must stay open: at its end, QEMU would treat the port as closed and drop the guest's output.
     machine = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, errors="replace")
     clock = threading.Timer(seconds, machine.kill)
     clock.daemon = True
@@ -52,12 +52,12 @@ def boot(kernel, folder, seconds, arguments=()):
             machine.kill()
             machine.wait()
     if not (folder / "ended").exists():
-        why = "was not done after %d s" % seconds if expired else "ended early"
+        why = "did not finish within %d s" % seconds if expired else "ended early"
         raise MachineError("the virtual machine %s; see %s" % (why, folder / "console.log"))
 
 
 def share(tag, path, readonly):
-    """A folder of the host, for the guest to mount by 9p under `tag`."""
+    """Returns the QEMU arguments that share a folder of the host. The guest mounts it over 9p with the tag `tag`."""
     path = str(path).replace(",", ",,")
     return ["-fsdev", "local,id=%s,path=%s,security_model=none,multidevs=remap%s"
             % (tag, path, ",readonly=on" if readonly else ""),

@@ -1,10 +1,10 @@
-"""Checks that measure as well: each gives a row for a table of docs/loss.md."""
+"""Checks that also measure: each one returns a row for a table of docs/loss.md."""
 import dataclasses
 import json
 
 
 def find(value, key):
-    """All numbers under `key`, wherever they stand in a JSON value."""
+    """Yields all integers with the key `key`, anywhere in a JSON value."""
     if isinstance(value, dict):
         for name, each in value.items():
             if name == key and isinstance(each, int):
@@ -18,12 +18,12 @@ def find(value, key):
 
 @dataclasses.dataclass
 class Loss:
-    """How many of the reports that the controllers sent for beacons were counted in visits."""
+    """Measures how many of the reports that the controllers sent for beacons were counted in visits."""
 
     way: str
     rate: int
     duplicates: str
-    lossless: bool = False  # whether one that is missing is a failure
+    lossless: bool = False  # whether a missing report is a failure
     remark: str = ""
 
     def _counts(self, outcome):
@@ -60,11 +60,11 @@ class Loss:
 
 @dataclasses.dataclass
 class Cost:
-    """What the process used between the samples `before` and `after`."""
+    """Measures the resources that the process used between the samples `before` and `after`."""
 
     way: str
     rate: int
-    # Bounds that are far from what is measured, to notice what goes wrong altogether. RSS in KiB.
+    # Limits far above the measured values, which only gross errors should exceed: wake-ups per second, and RSS in KiB.
     wakes_idle: float = 10.0
     memory: int = 65536
 

@@ -1,4 +1,4 @@
-"""What came back from the guest, read into values. All times are seconds of the gateway's timeline, CLOCK_BOOTTIME."""
+"""Reads the results from the guest into values. All times are seconds of the gateway's timeline, CLOCK_BOOTTIME."""
 import collections
 import dataclasses
 import json
@@ -11,7 +11,8 @@ EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 @dataclasses.dataclass(frozen=True)
 class Event:
-    """An `event` line. `beacon` is (uuid, major, minor) where the line's scope is one, `refinement` likewise."""
+    """An `event` line. `beacon` is (uuid, major, minor) if the line's scope is a beacon. `refinement` has the same
+    form."""
 
     identifier: str
     beacon: tuple | None
@@ -20,7 +21,7 @@ class Event:
     refinement: tuple | None
     date: float  # as printed, in seconds since 1970
     last_seen: float | None = None
-    adapter: str | None = None  # whose sighting it names
+    adapter: str | None = None  # the adapter of the sighting in the line
 
     @property
     def subject(self):
@@ -46,7 +47,8 @@ class Visit:
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """A report that a controller sent; `beacon` is None where it was no iBeacon. The adapter is the controller's address."""
+    """A report that a controller sent. `beacon` is None if it was not an iBeacon. `adapter` is the controller's
+    address."""
 
     time: float
     adapter: str
@@ -55,7 +57,7 @@ class Report:
 
 @dataclasses.dataclass(frozen=True)
 class Ear:
-    """From `time` on a controller could hear, or not."""
+    """From `time` on, a controller could receive (`hears`) or could not."""
 
     time: float
     adapter: str
@@ -64,7 +66,7 @@ class Ear:
 
 @dataclasses.dataclass(frozen=True)
 class Claim:
-    """The gateway said that an adapter listens from `time` on, or that it does not, and has not since `since`."""
+    """A claim of the gateway: an adapter scans from `time` on (`listens`), or it has not scanned since `since`."""
 
     time: float
     adapter: str
@@ -74,7 +76,7 @@ class Claim:
 
 @dataclasses.dataclass(frozen=True)
 class Life:
-    """From when to when a process heard; whether it was killed."""
+    """The period in which a process ran, and whether it was killed at its end."""
 
     begin: float
     end: float
@@ -82,30 +84,32 @@ class Life:
 
 
 def beacon_of(value):
-    """(uuid, major, minor) of a refinement; None where there is none."""
+    """Returns (uuid, major, minor) of a refinement; None if there is none."""
     return (value["uuid"], value["major"], value["minor"]) if value else None
 
 
 def micros(text):
-    """An RFC 3339 date as microseconds since 1970."""
+    """Returns an RFC 3339 date as microseconds since 1970."""
     return (datetime.fromisoformat(text.replace("Z", "+00:00")) - EPOCH) // timedelta(microseconds=1)
 
 
 def offset_of(line):
-    """How far the wall clock is ahead of the timeline by a line's own dates, in microseconds."""
+    """Returns the wall clock minus the timeline, in microseconds, as a line's own dates have it."""
     return micros(line["date"]) - line["monotonic"]
 
 
 def timeline(line, key):
-    """One of a line's dates on the timeline, in seconds; None where it is absent. All of a line's have one offset."""
+    """Returns one of a line's dates as seconds on the timeline; None if it is absent. All dates of a line have the same
+    offset."""
     return (micros(line[key]) - offset_of(line)) / 1e6 if key in line else None
 
 
 def payloads(path, topics=None, damaged=False):
-    """The payloads of a file's lines, with or without envelope; raises ValueError at a line that is none.
+    """Returns the payloads of a file's lines, with or without envelope. Raises ValueError at an invalid line.
 
-    `topics`: takes the topic of each, None where it has no envelope.
-    `damaged`: the file was damaged on purpose: what is no line is passed over, as the gateway leaves it where it stands.
+    - `topics`: a list to which the topic of each line is added; None for a line without envelope.
+    - `damaged`: the file was damaged on purpose, so invalid lines are skipped, because the gateway leaves them in
+      place.
     """
     found = []
     for number, line in enumerate(path.read_text(errors="replace" if damaged else "strict").splitlines(), 1):
@@ -117,12 +121,12 @@ def payloads(path, topics=None, damaged=False):
         except (ValueError, AttributeError) as problem:
             if damaged:
                 continue
-            raise ValueError("%s:%d is not a line: %s" % (path.name, number, problem)) from problem
+            raise ValueError("%s:%d is not a valid line: %s" % (path.name, number, problem)) from problem
     return found
 
 
 class Telling:
-    """What was said, by a gateway or by a replay: lines, and the events and visits among them."""
+    """The lines of a gateway or of a replay, with the events and visits among them."""
 
     def __init__(self, lines, topics=None):
         self.lines, self.topics = lines, topics or [None] * len(lines)
@@ -137,7 +141,7 @@ class Telling:
 
 
 class Outcome(Telling):
-    """Everything that a scenario left behind."""
+    """All results of a scenario."""
 
     def __init__(self, scenario, folder):
         self.scenario, self.folder = scenario, pathlib.Path(folder)
@@ -158,7 +162,7 @@ class Outcome(Telling):
         air = {each.name: each.item() for each in controller.air}
         address = controller.address or "00:AA:01:00:00:%02X" % (number + 1)
         if not path.exists():
-            return  # it never came up; the report says why
+            return  # the controller did not start; the report has the reason
         for line in path.read_text().splitlines():
             entry = json.loads(line)
             if entry["event"] == "plug" and "index" in entry:
@@ -168,7 +172,7 @@ class Outcome(Telling):
             elif entry["event"] == "sent":
                 self.reports.append(Report(entry["t"], address, self._beacon(air[entry["name"]], entry["device"])))
             elif entry["event"] == "sent in all":
-                # Of these it is known how many there were, and the first and the last moment.
+                # Only their number and the times of the first and the last one are known, so they are spread evenly.
                 beacon, count = self._beacon(air[entry["name"]], entry["device"]), entry["count"]
                 step = (entry["last"] - entry["first"]) / max(1, count - 1)
                 self.reports += [Report(entry["first"] + n * step, address, beacon) for n in range(count)]
@@ -178,23 +182,25 @@ class Outcome(Telling):
         return (item["uuid"], item["major"], item["minor"] + device) if "uuid" in item else None
 
     def controller(self, line):
-        """The address of the controller that an `adapter` line speaks of: as it says, else whose name that was then (L7)."""
+        """Returns the address of the controller that an `adapter` line is about: its `address`, else the controller
+        that had the name at that time (L7)."""
         return line.get("address") or self.controller_named(line["adapter"], line["monotonic"] / 1e6)
 
     def controller_named(self, name, time):
-        """The address of the controller that lines have by this name; where they tell none, of the one that last came under
-        it before `time`; the name where none did."""
+        """Returns the address of the controller that has this name in lines. If no line has its address, it is the
+        controller that last got the name, no later than half a second after `time`. If there is none, the name itself is
+        returned."""
         told = next((line["address"] for line in self.lines if line["type"] == "adapter" and line["adapter"] == name
                      and "address" in line), None)
         return told or next((address for t, each, address in reversed(self._names) if each == name and t <= time + 0.5), name)
 
     def claims(self, telling):
-        """What a telling says of its adapters, by controller."""
+        """Returns the claims in the `adapter` lines of `telling`, with the address of each controller."""
         return [Claim(line["monotonic"] / 1e6, self.controller(line), line["state"] == "listening",
                       timeline(line, "since")) for line in telling.lines if line["type"] == "adapter"]
 
     def lives(self):
-        """From when to when the gateway ran."""
+        """Returns the periods in which the gateway ran."""
         found, begin = [], self.report["started"]
         for action in self.report["actions"]:
             if action["do"] == "gateway" and action["what"] in ("kill", "end") and begin is not None:
@@ -205,28 +211,30 @@ class Outcome(Telling):
         return found + ([Life(begin, self.ending)] if begin is not None else [])
 
     def spawned(self, name):
-        """From when to when another command of the program ran."""
+        """Returns the period in which another command of the program ran."""
         done = {action["do"]: action for action in self.report["actions"] if action.get("name") == name}
         return Life(done["spawn"]["began"], done["finish"]["began"])
 
     def replayed(self, file):
-        """What a replay of a recording said; its timeline, which is the wall clock's, put back to the gateway's."""
+        """Returns the lines of a replay. Their timeline, which is the wall clock of the recording, is converted to the
+        gateway's timeline."""
         lines, offset = payloads(self.folder / file), self.report["clock"][0]["offset"]
         for line in lines:
             line["monotonic"] -= offset
         return Telling(lines)
 
     def asked(self, what):
-        """What the host asked the controllers for, of that name: the entries of their logs."""
+        """Returns the entries of the controllers' logs for the request `what` of the host."""
         return [entry for path in sorted(self.folder.glob("controller-*.jsonl"))
                 for entry in map(json.loads, path.read_text().splitlines()) if entry["event"] == what]
 
     def late(self):
-        """By how much an advertisement was late at most, in seconds: how far the emulated machine was behind."""
+        """Returns the longest delay of an advertisement, in seconds. It shows how much the emulated machine was
+        delayed."""
         return max((each["late"] for each in self.report.get("controllers", [])), default=0)
 
     def slower(self):
-        """How many times slower the emulated processor is than the host's, measured in a loop of Python."""
+        """Returns how many times slower the emulated processor is than the host's, measured with a loop in Python."""
         begin, total = time.process_time(), 0
         for number in range(500_000):
             total += number * number
@@ -234,7 +242,7 @@ class Outcome(Telling):
 
 
 def group(told):
-    """The events, or visits, of each subject, in order."""
+    """Returns the events or visits of each subject, in order."""
     found = collections.defaultdict(list)
     for each in told:
         found[each.subject].append(each)

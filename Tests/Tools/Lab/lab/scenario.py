@@ -1,7 +1,8 @@
-"""The words that scenarios are written in; docs/lab.md explains them with an example.
+"""The elements of scenarios; docs/lab.md explains them with an example.
 
-A scenario says what is on the air around each controller and when, what else happens, how the gateway is set up, and
-what is checked. Nothing in it runs: `plan()` is what the guest is told, the checks read what came back.
+A scenario defines the advertisers around each controller and when they are present, other actions, the gateway's
+configuration, and the checks. It does not run anything: `plan()` is the input of the guest, and the checks read the
+results.
 """
 import dataclasses
 import pathlib
@@ -10,31 +11,32 @@ import runpy
 SCENARIOS = pathlib.Path(__file__).resolve().parent.parent / "scenarios"
 NOBODY = 65534
 
-# The beacons' UUIDs: the staff's, and one that nobody in the lab has.
+# The UUIDs of the beacons: the one of the staff, and one that no beacon in the lab has.
 STAFF = "F7826DA6-4FA2-4E98-8024-BC5B71E0893E"
 NONE = "00000000-1111-4222-8333-444444444444"
 
-# Short, so that scenarios are; in the order that C7 asks for.
+# Short, to keep scenarios short. They must fulfill the bounds of C7.
 SETTINGS = {"exit_timeout": 4.0, "deaf_after": 2.0, "outage_timeout": 6.0, "enter_window": 3.0}
-# A process more has to wake for each report, and bluetoothd to make a device of each new address.
+# Longer, because one more process must wake up for each report, and bluetoothd must create a device for each new
+# address.
 SETTINGS_DBUS = {"exit_timeout": 8.0, "deaf_after": 5.0, "outage_timeout": 12.0, "enter_window": 3.0}
 
 
 @dataclasses.dataclass
 class Beacon:
-    """An iBeacon, or a crowd of them: `devices` that count up from the minor."""
+    """An iBeacon, or a crowd of them: with `devices` in `more`, their minor numbers count up from `minor`."""
 
     name: str
     major: int
     minor: int
-    comes: float | None = None  # seconds after the script's beginning; None: it was always there
+    comes: float | None = None  # seconds after the script's start; None: always present
     leaves: float | None = None
     every: float = 0.2
     uuid: str = STAFF
     more: dict = dataclasses.field(default_factory=dict)  # further keys of guest/adverts.py
 
     def item(self):
-        """Its line in the controller's script."""
+        """Returns its line in the controller's script."""
         item = {"name": self.name, "uuid": self.uuid, "major": self.major, "minor": self.minor, "every": self.every,
                 "address": "C0:00:%02X:%02X:%02X:%02X" % (*divmod(self.major, 256), *divmod(self.minor, 256))}
         item |= {key: at for key, at in (("from", self.comes), ("until", self.leaves)) if at is not None}
@@ -43,7 +45,7 @@ class Beacon:
 
 @dataclasses.dataclass
 class Noise:
-    """An advertiser that is no beacon, and always there: the proof that an adapter hears (rule L5)."""
+    """An advertiser that is not a beacon, by default always present. It proves that an adapter receives (rule L5)."""
 
     every: float = 0.25
     comes: float | None = None
@@ -51,19 +53,19 @@ class Noise:
     name: str = "noise"
 
     def item(self):
-        """Its line in the controller's script: Flags, and a complete list of 16-bit services."""
+        """Returns its line in the controller's script: Flags, and a complete list of 16-bit services."""
         item = {"name": self.name, "data": "0201060303AAFE", "every": self.every, "address": "D0:00:00:00:00:01"}
         return item | {key: at for key, at in (("from", self.comes), ("until", self.leaves)) if at is not None}
 
 
 @dataclasses.dataclass
 class Controller:
-    """A virtual controller and what is on the air around it."""
+    """A virtual controller and the advertisers around it."""
 
     air: list
-    duplicates: str = "address"  # what it filters where the host wants it: by address, data, none
+    duplicates: str = "address"  # how it filters duplicates if the host requests it: address, data, none
     extended: bool = False  # a Bluetooth 5 controller
-    address: str | None = None  # None: one of its own, by its number
+    address: str | None = None  # None: an address made from its number
 
     def plan(self):
         return {"duplicates": self.duplicates, "extended": self.extended, "address": self.address,
@@ -81,7 +83,7 @@ class Condition:
     per_beacon: bool = False
 
     def matches(self, beacon):
-        """Whether it matches (uuid, major, minor)."""
+        """Whether the condition matches (uuid, major, minor)."""
         return all(mine is None or mine == theirs
                    for mine, theirs in zip((self.uuid, self.major, self.minor), beacon, strict=True))
 
@@ -91,54 +93,55 @@ class Condition:
         return "  - {%s%s}\n" % (text, ", per_beacon: true" if self.per_beacon else "")
 
 
-# A wildcard with its beacons, one of them by name, and one whose beacons never come.
+# A wildcard condition with its beacons, a condition for one of these beacons, and one whose beacons are never present.
 CONDITIONS = [Condition("staff", per_beacon=True), Condition("forklift-7", major=100, minor=7), Condition("absent", NONE)]
 
-# What each backend needs to run.
+# The capabilities that each backend needs.
 CAPABILITIES = {"management": ["net_admin"], "dbus": [], "hci": ["net_raw", "net_admin"], "auto": ["net_admin"]}
 
 
 @dataclasses.dataclass
 class Scenario:
-    """One run of the gateway in surroundings of its own."""
+    """One run of the gateway in its own surroundings."""
 
     name: str
     about: str
     backend: str
     controllers: list
     checks: list
-    seconds: float  # how long it lasts after the script's beginning
+    seconds: float  # how long it runs after the script's start
     bluetoothd: list | None = dataclasses.field(default_factory=list)  # its arguments; None: it does not run
     actions: list = dataclasses.field(default_factory=list)  # see `act`
-    before: list = dataclasses.field(default_factory=list)  # what is done before the gateway starts
+    before: list = dataclasses.field(default_factory=list)  # actions before the gateway starts
     capabilities: list | None = None  # None: those that the backend needs
     user: int = NOBODY
     settings: dict = dataclasses.field(default_factory=dict)  # those that differ from SETTINGS
     conditions: list = dataclasses.field(default_factory=lambda: list(CONDITIONS))
     scanner: str = ""  # more of the configuration's `scanner`
-    settle: float | None = None  # how long after that the script begins; None: as the backend needs
-    wait: float = 20  # how long the controllers may have to wait for a scan; 0: the script begins at once
+    settle: float | None = None  # seconds from the end of the wait to the script's start; None: as the backend needs
+    wait: float = 20  # seconds for each of two waits: all controllers scan; then lines report it. 0: no wait
     essential: bool = False
-    # (at of an action, at of another): reports between them do not reach the gateway although the controllers send them.
+    # Pairs of the `at` of two actions. Between them, the controllers send reports, but these do not reach the gateway.
     blind: list = dataclasses.field(default_factory=list)
-    canary: Beacon | None = None  # the configuration's
+    canary: Beacon | None = None  # the configuration's canary
     output: str = ""  # more of the configuration's `output`
     more: str = ""  # more sections of the configuration
-    gaps: bool = False  # what lines are numbered by is damaged, so numbers may be left out; none comes twice
-    flags: tuple = ()  # flags of events that are the scenario's doing
-    thinned: bool = False  # reports are thinned out, so events may say so
-    lossy: bool = False  # more is sent than need be heard, so visits may count less
+    gaps: bool = False  # the source of the numbers is damaged: they may have gaps, but must not repeat
+    flags: tuple = ()  # flags of events that the scenario causes
+    thinned: bool = False  # the adapter scans only part of the time, so events may have accuracyLimited
+    lossy: bool = False  # not every report must be received, so visits may count fewer
 
     def canary_beacon(self):
-        """(uuid, major, minor) of the canary; None where there is none."""
+        """Returns (uuid, major, minor) of the canary; None if there is none."""
         return self.canary and (self.canary.uuid, self.canary.major, self.canary.minor)
 
     def all_settings(self):
-        """The monitor's settings, in seconds."""
+        """Returns the monitor's settings; durations are in seconds."""
         return (SETTINGS_DBUS if self.backend == "dbus" else SETTINGS) | self.settings
 
     def configuration(self):
-        """The gateway's configuration; @FOLDER@ is where the guest lets it write."""
+        """Returns the gateway's configuration. The guest replaces @FOLDER@ with the folder to which the gateway may
+        write."""
         return ("gateway: {name: lab}\n"
                 "scanner: {backend: %s%s}\n"
                 "monitor:\n  name: site\n%s"
@@ -152,10 +155,10 @@ class Scenario:
                     "".join(each.yaml() for each in self.conditions))
 
     def plan(self):
-        """What the guest is told."""
+        """Returns the scenario's part of the guest's input."""
         rights = CAPABILITIES[self.backend] if self.capabilities is None else self.capabilities
         return {"name": self.name, "bluetoothd": self.bluetoothd, "seconds": self.seconds, "wait": self.wait,
-                # bluetoothd, fresh from the disk, is slow at first.
+                # bluetoothd is slow at first, because it must be read from the disk.
                 "settle": self.settle if self.settle is not None else 2.0 if self.backend == "dbus" else 0.3,
                 "controllers": [each.plan() for each in self.controllers],
                 "actions": sorted(self.actions, key=lambda action: action["at"]), "before": self.before,
@@ -163,20 +166,20 @@ class Scenario:
 
 
 def act(at, do, **arguments):
-    """Something that happens `at` seconds after the script's beginning: a `_do_…` of guest/main.py."""
+    """Returns an action that occurs `at` seconds after the script's start: a `_do_…` of guest/main.py."""
     return {"at": at, "do": do, **arguments}
 
 
 def air(at, do, which=0, **arguments):
-    """Something that happens to a controller: `do` of guest/controller.py."""
+    """Returns an action on the controller with the number `which`: a `do` of guest/controller.py."""
     return act(at, "controller", which=which, say={"do": do, **arguments})
 
 
 def load():
-    """All scenarios, in the order of their files."""
+    """Returns all scenarios, in the order of their files."""
     found = []
     for path in sorted(SCENARIOS.glob("*.py")):
         found += runpy.run_path(str(path))["SCENARIOS"]
     names = [each.name for each in found]
-    assert len(set(names)) == len(names), "two scenarios of one name"
+    assert len(set(names)) == len(names), "two scenarios have the same name"
     return found

@@ -1,4 +1,4 @@
-"""Boots as often as it takes, judges each scenario as soon as it has ended, and prints what came of it."""
+"""Boots until all scenarios have run, checks each scenario as soon as it has ended, and prints the results."""
 import concurrent.futures
 import json
 import shutil
@@ -11,12 +11,13 @@ from . import keeping, machine
 from .checks import Hard, judge
 from .outcome import Outcome
 
-# An advertisement that was this late says that the emulated machine stood still: what follows from that is no evidence.
+# If an advertisement was later than this, in seconds, the emulated machine was paused. Failures that this can explain
+# are not evidence.
 STALL = 1.0
-# Where more than this share of the scenarios (one at least may be) passed only at their second try, the machine is too busy
-# for the rest to be evidence, and the whole fails.
+# If more than this share of the scenarios passed only at their second attempt, the machine is too busy for the other
+# results to be reliable, and the complete run fails. One such scenario is always allowed.
 SECOND_TRIES = 0.1
-# What the first try left is kept under this name.
+# The suffix of the folder with the results of the first attempt.
 FIRST = ".first"
 
 
@@ -25,22 +26,23 @@ def say(text):
 
 
 class Session:
-    """The scenarios of one call, and what came of them."""
+    """The scenarios of one call, with their results."""
 
     def __init__(self, scenarios, out, trace=False, machines=1):
-        """`trace`: the guest records all HCI and D-Bus traffic, too. `machines`: how many guests run at a time, each with
-        scenarios of its own; they wait most of the time."""
+        """`trace`: the guest records all HCI and D-Bus traffic too. `machines`: the number of guests that run at the
+        same time, each with its own scenarios; they wait most of the time."""
         self._out, self._trace, self._scenarios = out, trace, {each.name: each for each in scenarios}
         self._machines, self._tables, self._judging = machines, {}, threading.Lock()
-        # Of each try of each scenario, what was wrong and how far the machine was behind.
+        # For each attempt of each scenario: the problems, and how late the machine was, in seconds.
         self._tries = {name: [] for name in self._scenarios}
 
     def run(self, kernel, binary):
-        """Runs and judges all; those that failed while the machine stood still once more. Whether all passed."""
+        """Runs and checks all scenarios. Those that failed while the machine was paused run once more. Returns whether
+        all passed."""
         self._boot_all(kernel, binary, list(self._scenarios))
         stalled = [name for name, tries in self._tries.items() if excused(*tries[-1])]
         if stalled:
-            say("the machine stood still in %s: once more; what they left the first time is in NAME%s" % (
+            say("the machine was paused in %s, so these run again; the results of the first attempt are in NAME%s" % (
                 ", ".join(stalled), FIRST))
             for name in stalled:
                 shutil.rmtree(self._out / (name + FIRST), ignore_errors=True)
@@ -49,12 +51,12 @@ class Session:
         return self._finish()
 
     def keep(self, folder):
-        """Keeps what is judged of each scenario in `folder`, for the lab's own tests."""
+        """Stores the checked files of each scenario in `folder`, for the lab's own tests."""
         for name in self._scenarios:
             keeping.keep(self._out / name, folder / (name + ".json.xz"))
 
     def judge(self):
-        """Judges what is in the folder already. Whether all passed."""
+        """Checks the existing results in the folder. Returns whether all passed."""
         for name in self._scenarios:
             self._judge(name, 0)
         return self._finish()
@@ -84,20 +86,20 @@ class Session:
                 waiting.remove(running[0])
                 self._note(running[0], [str(problem)], 0, 0)
             if len(waiting) == before:
-                raise machine.MachineError("the virtual machine ran nothing; see %s" % folder)
+                raise machine.MachineError("the virtual machine ran no scenario; see %s" % folder)
 
     def _boot(self, kernel, binary, waiting, running, folder):
-        """Boots one machine that shares `folder`, and judges what it has run, which leaves `waiting`; in `running` stands
-        what runs."""
+        """Boots one machine that shares `folder`. Each scenario that has run is checked and removed from `waiting`.
+        `running` contains the name of the scenario that runs."""
         chosen = [self._scenarios[name] for name in waiting]
         plan = {"binary": str(binary), "trace": self._trace, "scenarios": [each.plan() for each in chosen]}
         for each in chosen:
             for place in {folder, self._out}:
                 shutil.rmtree(place / each.name, ignore_errors=True)  # of an earlier run
         (folder / "plan.json").write_text(json.dumps(plan, indent=1))
-        say("booting, for %d scenarios; everything is left in %s" % (len(chosen), self._out))
+        say("booting for %d scenarios; all results are stored in %s" % (len(chosen), self._out))
         began = time.monotonic()
-        # Several times what they take where the host has nothing else to do.
+        # Several times as long as they take on an idle host.
         for line in machine.boot(kernel, folder, 180 + sum(90 + 3 * each.seconds for each in chosen)):
             word, _, name = line.partition(" ")
             if word == "begin" and name in waiting:
@@ -111,7 +113,8 @@ class Session:
                 print("guest: " + line, file=sys.stderr, flush=True)
 
     def _fetch(self, name, folder):
-        """Moves what a scenario left from its machine's folder to where it is judged, with how slow that machine is."""
+        """Moves the results of a scenario from its machine's folder to the folder of the checks, and adds how slow that
+        machine is."""
         if not (folder / name).exists():
             return
         if folder != self._out:
@@ -127,20 +130,21 @@ class Session:
         problems, late = [], 0
         try:
             if not (self._out / name / "report.json").exists():
-                raise FileNotFoundError("%s was not run, or not to its end" % (self._out / name))
+                raise FileNotFoundError("%s has no report.json: the scenario did not run, or did not finish" % (
+                    self._out / name))
             outcome = Outcome(self._scenarios[name], self._out / name)
             late = outcome.late()
             problems = judge(outcome)
             for check in self._scenarios[name].checks:
                 for title, row in check.rows(outcome) if hasattr(check, "rows") else ():
                     self._tables.setdefault(title, {})[name] = row
-        except Exception:  # whatever is wrong with it, the others are judged
-            problems.append("what it left can't be judged: " + traceback.format_exc())
+        except Exception:  # if anything fails here, the other scenarios are still checked
+            problems.append("the results cannot be checked: " + traceback.format_exc())
         self._note(name, problems, late, seconds)
 
     def _note(self, name, problems, late, seconds):
         print("%s  %-40s %5.0f s%s" % ("FAIL" if problems else "PASS", name, seconds,
-                                      "   the machine stood still for %.1f s" % late if late > STALL else ""), flush=True)
+                                      "   machine paused for %.1f s" % late if late > STALL else ""), flush=True)
         self._tries[name].append((problems, late))
         for problem in problems:
             print("        " + problem.replace("\n", "\n        "), flush=True)
@@ -157,8 +161,8 @@ class Session:
 
 
 def share(names, seconds, machines):
-    """The names, shared out among so many machines that each has about as long to run; each share in the order that it was
-    given in."""
+    """Returns a share of the names for each machine. All shares take about as long, and have the names in the given
+    order."""
     shares = [[] for _ in range(max(1, min(machines, len(names))))]
     for name in sorted(names, key=lambda name: -seconds[name]):
         min(shares, key=lambda each: sum(seconds[other] for other in each)).append(name)
@@ -166,22 +170,25 @@ def share(names, seconds, machines):
 
 
 def excused(problems, late):
-    """Whether a failure says nothing, since the machine stood still, and nothing is wrong that this can't explain."""
+    """Whether a failure is not evidence: the machine was paused, and this can explain all problems."""
     return bool(problems) and late > STALL and not any(isinstance(each, Hard) for each in problems)
 
 
 def summarize(tries):
-    """What is said at the end of the tries of each scenario (problems, and how far the machine was behind), and whether the
-    whole passed: each scenario at its last try, and few at their second."""
+    """Returns the summary and whether the complete run passed. `tries` has the attempts of each scenario: problems, and
+    how late the machine was. Each scenario must pass at its last attempt, and only a few at their second."""
     failed = [name for name, each in tries.items() if not each or each[-1][0]]
     second = [name for name, each in tries.items() if len(each) > 1 and not each[-1][0]]
     too_many = len(second) > max(1, SECOND_TRIES * len(tries))
     lines = ["%d of %d scenarios passed%s" % (
-        len(tries) - len(failed), len(tries), ", %d of them only at the second try" % len(second) if second else "")]
+        len(tries) - len(failed), len(tries),
+        ", %d of them only at the second attempt" % len(second) if second else "")]
     lines += ["  FAIL  " + name for name in failed]
     for name in second:
         problems, late = tries[name][0]
-        lines.append("  TWICE %s: the machine stood still for %.1f s at the first try, when: %s" % (name, late, problems[0]))
+        lines.append("  TWICE %s: the machine was paused for %.1f s at the first attempt, which failed with: %s" % (
+            name, late, problems[0]))
     if too_many:
-        lines.append("  FAIL  %d passed only at the second try: this machine is too busy for the others to say much" % len(second))
+        lines.append("  FAIL  %d passed only at the second attempt: this machine is too busy for reliable results" % (
+            len(second)))
     return "\n".join(lines), not failed and not too_many

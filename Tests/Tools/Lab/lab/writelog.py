@@ -1,6 +1,7 @@
-"""The log of a disk's writes that QEMU's `blklogwrites` makes, and what a power cut leaves of them.
+"""Reads the log of a disk's writes that QEMU's `blklogwrites` makes, and simulates the effect of a power cut on them.
 
-The format is that of dm-log-writes (Linux: Documentation/admin-guide/device-mapper/log-writes.rst). The guest reads it too.
+The format is that of dm-log-writes (Linux: Documentation/admin-guide/device-mapper/log-writes.rst). The guest uses
+this module too.
 """
 import dataclasses
 import random
@@ -12,20 +13,21 @@ FLUSH, FUA, DISCARD = 1, 2, 4
 
 @dataclasses.dataclass(frozen=True)
 class Write:
-    """An entry: what was written where, in octets. `flushes`: all before it is durable; `durable`: it is itself."""
+    """An entry: a write of `size` bytes at the offset `place`. `flushes`: all writes before it are durable. `durable`:
+    this write itself is durable."""
 
     place: int
     size: int
     flushes: bool
     durable: bool
-    at: int  # where its data stand in the log
+    at: int  # position of its data in the log
 
 
 def entries(log):
-    """The entries of a log, an open file; raises ValueError where it is none."""
+    """Returns the entries of a log, an open file. Raises ValueError if it is not such a log."""
     magic, version, count, sector = struct.unpack("<QQQI", log.read(28))
     if (magic, version, sector) != (MAGIC, 1, SECTOR):
-        raise ValueError("not a log of writes: %x, version %d, sectors of %d" % (magic, version, sector))
+        raise ValueError("not a log of writes: magic %x, version %d, sectors of %d bytes" % (magic, version, sector))
     at, found = SECTOR, []
     while len(found) < count:
         log.seek(at)
@@ -42,15 +44,15 @@ def entries(log):
 
 
 class Disk:
-    """The disk as the log makes it: what is durable for sure, and what may be lost."""
+    """The disk at one position of the log: the writes that are certainly durable, and those that can be lost."""
 
     def __init__(self, image, log, found):
-        """`image`: a file, as the disk was before; it is written to. `found`: the log's entries."""
+        """`image`: an open file with the disk before the first entry; it is modified. `found`: the log's entries."""
         self._image, self._log, self._entries = image, log, found
         self._done, self._open = 0, []
 
     def advance(self, count):
-        """Goes to the moment when `count` entries had been written."""
+        """Advances to the time when `count` entries had been written."""
         for entry in self._entries[self._done:count]:
             if entry.flushes:
                 for each in self._open:
@@ -64,8 +66,8 @@ class Disk:
         self._done = max(self._done, count)
 
     def cut(self, copy, choose):
-        """Writes to `copy`, a copy of the image, what a power cut now leaves of the rest: of each sector, what `choose` says
-        of (the number of the write, the number of its sector)."""
+        """Writes to `copy`, a copy of the image, the part of the unflushed writes that survives a power cut now. It
+        consists of each sector for which `choose`(number of the write, number of its sector) is true."""
         for number, entry in enumerate(self._open):
             data = self._data(entry)
             for sector in range(entry.size // SECTOR):
@@ -82,12 +84,12 @@ class Disk:
         image.write(self._data(entry))
 
 
-# What becomes of writes that no flush followed. A write that is torn is torn between sectors.
+# The possible results of a cut for writes that were not flushed. A torn write is torn between sectors.
 FATES = ("none", "all", "some", "torn")
 
 
 def fate(name, seed):
-    """A function for `Disk.cut`."""
+    """Returns a function for `Disk.cut` with the result `name`; random choices depend only on `seed`."""
     if name in ("none", "all"):
         return lambda write, sector: name == "all"
     generator, kept = random.Random(seed), {}
@@ -103,7 +105,7 @@ def fate(name, seed):
 
 
 def marks(log, found, magic, beginning):
-    """Of each mark in the log: (how many entries stand before it and itself, its number)."""
+    """Yields for each mark in the log: (number of entries up to and including it, number in the mark)."""
     for count, entry in enumerate(found, 1):
         if entry.size and entry.place >= beginning:
             log.seek(entry.at)

@@ -1,5 +1,5 @@
-"""What proves that an adapter hears: a canary that falls silent while others are heard, a controller that hears one beacon
-only, a beacon that is received too rarely."""
+"""Scenarios about the proof that an adapter receives: a canary that becomes silent while other beacons are received, a
+controller that receives only one beacon, and a beacon that is received too rarely."""
 from lab.checks import Clean, Implied, Said, States
 from lab.scenario import Beacon, Controller, Noise, Scenario
 
@@ -8,7 +8,8 @@ BADGE = Beacon("badge", 1, 1, comes=0.5)
 
 
 def canary(name, about, back, outage_timeout, states, seconds):
-    """The canary is silent from 6 s on, until `back`. A badge stays, somebody leaves a moment later, somebody comes."""
+    """Returns a scenario in which the canary is silent from 6 s on, until `back` if that is given. One badge stays,
+    another one leaves at 7 s, and a third one comes at 8.6 s."""
     silent = Beacon("canary", 9, 9, leaves=6, uuid=CANARY)
     scene = [Noise(), BADGE, silent, Beacon("leaves", 2, 1, comes=1, leaves=7), Beacon("comes", 2, 2, comes=8.6)]
     if back:
@@ -20,21 +21,23 @@ def canary(name, about, back, outage_timeout, states, seconds):
 STAY = {"staff": "satisfied", "staff 1/1": "satisfied", "forklift-7": "unsatisfied", "absent": "unsatisfied",
         "staff 2/1": "satisfied unsatisfied", "staff 2/2": "satisfied"}
 SCENARIOS = [
-    canary("briefly", "the canary is silent for four seconds while others are heard: nobody leaves by it", 10, 60.0, STAY, 18),
-    canary("for-long", "the canary is silent for longer than outage_timeout: unknown, and known again", 20, 7.0, {
+    canary("briefly", "the canary is silent for 4 s while others are received: this causes no exit", 10, 60.0, STAY,
+           18),
+    canary("for-long", "the canary is silent for longer than outage_timeout: states become unknown, and known again",
+           20, 7.0, {
         **dict.fromkeys(("staff", "staff 1/1"), "satisfied unknown satisfied"),
         **dict.fromkeys(("forklift-7", "absent"), "unsatisfied unknown unsatisfied"),
         "staff 2/1": "satisfied unknown unsatisfied", "staff 2/2": "satisfied"}, 29),
-    canary("for-ever", "the canary is never heard again: all is unknown, nobody has left", None, 7.0, {
+    canary("for-ever", "the canary never returns: all states become unknown, and no beacon exits", None, 7.0, {
         **dict.fromkeys(("staff", "staff 1/1", "staff 2/1"), "satisfied unknown"),
         **dict.fromkeys(("forklift-7", "absent"), "unsatisfied unknown")}, 22),
-    Scenario("one-beacon-only", "a controller hears one beacon and nothing else: its silence is unknown, and no exit",
+    Scenario("one-beacon-only", "a controller receives one beacon only: if it is silent, states are unknown, no exit",
              "management", [Controller([Beacon("badge", 1, 1, leaves=6), Beacon("badge again", 1, 1, comes=20)])],
              [Implied(), Clean(), States({
                  **dict.fromkeys(("staff", "staff 1/1"), "satisfied unknown satisfied"),
                  **dict.fromkeys(("forklift-7", "absent"), "unsatisfied unknown unsatisfied")})],
              seconds=29, settings={"outage_timeout": 7.0}),
-    Scenario("cadence", "a beacon is received too rarely for the exit timeout: the gateway says so, of it alone", "management",
+    Scenario("cadence", "a beacon is received too rarely for exit_timeout: the log names only this one", "management",
              [Controller([Noise(), BADGE, Beacon("rare", 3, 3, comes=1, every=0.8)])],
              [Implied(), Clean(),
               States({"staff": "satisfied", "staff 1/1": "satisfied", "staff 3/3": "satisfied", "forklift-7": "unsatisfied",

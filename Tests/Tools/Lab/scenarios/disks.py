@@ -1,5 +1,5 @@
-"""What the gateway writes to fills up, fails, or was damaged while it was away: monitoring goes on, and no number is given
-twice."""
+"""Scenarios about the gateway's disk: it becomes full, fails, or is damaged while the gateway does not run. Monitoring
+must continue, and no sequence number may be used twice."""
 from lab.checks import Back, Clean, Implied, Kept, States
 from lab.scenario import Beacon, Controller, Noise, Scenario, act
 
@@ -9,7 +9,8 @@ HERE = {"staff": "satisfied", "forklift-7": "satisfied", "absent": "unsatisfied"
 
 
 def failing(name, about, where, down, up):
-    """The file system under a folder fails while somebody comes, and works again after somebody else left."""
+    """Returns a scenario in which the file systems of the folders `where` fail from 6 s to 17 s. One beacon comes and
+    leaves during this time, another one after it."""
     scene = [Noise(), BADGE, FORKLIFT, Beacon("comes and leaves", 2, 0, comes=8, leaves=9),
              Beacon("comes later", 2, 1, comes=18.5, leaves=19.5)]
     return Scenario("disk-" + name, about, "management", [Controller(scene)],
@@ -22,10 +23,10 @@ def failing(name, about, where, down, up):
 
 
 def damaged(name, about, path, how, states=None, lost=False, essential=False):
-    """The gateway is killed, something befalls a file of its own, and it is started again."""
+    """Returns a scenario in which the gateway is killed, one of its files is damaged, and it is started again."""
     scene = [Noise(), BADGE, FORKLIFT, Beacon("new", 2, 0, comes=10.5), Beacon("leaves before", 2, 2, comes=0.8, leaves=1.8)]
-    return Scenario("damaged-" + name, "killed; %s: it starts, and no number is given twice" % about, "management",
-                    [Controller(scene)],
+    return Scenario("damaged-" + name, "after a kill, %s: the gateway starts and uses no number twice" % about,
+                    "management", [Controller(scene)],
                     [Clean(), Back(10, "staff 2/0"), Kept("before", lost)] + ([States(states)] if states else []), seconds=20,
                     actions=[act(7, "gateway", what="kill"), act(8, "damage", path=path, how=how),
                              act(10, "gateway", what="start")], gaps=True, essential=essential)
@@ -34,25 +35,26 @@ def damaged(name, about, path, how, states=None, lost=False, essential=False):
 STAYED = {**HERE, "staff 2/0": "satisfied", "staff 2/2": "satisfied unsatisfied"}
 SEGMENT, STATE = "events/events-*.jsonl", "state/state.json"
 SCENARIOS = [
-    failing("full", "the disk is full for eleven seconds: monitoring goes on, and every line is there afterwards (N5)",
+    failing("full", "the disk is full for 11 s: monitoring continues, and all lines are written afterwards (N5)",
             ["events", "state"], "fill", "free"),
-    failing("read-only", "the disk turns read-only for eleven seconds: monitoring goes on, every line is there afterwards (N5)",
+    failing("read-only", "the disk is read-only for 11 s: monitoring continues, all lines are written afterwards (N5)",
             ["events", "state"], "fail", "mend"),
-    failing("state-read-only", "the state directory alone turns read-only: events are written all the same (N5)",
+    failing("state-read-only", "only the state directory is read-only for 11 s: events are still written (N5)",
             ["state"], "fail", "mend"),
-    Scenario("disk-read-only-at-start", "the state directory is read-only when the gateway starts again: monitoring goes on (N5)",
-             "management", [Controller([Noise(), BADGE, FORKLIFT, Beacon("new", 2, 0, comes=10.5)])],
+    Scenario("disk-read-only-at-start", "the state directory is read-only when the gateway starts again: "
+             "monitoring continues (N5)", "management",
+             [Controller([Noise(), BADGE, FORKLIFT, Beacon("new", 2, 0, comes=10.5)])],
              [Clean(), Back(10, "staff 2/0"), States({**HERE, "staff 2/0": "satisfied"})],
              before=[act(0, "filesystem", what="make", folder="state")],
              actions=[act(7, "gateway", what="kill"), act(8, "filesystem", what="fail", folder="state"),
                       act(10, "gateway", what="start")],
              flags=("persistenceUnavailable",), seconds=20),
-    damaged("state-missing", "state.json is gone", STATE, "remove", STAYED),
-    damaged("state-garbage", "state.json has garbage in it", STATE, "garbage", STAYED),
+    damaged("state-missing", "state.json is missing", STATE, "remove", STAYED),
+    damaged("state-garbage", "state.json contains garbage", STATE, "garbage", STAYED),
     damaged("state-empty", "state.json is empty", STATE, "empty", STAYED),
-    damaged("segment-missing", "the newest segment is gone", SEGMENT, "remove", lost=True),
-    damaged("segment-zero", "an octet in the middle of the newest segment is zero", SEGMENT, "zero", essential=True),
-    damaged("segment-zeros", "a sector in the middle of the newest segment is zeros", SEGMENT, "zeros"),
-    damaged("segment-garbage", "the newest segment has garbage in its middle", SEGMENT, "garbage"),
-    damaged("segment-torn", "the newest segment's end is torn", SEGMENT, "tear"),
+    damaged("segment-missing", "the newest segment is missing", SEGMENT, "remove", lost=True),
+    damaged("segment-zero", "a byte in the middle of the newest segment is zero", SEGMENT, "zero", essential=True),
+    damaged("segment-zeros", "a sector in the middle of the newest segment is zero", SEGMENT, "zeros"),
+    damaged("segment-garbage", "the middle of the newest segment is garbage", SEGMENT, "garbage"),
+    damaged("segment-torn", "the end of the newest segment is cut off", SEGMENT, "tear"),
 ]

@@ -1,9 +1,9 @@
-"""Things break while beacons are there, and nobody leaves by it: short faults, one after the other in one run, and each in
-a run of its own; long ones, after which nothing is known until the radio is back."""
+"""Scenarios in which something fails while beacons are present. Short faults, one after the other in one run, and each
+in its own run, must cause no exit. After long ones, all states must be unknown until the radio returns."""
 from lab.checks import Back, Clean, Implied, States
 from lab.scenario import Beacon, Controller, Noise, Scenario, act, air
 
-# name → (what breaks it, what mends it); each a function of the moment that gives an action.
+# name → (the fault, its end); each is a function that returns the action for a given time.
 FAULTS = {
     "bluetoothd-killed": (lambda at: act(at, "bluetoothd", what="kill"), lambda at: act(at, "bluetoothd", what="start")),
     "bluetoothd-stopped": (lambda at: act(at, "bluetoothd", what="terminate"),
@@ -16,13 +16,14 @@ FAULTS = {
     "silent-scan": (lambda at: air(at, "mute", until="unmute"), lambda at: air(at, "unmute")),
     "discovery": (lambda at: act(at, "discovery", on=True), lambda at: act(at, "discovery", on=False)),
 }
-# While bluetoothd is away nothing reaches those who hear through it, though the controller may still scan.
-# A discovery that could not be stopped during a hang the kernel takes for ending until the power goes: what the controller
-# reports before that reaches nobody.
+# (backend, fault): reports do not reach the gateway during the fault, although the controller may send them. If
+# bluetoothd does not run, a gateway that uses it receives nothing, although the controller may still scan. If the
+# kernel could not stop a discovery during a hang, it treats the discovery as stopping until the adapter is powered off.
+# No program receives the controller's reports before that.
 BLINDING = {("dbus", "bluetoothd-killed"), ("dbus", "bluetoothd-stopped"), ("dbus", "hang")}
 NEEDS_BLUETOOTHD = {"bluetoothd-killed", "bluetoothd-stopped", "powered-off", "discovery"}
 
-# The ways of hearing. D-Bus needs a controller that reports duplicates.
+# The backends, with the options of their scenarios. D-Bus needs a controller that reports duplicates.
 WAYS = {
     "management": dict(backend="management", controller={}),
     "management-alone": dict(backend="management", controller={}, bluetoothd=None),
@@ -33,13 +34,15 @@ WAYS = {
 
 
 def run(name, about, way, faults, length, period, newcomer_after=0.5, **options):
-    """A scenario in which `faults` come one after the other, `length` seconds each, one every `period` seconds.
+    """Returns a scenario with `faults` one after the other: each lasts `length` seconds, and one starts every `period`
+    seconds.
 
-    A badge and a forklift are there all the time, somebody is gone before, and after each fault somebody new comes.
+    A badge and a forklift are always present, another beacon exits before the first fault, and a new beacon comes
+    after each fault.
     """
     way = dict(WAYS[way])
     backend, controller, every = way.pop("backend"), way.pop("controller"), way.pop("every", 0.2)
-    first = 10 if backend == "dbus" else 6  # when those who never come have been away for exit_timeout
+    first = 10 if backend == "dbus" else 6  # by then exit_timeout has passed for all beacons that never come
     scene = [Noise(), Beacon("badge", 1, 1, comes=0.5, every=every), Beacon("forklift", 100, 7, comes=1, every=every),
              Beacon("passes", 3, 0, comes=0.5, leaves=1.5, every=every)]
     actions, checks, blind = [], [], []
@@ -62,33 +65,34 @@ def run(name, about, way, faults, length, period, newcomer_after=0.5, **options)
 
 
 def possible(way):
-    """The faults that this way of hearing can meet."""
+    """Returns the faults that are possible with this backend."""
     alone = WAYS[way].get("bluetoothd", True) is None
     return [fault for fault in FAULTS if not (alone and fault in NEEDS_BLUETOOTHD)]
 
 
-# Short ones: whoever hears again within outage_timeout has missed nothing.
+# Short faults: if an adapter receives again within outage_timeout, no state becomes unknown.
 SHORT = {"outage_timeout": 60.0}
 SOME = {"management": ["bluetoothd-killed", "rfkill", "hardware-error", "unplugged", "hang"],
         "dbus": ["bluetoothd-killed", "powered-off", "unplugged"],
         "hci": ["rfkill", "unplugged"]}
 SCENARIOS = [
-    run("faults-some-" + way, "some short faults in a row: nobody leaves, everybody new is heard", way, faults, 3,
+    run("faults-some-" + way, "some short faults in a row cause no exit, and each new beacon enters", way, faults, 3,
         12 if way == "dbus" else 9,
         settings=SHORT,
-        # An emulated bluetoothd is too slow on a busy machine for the dates to be held against anything.
+        # On a busy machine, an emulated bluetoothd is too slow for a comparison of dates.
         essential=way != "dbus")
     for way, faults in SOME.items()
 ] + [
-    run("faults-every-" + way, "every short fault in a row: nobody leaves, everybody new is heard", way, possible(way), 3,
-        12, settings=SHORT)
+    run("faults-every-" + way, "all short faults in a row cause no exit, and each new beacon enters", way,
+        possible(way), 3, 12, settings=SHORT)
     for way in WAYS
 ] + [
-    run("%s-%s" % (fault, way), "this short fault alone: nobody leaves", way, [fault], 3, 12, settings=SHORT)
+    run("%s-%s" % (fault, way), "this fault for 3 s causes no exit", way, [fault], 3, 12, settings=SHORT)
     for way in WAYS for fault in possible(way)
 ]
 
-# Long ones: after outage_timeout nothing is known, which is no exit; the radio's return tells.
+# Long faults: after outage_timeout all states are unknown, which is not an exit. They are known again when the radio
+# has returned.
 UNKNOWN = {"staff 1/1": "satisfied unknown satisfied", "staff 100/7": "satisfied unknown satisfied",
            "staff": "satisfied unknown satisfied", "forklift-7": "satisfied unknown satisfied",
            "absent": "unsatisfied unknown unsatisfied", "staff 2/0": "satisfied"}
@@ -97,16 +101,17 @@ LONG = {"management": ["bluetoothd-stopped", "rfkill", "unplugged", "hang", "sil
         "dbus": ["bluetoothd-stopped", "rfkill", "powered-off", "unplugged", "hang"],
         "hci": ["rfkill", "unplugged", "hang"]}
 SCENARIOS += [
-    run("outage-%s-%s" % (fault, way), "this fault for longer than outage_timeout: unknown, and known again", way, [fault],
-        *((16, 36) if way == "dbus" else (12, 27)),
+    run("outage-%s-%s" % (fault, way), "this fault for longer than outage_timeout: unknown, then known again",
+        way, [fault], *((16, 36) if way == "dbus" else (12, 27)),
         settings={"outage_timeout": 7.0 if way == "dbus" else 5.0}, expected=UNKNOWN,
         essential=(way, fault) == ("management", "unplugged"))
     for way, faults in LONG.items() for fault in faults
 ]
 
-# bluetoothd away for a minute, and again and again.
+# bluetoothd is stopped for a minute, and killed repeatedly.
 SCENARIOS += [
-    # A bluetoothd that ends switches the adapter off; the gateway switches it on, where it may, long before that is an outage.
+    # When bluetoothd exits, it switches the adapter off. If the gateway has the right to switch it on, it does so long
+    # before outage_timeout.
     run("bluetoothd-away-for-a-minute-" + way, "bluetoothd is stopped for a minute", way, ["bluetoothd-stopped"], 60, 75,
         settings={"outage_timeout": 20.0}, expected=expected)
     for way, expected in (("management", None), ("dbus", UNKNOWN))
@@ -118,9 +123,10 @@ SCENARIOS += [
 
 
 def stuck(way, until, within):
-    """A scan that ceases to deliver without a word, and is mended by nothing but the watchdog's step."""
-    each = run("stuck-%s-%s" % (until, way), "a scan that delivers nothing until the host %s" % {
-        "scan": "begins another", "reset": "resets the controller"}[until], way, ["silent-scan"], 0.5, within + 8,
+    """Returns a scenario in which a scan stops delivering without any sign. Only the watchdog's step `until`, a new
+    scan or a reset of the controller, fixes it. A new beacon must enter within `within` seconds."""
+    each = run("stuck-%s-%s" % (until, way), "a scan delivers nothing until the host %s" % {
+        "scan": "starts another one", "reset": "resets the controller"}[until], way, ["silent-scan"], 0.5, within + 8,
         settings=SHORT)
     at = each.actions[0]["at"]
     each.actions = [air(at, "mute", until=until)]
@@ -128,6 +134,6 @@ def stuck(way, until, within):
     return each
 
 
-# bluetoothd's discovery begins a new scan every ten seconds by itself.
+# bluetoothd's discovery starts a new scan every ten seconds on its own.
 SCENARIOS += [stuck(way, "scan", 15) for way in ("management", "dbus", "hci")]
 SCENARIOS += [stuck(way, "reset", 45) for way in ("management", "management-alone", "hci")]

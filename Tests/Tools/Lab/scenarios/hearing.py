@@ -1,10 +1,12 @@
-"""Beacons come and go, nothing goes wrong: all that is said is what the reports imply, on every way of hearing."""
+"""Scenarios without faults, with each backend: beacons come and leave, and the lines must be exactly those that the
+reports imply."""
 from lab.checks import Clean, Complete, Implied, States, Timing, Unprivileged
 from lab.scenario import Beacon, Controller, Noise, Scenario, act
 
 
 def scene(exit_timeout):
-    """Who comes and leaves: one by one, and one twice, while another keeps the condition satisfied."""
+    """Returns the advertisers: beacons that come and leave one by one, one of them twice, while another one keeps the
+    condition satisfied."""
     return [Noise(),
             Beacon("forklift", 100, 7, comes=0.5, leaves=exit_timeout + 3),
             Beacon("badge", 1, 1, comes=2, leaves=4),
@@ -30,25 +32,26 @@ EVERY_ONE = [Complete(), Unprivileged("running")]
 UNFILTERED = {"duplicates": "none"}
 
 SCENARIOS = [
-    hearing("management", "the management socket beside bluetoothd", "management", EVERY_ONE, essential=True),
+    hearing("management", "the management socket with a running bluetoothd", "management", EVERY_ONE, essential=True),
     hearing("management-alone", "the management socket without bluetoothd", "management", EVERY_ONE, bluetoothd=None,
             essential=True),
-    hearing("management-extended", "a Bluetooth 5 controller", "management", EVERY_ONE, {"extended": True}),
-    hearing("management-discovery", "another client discovers already, so the monitor has to wait", "management",
+    hearing("management-extended", "the management socket with a Bluetooth 5 controller", "management", EVERY_ONE,
+            {"extended": True}),
+    hearing("management-discovery", "the monitor must wait, because another client runs a discovery", "management",
             [Unprivileged("running")], UNFILTERED, left_scanning=True, before=[act(0, "discovery", on=True), act(0, "pause", seconds=2)]),
-    hearing("auto", "the best way is chosen: the management socket", "auto", EVERY_ONE),
-    hearing("dbus", "bluetoothd, by a user without any right; the controller ignores the wish to filter duplicates",
+    hearing("auto", "the best backend is selected: the management socket", "auto", EVERY_ONE),
+    hearing("dbus", "bluetoothd, as a user without any right; the controller ignores a request to filter duplicates",
             "dbus", [Unprivileged("running")], UNFILTERED, essential=True),
-    hearing("dbus-monitor", "a bluetoothd that offers monitors, over a controller that filters strictly", "dbus",
+    hearing("dbus-monitor", "a bluetoothd that offers monitors; the controller filters duplicates by address", "dbus",
             [Unprivileged("running")], bluetoothd=["--experimental"]),
-    hearing("hci", "the raw channel without bluetoothd, CAP_NET_RAW and CAP_NET_ADMIN", "hci", [Complete()],
+    hearing("hci", "the raw channel without bluetoothd, with CAP_NET_RAW and CAP_NET_ADMIN", "hci", [Complete()],
             bluetoothd=None, essential=True),
-    hearing("hci-extended", "the raw channel of a Bluetooth 5 controller", "hci", [Complete()], {"extended": True},
+    hearing("hci-extended", "the raw channel with a Bluetooth 5 controller", "hci", [Complete()], {"extended": True},
             bluetoothd=None),
-    hearing("management-low-power", "the management socket, a tenth of the time", "management",
+    hearing("management-low-power", "the management socket, which scans a tenth of the time", "management",
             [*EVERY_ONE, Timing(960, 96)], bluetoothd=None, scanner="mode: low_power", thinned=True),
-    hearing("hci-low-power", "the raw channel, a fifth of the time", "hci", [Complete(), Timing(480, 96)], bluetoothd=None,
-            scanner="mode: low_power, duty_cycle: 0.2", thinned=True),
-    hearing("hci-beside", "the raw channel with CAP_NET_RAW alone, beside a bluetoothd that does nothing", "hci",
+    hearing("hci-low-power", "the raw channel, which scans a fifth of the time", "hci", [Complete(), Timing(480, 96)],
+            bluetoothd=None, scanner="mode: low_power, duty_cycle: 0.2", thinned=True),
+    hearing("hci-beside", "the raw channel with only CAP_NET_RAW, while bluetoothd runs but does nothing", "hci",
             [Complete()], capabilities=["net_raw"]),
 ]

@@ -1,4 +1,5 @@
-"""The gateway itself is stopped, killed and started; the clock is set; a recording is made meanwhile."""
+"""Scenarios in which the gateway itself is stopped, killed and started, the clock is set, or another command of the
+program runs at the same time."""
 from lab.checks import Back, Clean, Complete, Implied, Replayed, Said, Scanned, States
 from lab.scenario import Beacon, Controller, Noise, Scenario, act, air
 
@@ -8,10 +9,10 @@ HERE = {"staff": "satisfied", "forklift-7": "satisfied", "absent": "unsatisfied"
 
 
 def restarted(how):
-    """The gateway ends in some way, and is started three seconds later."""
+    """Returns a scenario in which the gateway is killed or ended (`how`), and started three seconds later."""
     scene = [Noise(), BADGE, FORKLIFT, Beacon("new", 2, 0, comes=10.5), Beacon("leaves before", 2, 2, comes=0.8, leaves=1.8),
              Beacon("leaves meanwhile", 2, 1, comes=1.5, leaves=8)]
-    return Scenario("restart-" + how, "the gateway is %s and started again: that alone makes no event (N4)" % (
+    return Scenario("restart-" + how, "the gateway is %s and started again: this alone causes no event (N4)" % (
         "killed" if how == "kill" else "ended"), "management", [Controller(scene)],
         [Implied(), States({**HERE, "staff 2/0": "satisfied", "staff 2/1": "satisfied unsatisfied",
                             "staff 2/2": "satisfied unsatisfied"}), Clean(), Back(10, "staff 2/0")], seconds=20,
@@ -19,9 +20,10 @@ def restarted(how):
 
 
 def late(backend, controller=None, **options):
-    """The gateway starts while no adapter is there: it waits, says so, and hears once one is plugged."""
-    return Scenario("late-adapter-" + backend, "no adapter is there at the start: it waits, and says so", backend,
-                    [Controller([Noise(), BADGE, Beacon("forklift", 100, 7, comes=6)], **controller or {})],
+    """Returns a scenario in which the gateway starts without an adapter. It must wait, report this, and scan when an
+    adapter is plugged in."""
+    return Scenario("late-adapter-" + backend, "no adapter is present at the start: the gateway waits and reports this",
+                    backend, [Controller([Noise(), BADGE, Beacon("forklift", 100, 7, comes=6)], **controller or {})],
                     [Implied(), States(HERE), Clean(), Back(5, "staff 1/1"),
                      Said(["waits for a Bluetooth adapter", "hci0 appeared", "hci0 is listening"])],
                     seconds=24 if backend == "dbus" else 18, before=[air(0, "unplug")], wait=0, actions=[air(5, "plug")],
@@ -29,10 +31,11 @@ def late(backend, controller=None, **options):
 
 
 def frozen(backend, **options):
-    """The process is stopped for longer than the exit timeout; what came meanwhile counts when it came (T5)."""
+    """Returns a scenario in which the process is stopped for longer than exit_timeout. Reports of this time must count
+    at the time when they were received (T5)."""
     scene = [Noise(), BADGE, FORKLIFT, Beacon("comes", 2, 0, comes=8, leaves=9), Beacon("leaves", 2, 1, comes=2, leaves=7)]
-    return Scenario("frozen-" + backend, "the process stands still for 8 s: events are dated as if it had not", backend,
-                    [Controller(scene)],
+    return Scenario("frozen-" + backend, "the process is stopped for 8 s: event dates are as without the stop",
+                    backend, [Controller(scene)],
                     [Implied(), Complete(), Clean(), States({
                         **HERE, "staff 2/0": "satisfied unsatisfied", "staff 2/1": "satisfied unsatisfied"})],
                     seconds=19, actions=[act(6, "gateway", what="freeze"), act(14, "gateway", what="thaw")], **options)
@@ -44,13 +47,14 @@ REPLAYED = ["replay", "--config", "@FOLDER@/gateway.yaml", "@FOLDER@/capture.bts
 
 
 def recorded(backend, controller=None, **options):
-    """A recording is made while an adapter is unplugged, and hangs; its replay says what was said live."""
+    """Returns a scenario in which a recording is made while the adapter is unplugged, and while it hangs. The replay of
+    the recording must give the lines that the reports imply, and the same states as the live gateway."""
     scene = [Noise(every=0.1), BADGE, Beacon("forklift", 100, 7, comes=1, leaves=12), Beacon("comes back", 2, 0, comes=2, leaves=3),
              Beacon("comes back later", 2, 0, comes=17.5, leaves=18.5)]
     actions = [air(8, "unplug"), air(11, "plug"), air(20, "hang"), air(21.5, "unhang"),
                act(35, "finish", name="record", signal="terminate"),
                act(35.5, "spawn", name="replay", arguments=REPLAYED), act(36, "finish", name="replay")]
-    return Scenario("replay-" + backend, "a recording through faults, replayed: the same events", backend,
+    return Scenario("replay-" + backend, "a recording during faults, replayed: the same states", backend,
                     [Controller(scene, **controller or {})],
                     [Implied(), Clean(), Replayed("replay.out", by="record"), States({
                         **HERE, "staff 100/7": "satisfied unsatisfied", "forklift-7": "satisfied unsatisfied",
@@ -60,11 +64,12 @@ def recorded(backend, controller=None, **options):
 
 
 def scanned(backend, **options):
-    """Somebody looks what is in range, beside the gateway; it stays undisturbed."""
+    """Returns a scenario in which `scan` and `scan --all` run, and must not disturb the gateway."""
     spawn = [act(1, "spawn", name=name, arguments=["scan", "--json", "--config", "@FOLDER@/gateway.yaml"] + more)
              for name, more in (("scan", []), ("all", ["--all"]))]
     finish = [act(at, "finish", name=name, signal="terminate") for at, name in ((9, "scan"), (9.5, "all"))]
-    return Scenario("scan-" + backend, "scan and scan --all show who is there, beside the gateway", backend,
+    return Scenario("scan-" + backend, "while the gateway runs, scan shows the beacons, scan --all the advertisers",
+                    backend,
                     [Controller([Noise(), BADGE, FORKLIFT])],
                     [Implied(), States(HERE), Clean(), Scanned("scan.out", {"badge": (1, 1, ["staff"]), "forklift": (
                         100, 7, ["staff", "forklift-7"])}), Scanned("all.out", None)], seconds=12,
@@ -72,9 +77,10 @@ def scanned(backend, **options):
 
 
 def starting(backend, controller=None, **options):
-    """bluetoothd is killed and started, stopped and started, while the gateway starts."""
-    return Scenario("bluetoothd-restarts-at-start-" + backend, "bluetoothd is restarted, twice, while the gateway starts: it "
-                    "hears all the same", backend, [Controller([Noise(), BADGE, Beacon("new", 2, 0, comes=5)], **controller or {})],
+    """Returns a scenario in which bluetoothd is killed, started, stopped and started while the gateway starts."""
+    return Scenario("bluetoothd-restarts-at-start-" + backend, "bluetoothd is restarted twice while the gateway "
+                    "starts: it scans nevertheless", backend, [
+                        Controller([Noise(), BADGE, Beacon("new", 2, 0, comes=5)], **controller or {})],
                     [Implied(), Clean(), Back(2.5, "staff 2/0"), States({
                         "staff": "satisfied", "staff 1/1": "satisfied", "staff 2/0": "satisfied", "forklift-7": "unsatisfied",
                         "absent": "unsatisfied"})],
@@ -85,9 +91,10 @@ def starting(backend, controller=None, **options):
 
 
 def stepping(*steps):
-    """The wall clock is set by hours while somebody is there."""
+    """Returns a scenario in which the wall clock is set by hours while a beacon is present. `steps`: pairs of a time
+    and a step, in seconds."""
     scene = [Noise(), BADGE, Beacon("visitor", 2, 0, comes=1, leaves=14)]
-    return Scenario("clock-steps", "the wall clock is set by hours within a visit: its times are those that passed (T1)",
+    return Scenario("clock-steps", "the wall clock is set by hours during a visit: its duration is not affected (T1)",
                     "management", [Controller(scene)],
                     [Implied(), Clean(), Complete(), States({
                         "staff": "satisfied", "staff 1/1": "satisfied", "staff 2/0": "satisfied unsatisfied",
@@ -103,7 +110,7 @@ SCENARIOS = [
     late("hci", bluetoothd=None),
     frozen("management"),
     frozen("hci", bluetoothd=None),
-    Scenario("clock-set", "the wall clock jumps by a day and back: no event by it (T1)", "management",
+    Scenario("clock-set", "the wall clock jumps by a day and back: this causes no event (T1)", "management",
              [Controller([Noise(), BADGE, FORKLIFT])], [Implied(), States(HERE), Clean()], seconds=14,
              actions=[act(6, "clock", step=86400), act(9, "clock", step=-86400)]),
     stepping((3, 3 * 3600), (7.5, -5 * 3600), (12, 2 * 3600)),

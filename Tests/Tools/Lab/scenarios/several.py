@@ -1,4 +1,4 @@
-"""Two adapters: what is present is what at least one of them holds (L1)."""
+"""Scenarios with two adapters: a beacon is present if at least one of them holds it (L1)."""
 from lab.checks import Back, Clean, Implied, States
 from lab.scenario import Beacon, Controller, Noise, Scenario, air
 
@@ -9,7 +9,8 @@ HERE = {"staff": "satisfied", "forklift-7": "satisfied", "absent": "unsatisfied"
 
 
 def two(name, about, backend, unplugged, left, outage_timeout, controller=None, **options):
-    """Two adapters hear each a badge of their own and a forklift together; the first is unplugged for a while."""
+    """Returns a scenario in which each of two adapters receives its own badge, and both receive a forklift. The first
+    adapter is unplugged for `unplugged` seconds."""
     first = 10 if backend == "dbus" else 5
     newcomer = Beacon("new", 2, 0, comes=first + unplugged + 0.5)
     controllers = [Controller([Noise(), LEFT, BOTH, newcomer], **controller or {}),
@@ -22,8 +23,11 @@ def two(name, about, backend, unplugged, left, outage_timeout, controller=None, 
 
 
 def swapped(name, about, backend, other, back, outage_timeout, left="satisfied", controller=None, **options):
-    """hci0 alone holds a badge, and both adapters are unplugged. The other one comes back first, after `other` seconds, and
-    becomes hci0; it hears nothing of the badge. `back` seconds after the unplugging the first is there again, as hci1.
+    """Returns a scenario in which two adapters return under each other's names.
+
+    Only hci0 holds a badge, and both adapters are unplugged. The other one returns first, after `other` seconds,
+    becomes hci0, and does not receive the badge. `back` seconds after it was unplugged, the first one returns as
+    hci1.
     """
     first = 10 if backend == "dbus" else 6
     controllers = [Controller([Noise(), LEFT, Beacon("new", 2, 0, comes=first + back + 0.5)], **controller or {}),
@@ -40,19 +44,22 @@ def swapped(name, about, backend, other, back, outage_timeout, left="satisfied",
 
 SWAPPING = [("management", {}), ("dbus", {"controller": {"duplicates": "none"}}), ("hci", {"bluetoothd": None})]
 SCENARIOS = [
-    swapped("quickly", "two adapters come back under each other's names, at once: nobody leaves (L7)", backend, 1, 2, 60.0,
+    swapped("quickly", "two adapters soon return under each other's names: no beacon exits (L7)", backend, 1, 2, 60.0,
             **options) for backend, options in SWAPPING
 ] + [
-    swapped("slowly", "the other adapter listens under the first one's name for longer than the exit timeout: nobody leaves (L7)",
+    swapped("slowly", "an adapter scans under another one's name for longer than exit_timeout: no beacon exits (L7)",
             backend, 2, 14 if backend == "dbus" else 9, 60.0, essential=backend == "management", **options)
     for backend, options in SWAPPING
 ] + [
-    swapped("for-long", "whom an adapter alone held that stays away is unknown, whoever has its name (L2, L7)", "management",
-            2, 14, 7.0, left="satisfied unknown satisfied"),
+    swapped("for-long", "a badge that only an absent adapter held is unknown, whichever adapter has its name (L2, L7)",
+            "management", 2, 14, 7.0, left="satisfied unknown satisfied"),
 ] + [
-    two("management", "one of two is unplugged: nobody leaves", "management", 7, "satisfied", 60.0, essential=True),
-    two("unknown-management", "one of two stays away: whom it alone heard is unknown, nobody else", "management", 10,
-        "satisfied unknown satisfied", 5.0),
-    two("dbus", "one of two is unplugged: nobody leaves", "dbus", 7, "satisfied", 60.0, {"duplicates": "none"}),
-    two("hci", "one of two is unplugged: nobody leaves", "hci", 7, "satisfied", 60.0, bluetoothd=None),
+    two("management", "one of two adapters is unplugged for 7 s: no beacon exits", "management", 7, "satisfied", 60.0,
+        essential=True),
+    two("unknown-management", "one of two adapters is unplugged for 10 s: only its badge becomes unknown", "management",
+        10, "satisfied unknown satisfied", 5.0),
+    two("dbus", "one of two adapters is unplugged for 7 s: no beacon exits", "dbus", 7, "satisfied", 60.0,
+        {"duplicates": "none"}),
+    two("hci", "one of two adapters is unplugged for 7 s: no beacon exits", "hci", 7, "satisfied", 60.0,
+        bluetoothd=None),
 ]

@@ -1,1 +1,1 @@
-"""A guest with systemd as its first process, in which the package is installed with apt."""
+"""A guest with systemd as its first process, in which apt installs the package."""

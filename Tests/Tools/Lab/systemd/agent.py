@@ -1,10 +1,11 @@
 #!/usr/bin/python3
-"""Obeys the host, as root in the guest: reads JSON lines from a virtio port, and answers each with one.
+"""Runs commands of the host as root in the guest: reads JSON lines from a virtio port, and answers each with one line.
 
     {"id": 1, "run": "systemctl status", "seconds": 60}   a command line for bash
-    {"id": 1, "status": 0, "output": "…"}                 what it printed, both streams; status null where it had to be killed
+    {"id": 1, "status": 0, "output": "…"}                 both of its output streams; status is null if it was killed
+                                                          because it took longer
 
-When it begins it says {"boot": "…", "uptime": 12.3}: which boot this is, and how long after the power came on.
+When it starts, it sends {"boot": "…", "uptime": 12.3}: the ID of the boot, and the seconds since power-on.
 """
 import json
 import os
@@ -16,8 +17,8 @@ PORT = "/dev/virtio-ports/lab.commands"
 
 
 def obey(command, seconds):
-    """Runs a command line. Its exit status, and what it printed."""
-    # In a scope of its own it would take two more calls to systemd; a session of its own is enough to kill all of it.
+    """Runs a command line. Returns its exit status, or None if it was killed after `seconds`, and its output."""
+    # A scope for each command would need two more calls to systemd. A session is enough to kill all its processes.
     process = subprocess.Popen(["/bin/bash", "-c", command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                stderr=subprocess.STDOUT, start_new_session=True)
     try:

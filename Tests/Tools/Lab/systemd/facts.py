@@ -1,186 +1,198 @@
-"""What the guest printed, judged. Each function gives what is wrong, in words; an empty list where nothing is."""
+"""Checks of the guest's output. Each check returns a list of problems as texts, which is empty if there are none."""
 import json
 import pathlib
 import re
 
 UNIT = "beacon-gateway.service"
-# What a machine that is emulated, beside others, may be late by in anything, in seconds.
+# The tolerated delay of any step, in seconds, because the machine is emulated and the host can have other load.
 LATE = 120
-# What messages are called, and their MESSAGE_ID: docs/messages.md's table, which the program's own tests hold.
+# The kinds of messages with their MESSAGE_ID, from the table in docs/messages.md. The program's own tests check the
+# table.
 KINDS = dict(re.findall(r"^\| ([a-z ]+) \|.*\| `([0-9a-f]{32})` \|$", (
     pathlib.Path(__file__).resolve().parents[4] / "docs/messages.md").read_text(), re.M))
-# What no process of the service has after its start: proc(5).
+# The capability sets that must be empty in each process of the service after its start: proc(5).
 SETS = ("CapInh", "CapPrm", "CapEff", "CapAmb")
 
 
 def table(text, separator):
-    """`key<separator>value` lines as a dictionary: `systemctl show`, /proc/PID/status."""
+    """Returns lines `key<separator>value` as a dictionary, such as those of `systemctl show` and /proc/PID/status."""
     return {key: value.strip() for key, found, value in (line.partition(separator) for line in text.splitlines()) if found}
 
 
 def user_and_rights(who, status, user, bounding=0):
-    """/proc/PID/status of a process that must have no capability, whose bounding set is `bounding` at most."""
+    """Checks /proc/PID/status: user, group, no capability, NoNewPrivs, a seccomp filter, and that the bounding set has
+    at most the bits of `bounding`."""
     found, wrong = table(status, ":"), []
     missing = [key for key in ("Uid", "Gid", "NoNewPrivs", "Seccomp", "CapBnd", *SETS) if key not in found]
     if missing:
-        return ["%s: /proc has no %s of it" % (who, ", ".join(missing))]
+        return ["%s: /proc/PID/status does not have %s" % (who, ", ".join(missing))]
     for key in ("Uid", "Gid"):
         if found[key].split() != [str(user)] * 4:
-            wrong.append("%s: its %s are %s, not %d" % (who, key, found[key], user))
+            wrong.append("%s: %s is %s, not four times %d" % (who, key, found[key], user))
     wrong += ["%s: %s is %s" % (who, key, found[key]) for key in SETS if int(found[key], 16)]
     if int(found["CapBnd"], 16) & ~bounding:
-        wrong.append("%s: its bounding set is %s" % (who, found["CapBnd"]))
+        wrong.append("%s: the capability bounding set is %s" % (who, found["CapBnd"]))
     if found["NoNewPrivs"] != "1":
         wrong.append("%s: NoNewPrivs is %s" % (who, found["NoNewPrivs"]))
     if found["Seccomp"] != "2":
-        wrong.append("%s: no system call is filtered" % who)
+        wrong.append("%s: system calls are not filtered" % who)
     return wrong
 
 
 def limit(who, limits, name, most):
-    """/proc/PID/limits: a limit, soft and hard, that is at most `most`."""
+    """Checks in /proc/PID/limits that a limit, soft and hard, is at most `most`."""
     found = re.search(r"^%s +(\S+) +(\S+)" % re.escape(name), limits, re.M)
     if not found:
-        return ["%s: there is no limit called %s" % (who, name)]
+        return ["%s: the limit %s does not exist" % (who, name)]
     return ["%s: %s is %s" % (who, name, each) for each in set(found.groups()) if each == "unlimited" or int(each) > most]
 
 
 def lines(text):
-    """The payloads of the lines of event files, in their order, and what is wrong with the lines themselves."""
+    """Returns the payloads of the lines of event files, in order, and the problems of the lines themselves."""
     found, wrong = [], []
     if text and not text.endswith("\n"):
-        wrong.append("the last line has no end: %r" % text[-60:])
+        wrong.append("the last line is incomplete: %r" % text[-60:])
     for number, line in enumerate(text.splitlines(), 1):
         try:
             value = json.loads(line)
             found.append(value.get("payload", value))
         except (ValueError, AttributeError):
-            wrong.append("line %d is none: %r" % (number, line[:80]))
+            wrong.append("line %d is not a JSON object: %r" % (number, line[:80]))
     return found, wrong
 
 
 def numbers(found):
-    """That lines are numbered from 1 without a gap or a repetition."""
+    """Checks that lines are numbered from 1 without a gap or a repetition."""
     given = [line["sequence"] for line in found if "sequence" in line]
     if not given:
-        return ["there is no line with a number"]
+        return ["no line has a sequence number"]
     for last, number in zip([0, *given], given):
         if number != last + 1:
-            return ["the number %d follows %d" % (number, last)]
+            return ["the sequence number %d follows %d" % (number, last)]
     return []
 
 
 def states(found, identifier):
-    """The states that the events of a condition tell, in order."""
+    """Returns the states in the events of a condition, in order."""
     return [line["state"] for line in found
             if line["type"] == "event" and line["identifier"] == identifier and line["scope"] != "beacon"]
 
 
 def stays(found, identifier):
-    """That somebody who was there all the time came once and never left."""
+    """Checks that a condition entered once and never exited, because its beacon was always present."""
     told = states(found, identifier)
-    return [] if told == ["satisfied"] else ["%s: events tell %s of it, not one arrival" % (identifier, told or "nothing")]
+    return [] if told == ["satisfied"] else ["%s: its states are %s; must be one satisfied" % (
+        identifier, told or "missing")]
 
 
 def came_and_left(found, identifier):
-    """That somebody came once and left once; that nobody was there before may be told first."""
+    """Checks that a condition entered once and exited once. An `unsatisfied` before that is accepted."""
     told = states(found, identifier)
     if told[:1] == ["unsatisfied"]:
         told = told[1:]
-    return [] if told == ["satisfied", "unsatisfied"] else ["%s: events tell %s of it, not one stay" % (identifier, told or "nothing")]
+    return [] if told == ["satisfied", "unsatisfied"] else ["%s: its states are %s; must be satisfied, unsatisfied" % (
+        identifier, told or "missing")]
 
 
 def kept(shipped, after):
-    """That each line that a broker had is there, as it was, and that no number was given twice."""
+    """Checks that each line that a broker received still exists unchanged, and that no number was used twice."""
     wrong, by_number = [], {}
     for line in after:
         if "sequence" in line:
             if line["sequence"] in by_number:
-                wrong.append("the number %d was given twice" % line["sequence"])
+                wrong.append("the sequence number %d was used twice" % line["sequence"])
             by_number[line["sequence"]] = line
     lost = sorted(line["sequence"] for line in shipped if line["sequence"] not in by_number)
     if lost:
-        wrong.append("%d lines that a broker had are gone: %s" % (len(lost), lost[:5]))
+        wrong.append("%d lines that a broker received are missing: %s" % (len(lost), lost[:5]))
     changed = [line["sequence"] for line in shipped if by_number.get(line["sequence"], line) != line]
-    return wrong + (["line %d is another than the broker had" % changed[0]] if changed else [])
+    return wrong + (["line %d differs from the one that the broker received" % changed[0]] if changed else [])
 
 
 def refusals(told, wanted, control):
-    """What a probe could do inside the unit: `told` is by its name "done", or why not. What is `wanted` is by its name whether
-    it has to be done or refused. `control`: what the same probe could do outside, where all has to be done."""
+    """Checks the results of a probe inside the unit. All arguments are dictionaries by the name of an attempt.
+
+    `told`: "done", or the reason of the refusal. `wanted`: whether the attempt must succeed (True) or must be
+    refused. `control`: the results of the same probe outside the unit, where each attempt that must be refused
+    inside must succeed."""
     wrong = []
     for name, allowed in wanted.items():
         answer = told.get(name, "not tried")
         if answer == "not tried" or allowed != (answer == "done"):
-            wrong.append("%s: %s" % (name, answer if allowed or answer != "done" else "nothing kept it from that"))
+            wrong.append("%s: %s" % (name, answer if allowed or answer != "done" else "it was not refused"))
         if not allowed and control.get(name) != "done":
-            wrong.append("%s: it is not to be done outside either (%s), so that a refusal says nothing" % (
+            wrong.append("%s: it fails outside too (%s), so a refusal does not show anything" % (
                 name, control.get(name, "not tried")))
     return wrong
 
 
 def exposure(report, most):
-    """systemd-analyze security's figure, and whether it is at most `most`."""
+    """Returns the figure of `systemd-analyze security`, and a list with a problem if it is missing or above `most`."""
     found = re.search(r"Overall exposure level for \S+: ([0-9.]+)", report)
     if not found:
-        return None, ["systemd-analyze gives no figure"]
+        return None, ["systemd-analyze security prints no figure"]
     figure = float(found.group(1))
-    return figure, ["systemd-analyze security comes to %s; at most %s" % (figure, most)] if figure > most else []
+    return figure, ["systemd-analyze security reports %s; must be at most %s" % (figure, most)] if figure > most else []
 
 
 def journal(text):
-    """The entries of `journalctl -o json`."""
+    """Returns the entries of `journalctl -o json`."""
     return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
 
 
 def moments(entries, pattern):
-    """When, in seconds of the boot, an entry's message says something: one figure for each."""
+    """Returns the times of all entries whose message matches `pattern`, in seconds of the boot."""
     return [int(entry["__MONOTONIC_TIMESTAMP"]) / 1e6 for entry in entries
             if isinstance(entry.get("MESSAGE"), str) and re.search(pattern, entry["MESSAGE"])]
 
 
 def scans(log):
-    """When, in seconds of the boot, a host had the controller scan, as its log says. Its last line may be half written."""
+    """Returns the times at which the host enabled scanning, in seconds of the boot, from the controller's log. The last
+    line of the log may be incomplete, and is ignored then."""
     told = [json.loads(line) for line in log.rpartition("\n")[0].splitlines() if '"scan"' in line]
     return [each["t"] for each in told if each["event"] == "scan" and each.get("enabled")]
 
 
 def watchdog(stopped, entries, interval, restart):
-    """That a gateway that was stopped at `stopped` (seconds of the boot) was killed within its interval, and started again
-    right after its pause. When it was killed and started after that, and what is wrong."""
+    """Checks that a gateway that was stopped at `stopped` (seconds of the boot) was killed within `interval`, and
+    that it started again within `restart` after that. LATE is added to both limits, in seconds.
+
+    Returns the seconds from `stopped` to the kill and to the start, None if there was none, and the problems."""
     killed = [each for each in moments(entries, "Watchdog timeout") if each >= stopped]
     started = [each for each in moments(entries, "^Started ") if each >= stopped]
     if not killed:
         return None, None, ["the watchdog did not kill it"]
     wrong = []
     if killed[0] - stopped > interval + LATE:
-        wrong.append("it was killed after %.0f s; WatchdogSec is %.0f" % (killed[0] - stopped, interval))
+        wrong.append("the watchdog killed it after %.0f s; WatchdogSec is %.0f s" % (killed[0] - stopped, interval))
     if not started:
-        return killed[0] - stopped, None, wrong + ["it was not started again"]
+        return killed[0] - stopped, None, wrong + ["it was not restarted"]
     if started[0] - killed[0] > restart + LATE:
-        wrong.append("it listened again %.0f s after it was killed" % (started[0] - killed[0]))
+        wrong.append("it scanned again %.0f s after it was killed" % (started[0] - killed[0]))
     return killed[0] - stopped, started[0] - stopped, wrong
 
 
 def kinds(entries):
-    """That each entry is of a kind, as the list has it."""
+    """Checks that each entry has a kind of the table in docs/messages.md."""
     known = set(KINDS.values())
-    return ["an entry is of no kind (%s): %s" % (each.get("MESSAGE_ID"), each.get("MESSAGE")) for each in entries
-            if each.get("MESSAGE_ID") not in known]
+    return ["an entry has an unknown kind (MESSAGE_ID %s): %s" % (each.get("MESSAGE_ID"), each.get("MESSAGE"))
+            for each in entries if each.get("MESSAGE_ID") not in known]
 
 
 def warns(entries, when, wanted, bearable):
-    """That entries are of all kinds that are `wanted`, and of no others but those that are `bearable`; None: of any."""
+    """Checks that there are entries of all kinds in `wanted`, and of no others except `bearable`; None accepts any."""
     names = {identifier: name for name, identifier in KINDS.items()}
     said = [(names.get(each.get("MESSAGE_ID"), "no kind"), str(each.get("MESSAGE"))) for each in entries]
-    wrong = ["%s: the journal does not tell of \u201c%s\u201d" % (when, each) for each in wanted if each not in dict(said)]
+    wrong = ["%s: the journal has no entry \u201c%s\u201d" % (when, each) for each in wanted if each not in dict(said)]
     if bearable is None:
         return wrong
-    return wrong + ["%s: it warns of \u201c%s\u201d: %s" % (when, kind, text) for kind, text in said if kind not in (*wanted, *bearable)]
+    return wrong + ["%s: unexpected warning \u201c%s\u201d: %s" % (when, kind, text) for kind, text in said
+                    if kind not in (*wanted, *bearable)]
 
 
 def left_orderly(available):
-    """That a gateway which was told to end said so: `available` is what a broker had as its availability, in order."""
+    """Checks that a gateway that was stopped reported this. `available`: all values of its availability at a broker, in
+    order."""
     if "online" not in available:
-        return ["the broker never had that the gateway is online"]
-    return [] if available[-1] == "offline" else ["after an orderly end the broker has that the gateway is %s" % available[-1]]
+        return ["the broker never received that the gateway is online"]
+    return [] if available[-1] == "offline" else ["after a normal stop the broker has %s, not offline" % available[-1]]

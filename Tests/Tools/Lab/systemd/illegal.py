@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Has a process execute what is no instruction, where it comes back from the system call that it waits in; as root.
+"""Makes a process execute an illegal instruction when it returns from the system call in which it waits; as root.
 
     illegal.py PID
 """
@@ -8,14 +8,17 @@ import pathlib
 import sys
 import time
 
-# ud2; udf #0
+# ud2 on x86_64; udf #0 on AArch64
 ILLEGAL = b"\x0f\x0b" if os.uname().machine == "x86_64" else b"\x00\x00\x00\x00"
 SECONDS = 60
 
 
 def returns_to(process):
-    """Where it goes on in its own code: the first such address on its stack, since the C library's own code is what an account
-    of the crash needs itself. None while it runs. `process`: its folder in /proc; proc(5) has its files."""
+    """Returns the address at which the process continues in its own code, or None if it does not wait in a system call.
+
+    It is the first such address on its stack: the code of the C library must stay intact, because a report of the
+    crash needs it. The result is also None if the stack has no such address. `process`: its folder in /proc; proc(5)
+    describes the files."""
     words = (process / "syscall").read_text().split()
     if len(words) != 9:
         return None
@@ -36,7 +39,7 @@ def main(pid):
     process, end = pathlib.Path("/proc", pid), time.monotonic() + SECONDS
     while (place := returns_to(process)) is None:
         if time.monotonic() > end:
-            return "it never waited in a system call that its own code had made"
+            return "the process never waited in a system call of its own code"
         time.sleep(0.05)
     with open(process / "mem", "r+b", buffering=0) as memory:
         memory.seek(place)

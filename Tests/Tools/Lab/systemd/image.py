@@ -1,8 +1,8 @@
-"""The disk of the guest with systemd: Debian 12 as debootstrap makes it, with bluetoothd, and without the gateway.
+"""Makes the disk of the guest with systemd: Debian 12 from debootstrap, with bluetoothd and without the gateway.
 
-It is kept in the lab's cache, with the kernel that boots it. Made without mounting anything: `mke2fs -d` writes a folder
-into a file system. What the gateway's package depends on lies in the image as packages, in an archive of its own below
-/srv/archive, for apt to install it from: the guest has no network.
+The disk is stored in the lab's cache, with the kernel that boots it. Nothing is mounted to make it: `mke2fs -d` writes
+a folder into a file system. The packages on which the gateway's package depends are in the image as an archive below
+/srv/archive. apt installs them from there, because the guest has no network.
 """
 import gzip
 import hashlib
@@ -16,16 +16,18 @@ from lab import kernel
 FILES = pathlib.Path(__file__).resolve().parent / "files"
 SUITE, MIRROR = "bookworm", "http://deb.debian.org/debian"
 PACKAGES = "systemd,systemd-sysv,dbus,udev,kmod,bluez,procps,python3"
-# What the gateway's package wants beyond that. What these want in turn comes with them.
+# Packages on which the gateway's package depends and which are not in PACKAGES. Their own dependencies are added
+# automatically.
 ARCHIVE = ["libmicrohttpd12", "libmosquitto1", "libyaml-0-2"]
-# What an installation from the sources wants.
+# Packages that an installation from the sources needs.
 SOURCES = ["make"]
-# What it takes to read the disk, and to have the host's folders by the time that systemd mounts them; udev and the kernel ask
-# modprobe for the rest.
+# Modules that must be loaded to read the disk, and to make the host's folders available before systemd mounts them.
+# udev and the kernel load the others with modprobe.
 FIRST = ["virtio_pci", "virtio_blk", "9pnet_virtio", "crc32c_generic", "ext4"]
 MORE = ["virtio_console", "9p", "autofs4", "rfkill", "overlay", "dummy"]
 SIZE = "1400M"
-# Timers would load the machine at some moment of a scenario; nobody looks at a screen.
+# The timers would load the machine at arbitrary times in a scenario. The login prompts are not used, because there is
+# no screen.
 MASKED = ["apt-daily.timer", "apt-daily-upgrade.timer", "dpkg-db-backup.timer", "e2scrub_all.timer", "fstrim.timer",
           "e2scrub_reap.service", "systemd-tmpfiles-clean.timer", "getty@tty1.service", "serial-getty@ttyS0.service"]
 WRITTEN = {
@@ -34,7 +36,7 @@ WRITTEN = {
     "etc/fstab": "/dev/vda / ext4 defaults 0 0\n"
                  "lab /lab 9p ro,trans=virtio,version=9p2000.L,msize=524288,cache=none 0 0\n"
                  "out /out 9p trans=virtio,version=9p2000.L,msize=524288,cache=none 0 0\n",
-    # One that is empty makes systemd take the boot for the first, and enable what it likes.
+    # If this file were empty, systemd would treat the boot as the first one, and enable units by its own defaults.
     "etc/machine-id": "6c616265616cff4f8a1d6e2d7761790a\n",
     "etc/apt/sources.list": "deb [trusted=yes] file:/srv/archive ./\n",
     "etc/apt/apt.conf.d/90lab": 'Acquire::Languages "none";\n',
@@ -42,12 +44,12 @@ WRITTEN = {
 
 
 def prepare(say):
-    """The folder with `vmlinuz`, `initramfs` and `disk`, made where it is not there yet."""
+    """Returns the folder with `vmlinuz`, `initramfs` and `disk`. Creates them if the disk is missing."""
     recipe = b"".join(path.read_bytes() for path in [pathlib.Path(__file__), *sorted(FILES.iterdir())])
     folder = kernel.prepared_folder("systemd", recipe)
     if not (folder / "disk").exists():
         if os.geteuid() != 0:
-            raise kernel.KernelError("the disk of the guest can be made by root alone: what is on it is root's")
+            raise kernel.KernelError("the disk of the guest must be made as root, because root owns its files")
         with tempfile.TemporaryDirectory(dir=folder, prefix="making-") as scratch:
             _make(folder, pathlib.Path(scratch), say)
     return folder
@@ -57,24 +59,24 @@ def _make(folder, scratch, say):
     tree = kernel.fetch(folder, scratch, say) / "lib/modules"
     (folder / "initramfs").write_bytes(kernel.initramfs(tree, FIRST, FILES / "initramfs-init"))
     root = scratch / "root"
-    say("debootstrap, a few minutes")
-    # A second attempt in the folder of a first one that failed would fail, too.
+    say("running debootstrap, which takes a few minutes")
+    # debootstrap would fail again in the folder of a failed attempt, so each attempt removes the folder first.
     kernel.run(kernel.THRICE, "sh", "-c", 'rm -rf --one-file-system "$4" && exec debootstrap "$@"', "debootstrap",
                "--variant=minbase", "--include=" + PACKAGES, SUITE, str(root), MIRROR)
     _add_modules(tree, root)
     _add_archive(root, say)
     _write(root)
-    say("mke2fs")
+    say("running mke2fs")
     with open(scratch / "disk", "wb"):
         pass
     kernel.run("mke2fs", "-q", "-F", "-t", "ext4", "-m", "0", "-L", "lab", "-E", "lazy_itable_init=0,lazy_journal_init=0",
                "-d", str(root), str(scratch / "disk"), SIZE)
-    # Last, and whole or not at all: that it is there says that the folder is complete.
+    # Must be the last step, and atomic: the folder counts as complete if the disk exists.
     os.replace(scratch / "disk", folder / "disk")
 
 
 def _add_modules(tree, root):
-    """The modules that the lab needs, where modprobe finds them."""
+    """Copies the modules that the lab needs to the folder in which modprobe finds them."""
     version = next(tree.iterdir()).name
     for path in kernel.module_files(tree, FIRST + MORE + kernel.MODULES):
         into = root / "lib/modules" / path.relative_to(tree)
@@ -86,7 +88,7 @@ def _add_modules(tree, root):
 
 
 def _add_archive(root, say):
-    """The archive that apt installs from, and what apt knows of it."""
+    """Makes the archive from which apt installs, and its index."""
     archive = root / "srv/archive"
     archive.mkdir(parents=True)
     installed = kernel.run("chroot", str(root), "dpkg-query", "-W", "-f", "${Package}\\n").split()
@@ -104,7 +106,8 @@ def _add_archive(root, say):
 
 
 def _write(root):
-    """What makes of a Debian the guest of the lab."""
+    """Turns the Debian in `root` into the guest of the lab: writes files, adds the agent, masks units, updates apt's
+    index, and removes documentation, locales, logs and apt's cache."""
     for name, text in WRITTEN.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)

@@ -1,9 +1,11 @@
 #!/usr/bin/python3
-"""Tries what the unit's sandbox is there to refuse, from inside; prints what came of each as JSON.
+"""Makes attempts that the unit's sandbox must refuse, from inside; prints the result of each attempt as JSON.
 
-    probe.py FOLDER FILE     FOLDER: one of the service's own, to be written in; FILE: where the answer goes
+    probe.py FOLDER FILE     FOLDER: a folder that the service may write to
+                             FILE: the file for the results, or - for standard output
 
-Run as the unit's user it meets what the gateway meets; as root with every capability, the unit's lines alone.
+If it runs as the unit's user, it has the restrictions of the gateway. If it runs as root with every capability, only
+the lines of the unit restrict it.
 """
 import json
 import mmap
@@ -24,7 +26,7 @@ def write(path):
 def command(*argv):
     result = subprocess.run(argv, capture_output=True, text=True, timeout=20)
     if result.returncode:
-        raise OSError(result.stderr.strip() or "ended with %d" % result.returncode)
+        raise OSError(result.stderr.strip() or "exited with %d" % result.returncode)
 
 
 def family(number, kind=socket.SOCK_RAW):
@@ -33,11 +35,11 @@ def family(number, kind=socket.SOCK_RAW):
 
 def seen(path):
     if not os.path.exists(path):
-        raise OSError("it is not to be seen")
+        raise OSError("it is not visible")
 
 
 def listed(path):
-    # What is made inaccessible stays there, as an empty folder.
+    # An inaccessible folder still exists, but is empty.
     if not os.listdir(path):
         raise OSError("it is empty")
 
@@ -54,7 +56,7 @@ def suid(folder):
 
 def core():
     if resource.getrlimit(resource.RLIMIT_CORE) == (0, 0):
-        raise OSError("no core")
+        raise OSError("core dumps are disabled")
 
 
 def node(path, mode):
@@ -67,7 +69,7 @@ def group(path):
 
 
 def tries(folder):
-    """By its name: what is tried."""
+    """Returns the attempts by name."""
     return {
         "write in its own folder": lambda: write(folder + "/probe"),
         "read what is in /home": lambda: seen("/home/lab-secret"),
@@ -109,7 +111,7 @@ def main(folder, into):
         try:
             attempt()
             told[name] = "done"
-        except Exception as problem:  # whatever keeps it from that
+        except Exception as problem:  # any error is a refusal
             told[name] = "%s: %s" % (type(problem).__name__, problem)
     text = json.dumps(told, indent=1)
     if into == "-":

@@ -1,4 +1,4 @@
-"""Scenarios about units that are not the gateway's own: the server's, and the gateway's with less than it comes with."""
+"""Scenarios of other units: the server's unit, and the gateway's unit with fewer rights than in the package."""
 import json
 
 from . import facts
@@ -7,17 +7,19 @@ from .run import CONFIGURATION, MOMENT, UNIT, configuration
 from .scenarios import scenario
 
 EXPOSURE, WITHOUT_BROKER = 1.5, 2.0
-# As the gateway's, but for the radio, of which it has nothing. Its own folder is the /tmp that nobody else sees.
+# As for the gateway, except that the server has no access to the radio. The folder for "write in its own folder" is the
+# server's private /tmp.
 INSIDE = {**AS_USER, "read whether the radio is blocked": False, "open a Bluetooth socket": False}
-# The probe as a unit with the server's lines, but for what is started and where it prints.
+# A unit that runs the probe with the lines of the server's unit. Only the program, the place of its output, and the
+# lines about type, reload, restart and enabling differ.
 TOLD = "/run/lab-serve.json"
 PROBE = ("sed -e 's#^ExecStart=.*#ExecStart=/usr/bin/python3 -B /lab/systemd/probe.py /tmp -#'"
          " -e 's#^Type=.*#Type=oneshot\\nStandardOutput=truncate:%s#' -e '/^ExecReload=/d; /^Restart/d; /^WantedBy=/d'%%s"
          " /lib/systemd/system/%s >/run/systemd/system/lab-serve.service && systemctl daemon-reload" % (TOLD, SERVER))
-# Where it is root, only the lines refuse. Root sees every process whatever ProtectProc says.
+# As root, only the lines of the unit refuse. Root sees every process in spite of ProtectProc.
 ROOT = (" -e 's#^DynamicUser=.*#User=root#; /^SupplementaryGroups=/d; /^AmbientCapabilities=/d'"
         " -e 's#^CapabilityBoundingSet=.*#CapabilityBoundingSet=~#'")
-# Reads events until there are no more.
+# Reads the stream of events until it ends.
 FOLLOW = ("import urllib.request as r\n"
           "stream = r.urlopen(\"http://127.0.0.1:8080/api/v1/events\")\n"
           "print(\"begun\", flush=True)\n"
@@ -27,7 +29,7 @@ ASK = "python3 -c 'import urllib.request as r; print(r.urlopen(\"http://127.0.0.
 
 
 def control(run):
-    """What the probe can do where nothing is in its way."""
+    """Returns the results of the probe when nothing restricts it."""
     run.guest.must("echo mine >/home/lab-secret; echo mine >/tmp/lab-secret; chmod 644 /home/lab-secret /tmp/lab-secret;"
                    " modprobe -r dummy; mkdir -p /var/tmp/lab-probe")
     return json.loads(run.guest.must(
@@ -36,7 +38,7 @@ def control(run):
 
 @scenario()
 def serve(run):
-    """The server's unit: answers, as a user of its own without a right, and its lines refuse what they say."""
+    """Starts the server's unit: it must answer as its own user without a right; it must refuse the probe's attempts."""
     run.guest.boot()
     run.surroundings()
     outside = control(run)
@@ -44,48 +46,53 @@ def serve(run):
                                                                      if key != "see other processes"})):
         run.guest.must(PROBE % more)
         result = run.guest.run("systemctl start lab-serve.service")
-        run.demand(result.status == 0, "the probe as %s did not run: %s" % (who, run.guest.run(
+        run.demand(result.status == 0, "the probe did not run as %s: %s" % (who, run.guest.run(
             "journalctl -b -u lab-serve --no-pager | tail -n 20").output))
         told = run.guest.run("cat %s; rm -f %s" % (TOLD, TOLD)).output
-        run.check(["as its %s: %s" % (who, each) for each in facts.refusals(json.loads(told or "{}"), wanted, outside)])
-    run.measured["tried inside"] = "%d as its user, %d as root" % (len(INSIDE), len(INSIDE) - 1)
+        run.check(["as %s: %s" % (who, each) for each in facts.refusals(json.loads(told or "{}"), wanted, outside)])
+    run.measured["attempts inside"] = "%d as its user, %d as root" % (len(INSIDE), len(INSIDE) - 1)
     run.plug()
     run.listens()
     run.until_told("badge")
     main, _ = run.pids()
-    run.demand(run.guest.run("systemctl is-enabled " + SERVER).output.strip() == "disabled", "it is enabled by being installed")
+    run.demand(run.guest.run("systemctl is-enabled " + SERVER).output.strip() == "disabled",
+               "the installation enabled the server")
     run.guest.must("systemctl start " + SERVER)
     here = run.guest.until(ASK % "/api/v1/present", MOMENT, lambda result: '"badge"' in result.output)
-    run.demand('"badge"' in here.output, "the server does not say who is here: " + here.output[-500:])
-    run.demand("badge" in run.guest.run(ASK % "/").output, "its page does not say who is here")
+    run.demand('"badge"' in here.output, "the server does not list the badge as present: " + here.output[-500:])
+    run.demand("badge" in run.guest.run(ASK % "/").output, "the server's page does not list the badge as present")
     pid = int(run.guest.must("systemctl show -P MainPID " + SERVER))
     user = int(run.guest.must("systemctl show -P UID " + SERVER))
-    run.demand(user not in (0, run.user()), "the server runs as %d" % user)
+    run.demand(user not in (0, run.user()), "the server runs as the user %d" % user)
     run.check(facts.user_and_rights("the server", run.guest.must("cat /proc/%d/status" % pid), user))
     run.check(facts.limit("the server", run.guest.must("cat /proc/%d/limits" % pid), "Max core file size", 0))
     run.measured["the server, resident"] = facts.table(run.guest.must("cat /proc/%d/status" % pid), ":")["VmRSS"]
     tried = run.guest.run("nsenter -t %d -m touch /var/lib/beacon-gateway/events/lab-probe" % pid)
-    run.demand("Read-only" in tried.output, "the server's root could write where the events are: " + tried.output)
+    run.demand("Read-only" in tried.output,
+               "root can write to the events' folder in the server's namespace: " + tried.output)
     run.guest.must("systemctl reload " + SERVER)
-    run.demand('"badge"' in run.guest.until(ASK % "/api/v1/present", MOMENT).output, "it does not answer after a reload")
-    run.demand(int(run.guest.must("systemctl show -P MainPID " + SERVER)) == pid, "a reload made another process of it")
+    run.demand('"badge"' in run.guest.until(ASK % "/api/v1/present", MOMENT).output,
+               "the server does not answer after a reload")
+    run.demand(int(run.guest.must("systemctl show -P MainPID " + SERVER)) == pid,
+               "a reload replaced the server's process")
     figure, wrong = facts.exposure(run.guest.must("systemd-analyze security --no-pager " + SERVER), EXPOSURE)
     run.measured["systemd-analyze security"] = figure
     run.check(wrong)
-    # Who looks is told that it ends: the stream of events has its own end.
+    # Clients must notice that the server stops: the stream of events must end regularly.
     run.guest.must("echo '%s' >/run/lab-follow.py; python3 /run/lab-follow.py >/run/lab-followed 2>&1 &" % FOLLOW)
     run.guest.until("grep -q begun /run/lab-followed", MOMENT)
     run.guest.must("systemctl stop " + SERVER)
     followed = run.guest.until("cat /run/lab-followed", MOMENT, lambda result: "ended" in result.output or "Error" in result.output)
-    run.demand("ended" in followed.output, "who follows the events is not told that the server ends: " + followed.output)
-    run.demand(run.pids()[0] == main, "the gateway did not go on as the server came and went")
+    run.demand("ended" in followed.output,
+               "the stream of events did not end regularly when the server stopped: " + followed.output)
+    run.demand(run.pids()[0] == main, "the gateway's process was replaced while the server started and stopped")
     run.quiet()
     run.guest.off()
 
 
 @scenario()
 def no_broker(run):
-    """What a gateway without a broker may give up: with docs/operation.md's lines it hears, at an exposure of 2.0."""
+    """Applies the lines of docs/operation.md for a gateway without a broker: it must scan, with exposure ≤ 2.0."""
     run.guest.boot()
     run.surroundings()
     outside = control(run)

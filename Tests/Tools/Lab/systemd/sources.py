@@ -1,4 +1,4 @@
-"""Scenarios about a gateway that no package brought: `make install`, as the sources' own words have it."""
+"""Scenarios of a gateway that was installed without a package: with `make install`, as the sources describe it."""
 import pathlib
 import shutil
 import subprocess
@@ -8,14 +8,15 @@ from .run import CONFIGURATION, EVENTS, MOMENT, PATIENT, UNIT, configuration
 from .scenarios import scenario
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[4]
-# What `make install` reads, besides what `make release` built.
+# The files and folders that `make install` reads, in addition to those that `make release` built.
 NEEDED = ["Makefile", "Config", "udev", "docs", "README.md", "CHANGELOG.md", "LICENSE"]
 INSTALLED = ["/usr/local/bin/beacon-gateway", "/usr/local/libexec/beacon-gateway", "/usr/local/lib/systemd/system/" + UNIT,
              "/usr/local/lib/udev/rules.d/70-beacon-gateway.rules", "/usr/local/lib/systemd/catalog/beacon-gateway.catalog"]
 
 
 def bring(run):
-    """The sources' folder as it stands after `make release`, at /out/sources; the programs are the package's."""
+    """Copies the folder of the sources to /out/sources, as it is after `make release`. The programs are those of the
+    package."""
     into = run.guest.out / "sources"
     for name in NEEDED:
         (shutil.copytree if (REPOSITORY / name).is_dir() else shutil.copy)(REPOSITORY / name, into / name)
@@ -29,7 +30,7 @@ def bring(run):
 
 @scenario(installed=False)
 def make_install(run):
-    """`make install` instead of the package: waits for an adapter, listens by its unit, goes with `make uninstall`."""
+    """Runs `make install` instead of apt: it must wait for an adapter and scan; `make uninstall` must remove it."""
     run.guest.new_disk()
     run.guest.boot()
     run.surroundings()
@@ -37,28 +38,31 @@ def make_install(run):
     bring(run)
     run.guest.must("DEBIAN_FRONTEND=noninteractive apt-get install -y make " + " ".join(image.ARCHIVE), 600)
     said = run.guest.must("make -s -C /out/sources install", 300)
-    run.demand("systemctl enable --now beacon-gateway" in said, "make install does not say what is left to do: " + said[-500:])
-    run.demand(run.guest.run("id -u beacon-gateway").status == 0, "make install made no user")
+    run.demand("systemctl enable --now beacon-gateway" in said,
+               "make install does not print the next commands: " + said[-500:])
+    run.demand(run.guest.run("id -u beacon-gateway").status == 0, "make install did not create the user")
     run.guest.put(CONFIGURATION, configuration(monitor=PATIENT))
-    run.demand(run.guest.run("beacon-gateway check").status == 0, "check has something against the configuration")
-    # As it says, but that nobody waits here for the adapter.
+    run.demand(run.guest.run("beacon-gateway check").status == 0, "`beacon-gateway check` reports problems")
+    # The commands that `make install` prints, but without waiting for the adapter.
     run.guest.must("systemctl enable " + UNIT)
     run.guest.must("systemctl start --no-block " + UNIT)
     run.waits()
     run.guest.must("systemctl stop " + UNIT)
-    # Its udev rule starts it.
+    # The installed udev rule must start it.
     run.plug()
     run.guest.until("systemctl is-active " + UNIT, MOMENT)
     run.listens()
     run.until_told("badge")
     explained = run.guest.run("journalctl -b -x --no-pager MESSAGE_ID=" + facts.KINDS["gateway runs"]).output
-    run.demand("Subject: gateway runs" in explained, "the journal's catalog has none of its messages: " + explained[-500:])
+    run.demand("Subject: gateway runs" in explained,
+               "the journal's catalog does not explain its messages: " + explained[-500:])
     run.guest.must("make -s -C /out/sources uninstall", 300)
     left = run.guest.run("ls -d %s 2>/dev/null" % " ".join(INSTALLED)).output.split()
     run.demand(not left, "make uninstall leaves " + " ".join(left))
-    run.demand(run.guest.run("pgrep -x beacon-gateway").status == 1, "it runs after make uninstall")
+    run.demand(run.guest.run("pgrep -x beacon-gateway").status == 1, "the gateway still runs after make uninstall")
     run.check(facts.numbers(run.lines()))
-    run.demand(run.guest.run("ls %s %s" % (CONFIGURATION, EVENTS)).status == 0, "make uninstall took what is an operator's")
+    run.demand(run.guest.run("ls %s %s" % (CONFIGURATION, EVENTS)).status == 0,
+               "make uninstall removed the operator's files")
     run.quiet()
     run.guest.off()
 

@@ -1,6 +1,8 @@
-"""Kinds of damage to what a gateway said. Each takes lines (payloads), and says False where there is nothing to damage.
+"""Kinds of damage to the lines of a gateway. Each function takes the lines (payloads), and returns False if they
+contain nothing that it can damage.
 
-They lie well: numbers are given anew, and what else speaks of the same is changed alike, unless the lie is that it is not.
+The damage is consistent: lines are renumbered, and other lines about the same event are changed accordingly, unless
+the inconsistency itself is the damage.
 """
 import copy
 from datetime import datetime, timedelta, timezone
@@ -9,20 +11,20 @@ SECOND = 1_000_000
 
 
 def moved(text, seconds):
-    """A date, later by that much."""
+    """Returns the date that is this many seconds later."""
     date = datetime.fromisoformat(text.replace("Z", "+00:00")) + timedelta(seconds=seconds)
     return date.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def find(lines, kind, nth=0, **values):
-    """The place of the nth line of a type that has these values; None where there is none."""
+    """Returns the index of the nth line of a type that has these values, or None if there is none."""
     found = [number for number, line in enumerate(lines)
              if line["type"] == kind and all(line.get(key) == value for key, value in values.items())]
     return found[nth] if -len(found) <= nth < len(found) else None
 
 
 def renumber(lines):
-    """Numbers from 1, as if nothing had been there or missing."""
+    """Numbers the lines from 1, as if none had been added or removed."""
     number = 0
     for line in lines:
         if "sequence" in line:
@@ -31,19 +33,19 @@ def renumber(lines):
 
 
 def same(one, other):
-    """Whether two lines speak of one subject."""
+    """Whether two lines are about the same subject."""
     return all(one.get(key) == other.get(key) for key in ("identifier", "scope")) and (
         one["scope"] == "condition" or one["refinement"] == other["refinement"])
 
 
 def change(line, seconds, *keys):
-    """Moves these dates of a line."""
+    """Moves these dates of a line by this many seconds."""
     for key in keys:
         line[key] = moved(line[key], seconds)
 
 
 def late(line, seconds):
-    """The whole line is dated later."""
+    """Moves all times of the line itself: `date`, `monotonic` and `time`."""
     change(line, seconds, "date")
     line["monotonic"] += round(seconds * SECOND)
     if "time" in line:
@@ -51,7 +53,7 @@ def late(line, seconds):
 
 
 def tell_late(lines, entry, seconds):
-    """An entry is told late, and all that speaks of it agrees."""
+    """Moves an entry to a later time, and changes all lines that mention it accordingly."""
     before = entry["date"]
     late(entry, seconds)
     change(entry, seconds, "lastSeen")
@@ -66,18 +68,18 @@ def tell_late(lines, entry, seconds):
 
 
 def sort(lines):
-    """Puts lines in the order of their moments, and numbers them anew."""
+    """Sorts the lines by their times, and renumbers them."""
     lines.sort(key=lambda line: line["monotonic"])
     renumber(lines)
 
 
-# The kinds
+# The kinds of damage
 
 def an_exit_is_missing(lines):
     visit = find(lines, "visit", -1, scope="beacon")
     if visit is None:
         return False
-    # The evidence behind them, too.
+    # The exit, its visit, and the evidence after them if there is any.
     del lines[visit - 1:visit + (2 if len(lines) > visit + 1 and lines[visit + 1]["type"] == "evidence" else 1)]
     renumber(lines)
 
@@ -111,7 +113,7 @@ def an_exit_is_told_late(lines):
     visit = find(lines, "visit", scope="beacon")
     if visit is None:
         return False
-    # Its evidence, where there is some, as well.
+    # The exit, its visit, and its evidence if there is any.
     for line in lines[visit - 1:visit + (2 if lines[visit + 1:] and lines[visit + 1]["type"] == "evidence" else 1)]:
         late(line, 2)
     sort(lines)
@@ -231,7 +233,7 @@ def a_line_comes_twice(lines):
 
 
 def a_stop_is_invented_and_excuses_an_entry(lines):
-    # The last entry, when everything works again.
+    # The last entry, because no adapter is out of order at that time.
     place = find(lines, "event", -1, state="satisfied", scope="beacon")
     entry, begins = lines[place], lines[find(lines, "adapter", state="listening")]
     stop, start = copy.deepcopy(begins), copy.deepcopy(begins)

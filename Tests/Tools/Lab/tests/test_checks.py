@@ -1,4 +1,4 @@
-"""The checks find what is wrong with a gateway's lines, and nothing where nothing is."""
+"""Tests of the checks: they report each error in a gateway's lines, and nothing if the lines are correct."""
 import json
 import pathlib
 import sys
@@ -46,7 +46,7 @@ HERE = {"state": "satisfied", "date": moment(2.01)}
 
 
 def good():
-    """What a gateway says of a badge that is heard ten times from 2 s to 2.9 s; the exit timeout is 4 s."""
+    """Returns the lines about a badge that is received ten times from 2 s to 2.9 s; exit_timeout is 4 s."""
     return [line("adapter", 1, 1, adapter="hci0", state="listening"),
             event(2.01, 2, "satisfied", refinement=BADGE), event(2.01, 3, "satisfied", BADGE),
             event(6.91, 4, "unsatisfied", seen=2.91, previous=HERE), visit(6.91, 5),
@@ -81,12 +81,12 @@ class Checks(unittest.TestCase):
     def found(self, check, lines=None):
         return check.problems(self.outcome(good() if lines is None else lines))
 
-    def test_nothing_is_wrong_with_what_is_right(self):
+    def test_correct_lines_have_no_problems(self):
         for check in (Lines(), Implied(), States({"staff": "satisfied unsatisfied", "staff 1/1": "satisfied unsatisfied"}),
                       Complete(), Clean(), Back(0.2, "staff 1/1"), Loss("management", 10, "none", lossless=True)):
             self.assertEqual(self.found(check), [], check)
 
-    def test_a_start_and_a_stop_of_the_gateway_are_lines_like_others(self):
+    def test_gateway_lines_about_start_and_stop_are_accepted_if_numbered_correctly(self):
         lines = [line("gateway", 0.7, 1, state="started", program="0.2.0")] + good()
         for number, each in enumerate(lines, 1):
             each["payload"]["sequence"] = number
@@ -96,27 +96,27 @@ class Checks(unittest.TestCase):
         lines[-1]["payload"]["sequence"] += 1
         self.assertTrue(self.found(Lines(), lines))
 
-    def test_an_exit_too_early_by_more_than_the_tolerance_is_found(self):
+    def test_an_exit_that_is_too_early_by_more_than_the_tolerance_is_reported(self):
         lines = good()
         for wrong, time in ((False, 6.66), (True, 6.64)):
             lines[3] = event(time, 4, "unsatisfied", seen=2.91)
             self.assertEqual(bool(self.found(Implied(), lines)), wrong)
 
-    def test_an_exit_that_nothing_implies_is_found(self):
+    def test_an_exit_that_the_reports_do_not_imply_is_reported(self):
         lines = good()
         lines[3:3] = [event(2.5, 4, "unsatisfied", seen=2.5), event(2.6, 5, "satisfied", refinement=BADGE)]
         self.assertTrue(self.found(Implied(), lines))
 
-    def test_an_event_that_is_missing_is_found(self):
-        self.assertEqual(self.found(Implied(), good()[:3]), ["staff 1/1: no unsatisfied at 5.40",
-                                                             "staff: no unsatisfied at 5.40"])
+    def test_missing_exits_are_reported(self):
+        self.assertEqual(self.found(Implied(), good()[:3]), ["staff 1/1: no unsatisfied event at 5.40",
+                                                             "staff: no unsatisfied event at 5.40"])
 
-    def test_a_wrong_refinement_is_found(self):
+    def test_a_wrong_refinement_is_reported(self):
         lines = good()
         lines[1] = event(2.01, 2, "satisfied", refinement={**BADGE, "minor": 2})
         self.assertTrue(self.found(Implied(), lines))
 
-    def test_reports_before_it_listens_count_for_nothing_and_must_not_go_on_for_long(self):
+    def test_reports_before_an_adapter_line_do_not_count_and_a_late_line_is_reported(self):
         lines = good()
         lines[0] = line("adapter", 2.45, 1, adapter="hci0", state="listening")
         lines[1], lines[2] = event(2.5, 2, "satisfied", refinement=BADGE), event(2.5, 3, "satisfied", BADGE)
@@ -128,7 +128,7 @@ class Checks(unittest.TestCase):
             more = [*lines, gone, line("adapter", back, 9, adapter="hci0", state="listening")]
             self.assertEqual(bool(self.found(Implied(), more)), wrong)
 
-    def test_the_report_that_it_is_sure_by_counts_the_first_time_too(self):
+    def test_the_report_just_before_the_first_adapter_line_may_count_unless_of_an_earlier_scan(self):
         first = event(2.902, 2, "satisfied", refinement=BADGE), event(2.902, 3, "satisfied", BADGE)
         here = {"state": "satisfied", "date": moment(2.902)}
         lines = [line("adapter", 2.902, 1, adapter="hci0", state="listening"), *first,
@@ -137,15 +137,16 @@ class Checks(unittest.TestCase):
                  event(6.902, 6, "unsatisfied", BADGE, seen=2.902, previous=here),
                  visit(6.902, 7, BADGE, arrival=2.902, departure=2.902, sightings=1)]
         self.assertEqual(self.found(Implied(), lines), [])
-        # An earlier scan let it through.
+        # An earlier scan received it.
         self.more = [{"t": 2.901, "event": "ear", "hears": False}, {"t": 2.9015, "event": "ear", "hears": True}]
         self.assertTrue(self.found(Implied(), lines))
         self.more = []
         lines[1:3] = [event(3.4, 2, "satisfied", refinement=BADGE), event(3.4, 3, "satisfied", BADGE)]
         self.assertTrue(self.found(Implied(), lines))
 
-    def test_what_came_a_moment_before_it_listens_counts_unless_an_earlier_scan_let_it_through(self):
-        # It says so at 2.25 s, between two reports of the badge; the first that may count is that of 2.0 s.
+    def test_a_report_just_before_a_later_adapter_line_counts_unless_of_an_earlier_scan(self):
+        # The line that the adapter scans has the time 2.25 s, between two reports of the badge. The first report that
+        # can count is that of 2.0 s.
         late = [line("adapter", 1, 1, adapter="hci0", state="listening"),
                 line("adapter", 1.5, 2, adapter="hci0", state="off", since="2026-11-21T07:00:01.500000Z"),
                 line("adapter", 2.25, 3, adapter="hci0", state="listening"),
@@ -153,21 +154,21 @@ class Checks(unittest.TestCase):
         late[6], late[8] = (visit(6.91, n, each, arrival=2.31, sightings=7) for n, each in ((7, None), (9, BADGE)))
         for number, each in enumerate(late):
             each["payload"]["sequence"] = number + 1
-        # Nothing says that it stopped.
+        # The controller's log contains no stop.
         self.assertEqual(len(self.found(Implied(), late)), 3)
         stopped = [{"t": 1.49, "event": "ear", "hears": False}, {"t": 1.51, "event": "ear", "hears": True}]
         self.more = stopped
         self.assertEqual(len(self.found(Implied(), late)), 2)
         self.more = [*stopped, {"t": 2.22, "event": "ear", "hears": False}, {"t": 2.23, "event": "ear", "hears": True}]
         self.assertEqual(self.found(Implied(), late), [])
-        # What that scan itself let through was not for nothing.
+        # If that scan itself received a report, the report must count.
         self.more = [*stopped, {"t": 1.97, "event": "ear", "hears": False}, {"t": 1.98, "event": "ear", "hears": True}]
         self.assertEqual(len(self.found(Implied(), late)), 2)
 
-    def test_a_scan_of_another_part_of_the_time_and_a_flag_that_is_missing_are_found(self):
-        self.assertEqual(self.found(Timing(96, 96)), ["nobody scanned"])
+    def test_a_missing_scan_a_wrong_scan_window_and_a_missing_flag_are_reported(self):
+        self.assertEqual(self.found(Timing(96, 96)), ["no scan was requested"])
         self.more = [{"t": 0.8, "event": "scan parameters", "interval": 960, "window": 96}]
-        self.assertEqual(self.found(Timing(960, 960)), ["the host asked for a scan of 96 in 960 units"])
+        self.assertEqual(self.found(Timing(960, 960)), ["the host requested a scan window of 96 in an interval of 960"])
         self.assertEqual(self.found(Timing(960, 96)), ["accuracyLimited on 0 of 4 events"])
         flagged = good()
         for each in flagged:
@@ -175,7 +176,7 @@ class Checks(unittest.TestCase):
                 each["payload"]["diagnostics"] = ["accuracyLimited"]
         self.assertEqual(self.found(Timing(960, 96), flagged), [])
 
-    def test_sightings_that_are_missing_are_found(self):
+    def test_missing_sightings_are_reported_unless_the_check_allows_losses(self):
         lines = good()
         lines[6]["payload"]["sightings"] = 9
         self.assertEqual(self.found(Complete(), lines), ["1/1: 9 sightings of 10 sent"])
@@ -184,29 +185,29 @@ class Checks(unittest.TestCase):
         row = dict(Loss("dbus", 10, "none").rows(self.outcome(lines)))["Loss"]
         self.assertEqual((row["sent by the controller"], row["sightings"], row["share"]), (10, 9, "90.0 %"))
 
-    def test_a_gap_in_the_sequence_a_bad_end_and_a_scan_that_goes_on_are_found(self):
+    def test_a_gap_in_the_sequence_a_wrong_exit_status_and_a_remaining_scan_are_reported(self):
         self.report["status"] = None
         self.report["controllers"][0]["hears"] = True
         self.assertEqual(len(self.found(Clean())), 2)
         self.assertIn("the sequence has a gap", self.found(Lines(), good()[:2] + good()[3:])[0])
 
-    def test_a_command_that_failed_is_found(self):
+    def test_a_failed_command_is_reported(self):
         self.report["actions"].append({"at": 1, "do": "finish", "name": "record", "began": 2, "ended": 3,
                                        "answer": {"status": 74}})
         self.assertEqual(self.found(Clean()), ["record ended with 74"])
 
-    def test_nobody_new_in_time_is_found(self):
+    def test_a_new_beacon_that_enters_late_or_never_is_reported(self):
         self.assertTrue(self.found(Back(0.2, "staff 1/1", within=0.1)))
         self.assertTrue(self.found(Back(0.2, "staff 1/2")))
 
-    def test_a_capability_that_is_left_is_found(self):
+    def test_a_remaining_capability_is_reported_except_in_the_bounding_set(self):
         names = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")
         self.report["samples"]["running"] = {"capabilities": {**dict.fromkeys(names, "0000000000000000"), "CapBnd": "1ff"}}
         self.assertEqual(self.found(Unprivileged("running")), [])
         self.report["samples"]["running"]["capabilities"]["CapPrm"] = "0000000000001000"
         self.assertTrue(self.found(Unprivileged("running")))
 
-    def test_waking_for_nothing_is_found(self):
+    def test_too_many_wake_ups_are_reported_only_for_an_idle_scenario(self):
         self.report["samples"] = {
             "before": {"t": 2.0, "cpu": 1.0, "rss": 9000, "wakes": 100, "controllers": [{"sent": 10}]},
             "after": {"t": 12.0, "cpu": 1.5, "rss": 9000, "wakes": 300, "controllers": [{"sent": 20}]}}

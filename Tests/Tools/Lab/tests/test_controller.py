@@ -1,4 +1,4 @@
-"""The virtual controller scans as controllers do; without a kernel, by its packets."""
+"""Tests that the virtual controller scans like a real one. They use its packets and need no kernel."""
 import argparse
 import json
 import pathlib
@@ -38,7 +38,7 @@ class Scanning(unittest.TestCase):
     def hear(self, link, data=DATA):
         return link.hear(1, ADDRESS, -60, data)
 
-    def test_reports_only_what_it_hears_while_scanning(self):
+    def test_advertisements_are_reported_only_while_the_controller_scans(self):
         link = self.link()
         self.assertEqual(self.hear(link), "not scanning")
         self.assertEqual(self.send(link, SET_SCAN, ENABLE).hex(), "040e04010c2000")
@@ -47,20 +47,20 @@ class Scanning(unittest.TestCase):
         self.send(link, DISABLE)
         self.assertEqual(self.hear(link), "not scanning")
 
-    def test_an_ibeacon_is_as_the_rules_say(self):
+    def test_an_ibeacon_has_the_bytes_that_rule_b1_defines(self):
         self.assertEqual(DATA.hex(), "0201061aff4c000215" + UUID.replace("-", "").lower() + "00640007c5")
 
-    def test_extended_commands_give_extended_reports(self):
+    def test_extended_scan_commands_give_extended_reports(self):
         link = self.link(extended=True)
         self.send(link, "014120080000010060003000", "01422006010000000000")
         self.assertIsNone(self.hear(link))
         self.assertEqual(self.sent[-1].hex(),
                          "043e380d01100001" + ADDRESS.hex() + "0100ff7fc4000000000000000000" + "1e" + DATA.hex())
 
-    def test_parameters_are_refused_while_it_scans(self):
+    def test_scan_parameters_are_refused_while_the_controller_scans(self):
         self.assertEqual(self.send(self.link(), ENABLE, SET_SCAN).hex(), "040e04010b200c")
 
-    def test_duplicates_are_filtered_when_the_host_wants_it(self):
+    def test_duplicates_are_filtered_if_the_host_requests_it_and_each_scan_resets_the_filter(self):
         other = ibeacon(UUID, 100, 8)
         for kind, same, changed in (("address", "duplicate", "duplicate"), ("data", "duplicate", None), ("none", None, None)):
             with self.subTest(kind):
@@ -72,14 +72,14 @@ class Scanning(unittest.TestCase):
                 self.send(link, DISABLE, FILTERING)
                 self.assertIsNone(self.hear(link))
 
-    def test_the_accept_list_holds_where_the_policy_says_so(self):
+    def test_the_accept_list_applies_if_the_filter_policy_requires_it(self):
         link = self.link()
         self.send(link, "010b200700600030000001", ENABLE)
         self.assertEqual(self.hear(link), "not accepted")
         self.send(link, "01112007" + "01" + ADDRESS.hex())
         self.assertIsNone(self.hear(link))
 
-    def test_one_that_hangs_answers_nothing(self):
+    def test_a_controller_that_hangs_sends_nothing(self):
         link = self.link()
         self.send(link, ENABLE)
         link.hung, count = True, len(self.sent)
@@ -87,19 +87,19 @@ class Scanning(unittest.TestCase):
         self.send(link, DISABLE)
         self.assertEqual(len(self.sent), count)
 
-    def test_one_that_is_mute_answers_and_heals_as_it_was_told_to(self):
+    def test_a_mute_controller_receives_again_after_the_named_event(self):
         for until, healed_by in (("scan", ENABLE), ("reset", RESET)):
             with self.subTest(until):
                 link = self.link()
                 self.send(link, ENABLE)
                 link.mute = until
                 self.assertEqual(self.hear(link), "mute")
-                self.send(link, ENABLE)  # it scans already: no new scan
+                self.send(link, ENABLE)  # it scans already, so this starts no new scan
                 self.assertEqual(self.hear(link), "mute")
                 self.send(link, DISABLE, healed_by, ENABLE)
                 self.assertIsNone(self.hear(link))
 
-    def test_what_the_host_does_not_take_is_not_sent(self):
+    def test_the_adapter_counts_as_closed_while_the_host_accepts_no_reports(self):
         link = self.link()
         self.send(link, ENABLE)
         self.taken = False
@@ -109,12 +109,12 @@ class Scanning(unittest.TestCase):
         self.assertIsNone(self.hear(link))
         self.assertIsNone(link.deaf())
 
-    def test_a_command_that_it_does_not_know_is_refused(self):
+    def test_an_unknown_command_is_refused(self):
         self.assertEqual(self.send(self.link(), "01fffc00").hex(), "040e0401fffc01")
 
 
 class Logging(unittest.TestCase):
-    def test_a_scan_that_begins_anew_at_once_is_told_and_before_anything_is_sent(self):
+    def test_a_scan_that_is_restarted_at_once_is_logged_before_anything_is_sent(self):
         with tempfile.TemporaryDirectory() as folder:
             script, log = pathlib.Path(folder) / "script", pathlib.Path(folder) / "log"
             script.write_text("")
@@ -135,7 +135,7 @@ class Logging(unittest.TestCase):
 
 
 class Adverts(unittest.TestCase):
-    def test_a_crowd_counts_up_and_takes_turns(self):
+    def test_the_devices_of_a_crowd_count_up_and_take_turns(self):
         crowd = Advert({"name": "crowd", "address": "C0:00:00:01:00:FF", "uuid": UUID, "major": 1, "minor": 255, "rate": 10,
                         "devices": 2})
         found = [crowd.next() for _ in range(3)]
@@ -143,7 +143,7 @@ class Adverts(unittest.TestCase):
         self.assertEqual([address.hex() for _, address, *_ in found][:2], ["ff00010000c0", "0001010000c0"])
         self.assertEqual([data[-5:-1].hex() for *_, data in found], ["000100ff", "00010100", "000100ff"])
 
-    def test_what_varies_is_a_byte_after_the_beacon(self):
+    def test_a_varying_advertisement_changes_the_byte_after_the_beacon_and_its_rssi(self):
         item = {"name": "a", "address": "C0:00:00:01:00:01", "uuid": UUID, "major": 1, "minor": 1, "every": 1, "vary": True}
         advert = Advert(item)
         first, second = advert.next(), advert.next()

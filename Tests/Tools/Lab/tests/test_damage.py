@@ -1,6 +1,9 @@
-"""Whatever is damaged in a recorded outcome is noticed, in each kind of scenario; undamaged, nothing is.
+"""Tests that each kind of damage to recorded results is detected in each kind of scenario, and that undamaged results
+pass.
 
-The fixtures are real runs of the lab: `Tests/Tools/Lab/run --binary … --keep Tests/Tools/Lab/tests/fixtures NAME…` makes them anew.
+The fixtures are from real runs of the lab. This makes them again:
+
+    Tests/Tools/Lab/run --binary … --keep Tests/Tools/Lab/tests/fixtures NAME…
 """
 import json
 import pathlib
@@ -16,8 +19,8 @@ from lab import keeping, scenario  # noqa: E402
 from lab.checks import judge  # noqa: E402
 from lab.outcome import Outcome  # noqa: E402
 
-# Kind of scenario → the one whose outcome is kept.
-FIXTURES = {"hearing": "hears-management", "hearing over D-Bus": "hears-dbus", "fault": "faults-some-management",
+# Kind of scenario → the scenario whose results are stored.
+FIXTURES = {"scanning": "hears-management", "scanning over D-Bus": "hears-dbus", "fault": "faults-some-management",
             "outage": "outage-unplugged-management", "several": "two-adapters-management", "process": "restart-kill",
             "frozen": "frozen-management", "clock": "clock-steps", "load": "stall-management", "replay": "replay-management"}
 SCENARIOS = {each.name: each for each in scenario.load()}
@@ -25,13 +28,13 @@ SCENARIOS = {each.name: each for each in scenario.load()}
 
 class Damaged(unittest.TestCase):
     def found(self, name, files):
-        """What is wrong with these files of a scenario's folder."""
+        """Returns the problems in these files of a scenario's folder."""
         with tempfile.TemporaryDirectory() as folder:
             keeping.unpack(files, pathlib.Path(folder))
             try:
                 return judge(Outcome(SCENARIOS[name], folder))
             except (KeyError, ValueError, IndexError, TypeError, StopIteration) as problem:
-                return [repr(problem)]  # as a session notes it
+                return [repr(problem)]  # a session also reports it as a problem
 
     def each(self):
         for kind, name in FIXTURES.items():
@@ -39,7 +42,8 @@ class Damaged(unittest.TestCase):
 
     @staticmethod
     def damaged(files, path, kind):
-        """The files with lines damaged, those of all segments together, or of a replay; None where the kind is not there."""
+        """Returns the files with damaged lines: those of all segments as one list, or those of a replay (`path`).
+        Returns None if the lines contain nothing that `kind` can damage."""
         paths = [path] if path else sorted(each for each in files if each.startswith("events/"))
         whole = [json.loads(line) for each in paths for line in files[each].splitlines()]
         lines = [each.get("payload", each) for each in whole]
@@ -50,17 +54,17 @@ class Damaged(unittest.TestCase):
                        for line in lines)
         return {**files, **dict.fromkeys(paths, ""), paths[0]: text}
 
-    def test_undamaged_nothing_is_wrong(self):
+    def test_undamaged_results_have_no_problems(self):
         for kind, name, files in self.each():
             with self.subTest(kind):
                 self.assertEqual(self.found(name, files), [])
 
-    def test_lines_unchanged_but_written_anew_are_as_good(self):
+    def test_lines_that_are_written_again_without_a_change_have_no_problems(self):
         for kind, name, files in self.each():
             with self.subTest(kind):
                 self.assertEqual(self.found(name, self.damaged(files, None, lambda lines: None)), [])
 
-    def test_each_kind_of_damage_is_noticed_in_each_kind_of_scenario(self):
+    def test_each_kind_of_damage_is_detected_in_each_kind_of_scenario(self):
         met = dict.fromkeys((each.__name__ for each in damage.KINDS), 0)
         for kind, name, files in self.each():
             for each in damage.KINDS:
@@ -69,11 +73,11 @@ class Damaged(unittest.TestCase):
                     met[each.__name__] += changed is not None
                     self.assertTrue(changed is None or self.found(name, changed))
         self.assertGreaterEqual(len(met), 15)
-        # None of them passes for want of something to damage.
+        # No kind passes because there was nothing to damage: each must apply to all scenarios except at most one.
         for each, times in met.items():
             self.assertGreaterEqual(times, len(FIXTURES) - 1, each)
 
-    def test_each_kind_of_damage_to_a_replay_is_noticed(self):
+    def test_each_kind_of_damage_to_a_replay_is_detected(self):
         for kind, name, files in self.each():
             if "replay.out" not in files:
                 continue
@@ -82,7 +86,7 @@ class Damaged(unittest.TestCase):
                     changed = self.damaged(files, "replay.out", each)
                     self.assertTrue(changed is None or self.found(name, changed))
 
-    def test_a_wrong_exit_status_is_noticed(self):
+    def test_a_wrong_exit_status_is_detected(self):
         for kind, name, files in self.each():
             report = json.loads(files["report.json"])
             spawned = [action for action in report["actions"] if "status" in action.get("answer", {})]
@@ -93,7 +97,7 @@ class Damaged(unittest.TestCase):
                     self.assertTrue(self.found(name, {**files, "report.json": json.dumps(report)}))
                     target[key] = before
 
-    def test_a_stop_that_was_not_told_is_noticed(self):
+    def test_missing_lines_about_the_stop_of_an_adapter_are_detected(self):
         name = FIXTURES["outage"]
         files = keeping.load(HERE / "fixtures" / (name + ".json.xz"))
 

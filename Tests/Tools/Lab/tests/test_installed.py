@@ -1,4 +1,4 @@
-"""What is judged of the guest with systemd: each kind of damage to what it printed is noticed."""
+"""Tests of the checks for the guest with systemd: each kind of damage to its output is detected."""
 import json
 import pathlib
 import sys
@@ -38,51 +38,51 @@ class Rights(unittest.TestCase):
     def wrong(self, old="", new="", bounding=0x1000):
         return facts.user_and_rights("it", STATUS.replace(old, new) if old else STATUS, 999, bounding)
 
-    def test_a_process_as_it_should_be(self):
+    def test_a_process_with_the_correct_user_rights_and_limit_passes(self):
         self.assertEqual(self.wrong(), [])
         self.assertEqual(facts.limit("it", LIMITS, "Max core file size", 0), [])
 
-    def test_each_right_too_many_is_told(self):
+    def test_each_excess_right_and_a_missing_field_are_reported(self):
         for old, new in (("Uid:\t999", "Uid:\t0"), ("Gid:\t999\t999", "Gid:\t999\t0"), ("CapEff:\t0000000000000000", "CapEff:\t0000000000001000"),
                          ("CapPrm:\t0000000000000000", "CapPrm:\t0000000000001000"), ("CapInh:\t0000000000000000", "CapInh:\t1"),
                          ("CapAmb:\t0000000000000000", "CapAmb:\t0000000000001000"), ("CapBnd:\t0000000000001000", "CapBnd:\t0000000000003000"),
                          ("NoNewPrivs:\t1", "NoNewPrivs:\t0"), ("Seccomp:\t2", "Seccomp:\t0"), ("CapAmb", "Other")):
             self.assertEqual(len(self.wrong(old, new)), 1, new)
 
-    def test_a_limit_that_is_missing_or_too_high_is_told(self):
+    def test_a_missing_limit_and_one_that_is_too_high_are_reported(self):
         self.assertTrue(facts.limit("it", LIMITS, "Max data size", 1 << 20))
         self.assertTrue(facts.limit("it", LIMITS.replace("0                    bytes", "unlimited            bytes"), "Max core file size", 0))
         self.assertTrue(facts.limit("it", LIMITS, "Max nothing", 0))
 
 
 class Lines(unittest.TestCase):
-    def test_a_torn_line_is_told(self):
+    def test_an_incomplete_or_invalid_line_is_reported(self):
         text = json.dumps({"topic": "x", "payload": event(1, "satisfied")}) + "\n"
         self.assertEqual(facts.lines(text * 2), ([event(1, "satisfied")] * 2, []))
         self.assertTrue(facts.lines(text + text[:-1])[1])
         self.assertTrue(facts.lines(text + text[:-20] + "\n")[1])
         self.assertTrue(facts.lines(text + "\0\0\n")[1])
 
-    def test_numbers_without_gap_and_repetition_from_1(self):
+    def test_sequence_numbers_must_start_at_1_without_a_gap_or_a_repetition(self):
         made = lambda *numbers: [event(number, "satisfied") for number in numbers]  # noqa: E731
         self.assertEqual(facts.numbers([{"type": "adapter"}, *made(1, 2, 3)]), [])
         for numbers in ((), (2, 3), (1, 3), (1, 2, 2), (1, 2, 1)):
             self.assertTrue(facts.numbers(made(*numbers)), numbers)
 
-    def test_who_stays_comes_once_and_never_leaves(self):
+    def test_a_beacon_that_is_always_present_must_enter_once_and_never_change_again(self):
         self.assertEqual(facts.stays([event(1, "satisfied"), event(2, "unsatisfied", "other")], "badge"), [])
         self.assertTrue(facts.stays([], "badge"))
         for states in (("satisfied", "unsatisfied"), ("satisfied", "unknown"), ("satisfied", "satisfied")):
             self.assertTrue(facts.stays([event(number, state) for number, state in enumerate(states)], "badge"))
 
-    def test_who_came_and_left_did_so_once(self):
+    def test_a_beacon_that_came_and_left_must_enter_and_exit_exactly_once(self):
         stay = [event(1, "satisfied"), event(2, "unsatisfied")]
         for good in (stay, [event(0, "unsatisfied"), *stay]):
             self.assertEqual(facts.came_and_left(good, "badge"), [])
         for bad in ([], stay[:1], stay[1:], stay + stay, [*stay, event(3, "unsatisfied")], [*stay, event(3, "satisfied")]):
             self.assertTrue(facts.came_and_left(bad, "badge"))
 
-    def test_what_a_broker_had_is_there_as_it_was(self):
+    def test_each_line_that_a_broker_received_must_exist_unchanged_and_once(self):
         shipped = [event(1, "satisfied"), event(2, "unsatisfied")]
         self.assertEqual(facts.kept(shipped, [*shipped, event(3, "satisfied")]), [])
         self.assertTrue(facts.kept(shipped, shipped[:1]))
@@ -91,7 +91,7 @@ class Lines(unittest.TestCase):
 
 
 class Sandbox(unittest.TestCase):
-    def test_what_is_not_refused_is_told_and_what_is_refused_to_everybody(self):
+    def test_a_missing_or_wrong_result_and_a_refusal_outside_the_unit_are_reported(self):
         told = {name: "done" if allowed else "OSError: no" for name, allowed in AS_USER.items()}
         control = {name: "done" for name in AS_USER}
         self.assertEqual(facts.refusals(told, AS_USER, control), [])
@@ -102,11 +102,11 @@ class Sandbox(unittest.TestCase):
             if not AS_USER[name]:
                 self.assertTrue(facts.refusals(told, AS_USER, {**control, name: "OSError: no"}), name)
 
-    def test_each_try_is_judged(self):
+    def test_each_attempt_of_the_probe_is_checked(self):
         self.assertEqual(set(probe.tries("/nowhere")), set(AS_USER))
         self.assertEqual(set(AS_USER) - set(INSIDE), {"see other processes"})
 
-    def test_the_figure_of_systemd(self):
+    def test_an_exposure_that_is_missing_or_too_high_is_reported(self):
         report = "→ Overall exposure level for beacon-gateway.service: 1.9 OK :-)\n"
         self.assertEqual(facts.exposure(report, 2.0), (1.9, []))
         self.assertTrue(facts.exposure(report.replace("1.9", "2.1"), 2.0)[1])
@@ -117,10 +117,10 @@ class Scans(unittest.TestCase):
     LOG = ('{"t": 3.5, "event": "scan", "enabled": false}\n{"t": 4.5, "event": "scan", "enabled": true}\n'
            '{"t": 4.6, "event": "sent", "name": "scan"}\n')
 
-    def test_when_it_was_told_to_scan(self):
+    def test_the_times_of_started_scans_are_read_from_the_log(self):
         self.assertEqual(facts.scans(self.LOG), [4.5])
 
-    def test_a_line_that_is_not_written_to_its_end_is_not_read(self):
+    def test_an_incomplete_last_line_of_the_log_is_ignored(self):
         self.assertEqual(facts.scans(self.LOG + '{"t": 5.5, "event": "scan", "ena'), [4.5])
         self.assertEqual(facts.scans('{"t": 4.5, "event": "sc'), [])
 
@@ -129,10 +129,10 @@ class Watchdog(unittest.TestCase):
     GOOD = [entry(5, "Started beacon-gateway.service - x."), entry(140, "beacon-gateway.service: Watchdog timeout (limit 1min)!"),
             entry(153, "Started beacon-gateway.service - x.")]
 
-    def test_killed_in_time_and_started_again(self):
+    def test_a_gateway_that_is_killed_in_time_and_started_again_passes(self):
         self.assertEqual(facts.watchdog(100, self.GOOD, 60, 10), (40, 53, []))
 
-    def test_a_watchdog_that_does_not_bite_or_too_late_is_told(self):
+    def test_a_missing_or_late_kill_or_start_is_reported(self):
         for entries in (self.GOOD[:1], [self.GOOD[0], self.GOOD[2]], self.GOOD[:2],
                         [self.GOOD[0], entry(290, "Watchdog timeout"), entry(300, "Started x")],
                         [*self.GOOD[:2], entry(280, "Started x")]):
@@ -140,21 +140,21 @@ class Watchdog(unittest.TestCase):
 
 
 class Told(unittest.TestCase):
-    """What the journal's entries are of, and what a broker has at the end."""
+    """Tests of the kinds of the journal's entries, and of the last availability that a broker received."""
     GONE = {"MESSAGE_ID": facts.KINDS["adapter gone"], "MESSAGE": "hci0 is gone"}
 
-    def test_an_entry_without_a_kind_is_told(self):
+    def test_an_entry_without_a_known_kind_is_reported(self):
         self.assertEqual(facts.kinds([self.GONE]), [])
         self.assertTrue(facts.kinds([self.GONE, {"MESSAGE": "something"}]))
         self.assertTrue(facts.kinds([{"MESSAGE_ID": "0" * 32, "MESSAGE": "something"}]))
 
-    def test_whoever_leaves_without_a_word_is_told_of(self):
+    def test_an_availability_that_was_never_online_or_does_not_end_offline_is_reported(self):
         self.assertEqual(facts.left_orderly(["offline", "online", "offline"]), [])
         self.assertTrue(facts.left_orderly(["offline", "online"]))
         self.assertTrue(facts.left_orderly(["offline"]))
         self.assertTrue(facts.left_orderly([]))
 
-    def test_what_is_missing_and_what_is_too_much_is_told(self):
+    def test_missing_and_unexpected_kinds_of_entries_are_reported(self):
         self.assertEqual(facts.warns([self.GONE], "now", ("adapter gone",), ()), [])
         self.assertTrue(facts.warns([], "now", ("adapter gone",), ()))
         self.assertTrue(facts.warns([self.GONE], "now", (), ("broker error",)))

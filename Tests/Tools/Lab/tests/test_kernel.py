@@ -1,4 +1,4 @@
-"""Where the kernel and the disk of the guest are kept."""
+"""Tests of the folders in which the guest's kernel and disk are cached."""
 import os
 import pathlib
 import sys
@@ -11,7 +11,7 @@ from lab import kernel  # noqa: E402
 
 
 class PreparedFolder(unittest.TestCase):
-    def test_another_recipe_replaces_a_folder_and_nothing_else(self):
+    def test_a_new_recipe_replaces_the_folder_of_its_kind_and_nothing_else(self):
         with tempfile.TemporaryDirectory() as cache, unittest.mock.patch.dict(os.environ, LAB_CACHE=cache), \
                 unittest.mock.patch.object(kernel, "ROOT", pathlib.Path(cache).resolve().parent):
             first = kernel.prepared_folder("kernel", b"one")
@@ -24,7 +24,7 @@ class PreparedFolder(unittest.TestCase):
             second = kernel.prepared_folder("kernel", b"two")
             self.assertEqual(set(other.parent.iterdir()), {second, disk, other})
 
-    def test_another_recipe_removes_nothing_in_a_cache_that_checkouts_may_share(self):
+    def test_a_new_recipe_removes_nothing_in_a_cache_that_checkouts_may_share(self):
         with tempfile.TemporaryDirectory() as cache, unittest.mock.patch.dict(os.environ, LAB_CACHE=cache):
             first = kernel.prepared_folder("kernel", b"one")
             kernel.prepared_folder("kernel", b"two")

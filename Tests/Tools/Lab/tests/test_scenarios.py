@@ -1,4 +1,5 @@
-"""Scenarios are sound: what they say by hand is what the rules imply of them, were all machines quick and nothing late."""
+"""Tests that the scenarios are consistent: the states that they list are those that the rules imply if all machines are
+fast and nothing is late."""
 import pathlib
 import sys
 import unittest
@@ -13,7 +14,7 @@ CLOSING, OPENING = {"unplug", "hang", "mute"}, {"plug", "unhang", "unmute"}
 
 
 def ears(each):
-    """When the adapters of a scenario hear, if every action works at once."""
+    """Returns when the adapters of a scenario start and stop scanning, if every action takes effect at once."""
     adapters = ["hci%d" % n for n in range(len(each.controllers))]
     away = {"hci%d" % action["which"] for action in each.before
             if action["do"] == "controller" and action["say"]["do"] in CLOSING}
@@ -30,15 +31,16 @@ def ears(each):
         if change is not None:
             found += [Ear(action["at"], adapter, change) for adapter in which]
             if not change and action.get("say", {}).get("until") in ("scan", "reset"):
-                found += [Ear(action["at"] + 4, adapter, True) for adapter in which]  # the watchdog's work
+                found += [Ear(action["at"] + 4, adapter, True) for adapter in which]  # the watchdog's step
             if not change and action["do"] == "bluetoothd" and each.backend != "dbus":
-                # It takes the power with it; the gateway gives it back after five seconds.
+                # If bluetoothd is terminated, not killed, it switches the adapter off. The gateway switches it on
+                # again after five seconds.
                 found += [Ear(action["at"] + 6, adapter, True) for adapter in which]
     return sorted(found, key=lambda ear: ear.time)
 
 
 def reports(each, heard):
-    """What the controllers send, if they do at the moment that the script says."""
+    """Returns the reports of the controllers if they send at exactly the times of the script."""
     found = []
     for number, controller in enumerate(each.controllers):
         adapter = "hci%d" % number
@@ -60,14 +62,15 @@ class Scenarios(unittest.TestCase):
             settings = each.all_settings()
             with self.subTest(each.name):
                 if each.name.startswith("overflow-"):
-                    # A deaf adapter does not listen either, which would hide the overflow of a stop of 20 s.
+                    # A deaf adapter does not scan either. If it became deaf during the stop of 20 s, this would hide
+                    # the overflow.
                     self.assertGreater(settings["deaf_after"], max(20, settings["exit_timeout"]))
                 else:
                     self.assertLess(settings["deaf_after"], settings["exit_timeout"])
                 self.assertLess(settings["deaf_after"], settings["outage_timeout"])
                 self.assertLessEqual(settings["enter_window"], settings["outage_timeout"])
 
-    def test_states_said_by_hand_are_those_that_are_implied(self):
+    def test_listed_states_are_those_that_the_rules_imply(self):
         for each in self.all:
             said = [check.states for check in each.checks if isinstance(check, States)]
             if not said or not any(isinstance(check, Implied) for check in each.checks):
@@ -76,12 +79,12 @@ class Scenarios(unittest.TestCase):
                 heard = ears(each)
                 found = implied(each.conditions, each.all_settings(), reports(each, heard), heard, 0.0, each.seconds,
                                 canary=each.canary_beacon())
-                # None of it so near the end that it could be missed on a slow machine.
+                # No event may be so near the end that a slow machine could miss it.
                 self.assertFalse([subject for subject, events in found.items() if events[-1].optional])
                 self.assertEqual({name(subject): " ".join(event.state for event in events)
                                   for subject, events in found.items()}, said[0])
 
-    def test_checks_name_actions_and_subjects_that_are_there(self):
+    def test_checks_name_existing_actions_and_actions_and_names_are_within_their_bounds(self):
         for each in self.all:
             moments = {action["at"] for action in each.actions}
             with self.subTest(each.name):
@@ -90,10 +93,10 @@ class Scenarios(unittest.TestCase):
                 for begin, end in each.blind:
                     self.assertLessEqual({begin, end}, moments)
                 self.assertTrue(all(action["at"] <= each.seconds for action in each.actions))
-                # "/run/lab/NAME/status.sock" has to fit into a socket's address.
+                # "/run/lab/NAME/status.sock" must fit into a socket's address.
                 self.assertLess(len(each.name), 80)
 
-    def test_configurations_name_what_the_rules_need(self):
+    def test_the_configuration_contains_the_backend_the_settings_and_the_conditions(self):
         text = self.all[0].configuration()
         for words in ("backend: ", "  exit_timeout: 4000ms\n", "  directory: @FOLDER@/events\n",
                       "  - {identifier: staff, uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E, per_beacon: true}\n",
