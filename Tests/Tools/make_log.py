@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Writes the event files of a busy site's year: ten lines for each visit (two events, six of ranging, the visit, the
-evidence), which begin evenly over the year, of 2,000 badges under one condition. The same arguments make the same bytes.
+"""Writes event files like those of a busy site in one year. The same arguments give the same bytes.
 
-    make_log.py FOLDER [--lines 10000000]        some 680 octets a line
+Each visit has ten lines: two events, six lines of ranging, the visit and its evidence. The visits start at regular
+intervals over the year. They are of 2,000 badges under one condition.
+
+    make_log.py FOLDER [--lines 10000000]        about 680 bytes per line
 """
 import argparse
 import datetime
@@ -23,7 +25,8 @@ RANGING = ('"monitor":"site","identifier":"staff",DATE,"condition":{"uuid":"%s"}
 
 
 class Writer:
-    """Lines into segments, with their numbers and dates."""
+    """Writes lines into segments, with sequence numbers and dates. A segment that has reached 64 MiB is followed by the
+    next."""
 
     def __init__(self, folder):
         self.folder, self.sequence, self.file, self.size, self.day = folder, 0, None, SEGMENT, {}

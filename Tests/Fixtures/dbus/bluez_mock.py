@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""A stand-in for bluetoothd on a private bus, for tests.
+"""A simulation of bluetoothd on a private bus, for tests.
 
-It behaves as BlueZ 5.66 was measured to behave where a client of discovery and of advertisement monitors can tell:
-which signal comes first, what is refused when, what happens to discovery when power goes. Commands come as JSON lines on
-standard input, what clients did goes out as JSON lines on standard output.
+It behaves like BlueZ 5.66, as it was measured, in everything that a client of discovery and of advertisement
+monitors can observe: the order of signals, the errors and their conditions, and the effects of a loss of power on
+discovery. Commands are JSON lines on standard input. Actions of clients are printed as JSON lines.
 
-Needs Debian's python3-dbus and python3-gi. The bus is what DBUS_SYSTEM_BUS_ADDRESS says.
+Needs Debian's python3-dbus and python3-gi. The address of the bus is DBUS_SYSTEM_BUS_ADDRESS.
 """
 import json
 import os
@@ -30,7 +30,7 @@ def say(**what):
 
 
 def plain(value):
-    """A value with its D-Bus type, so that a test can tell an int16 from an int32."""
+    """Returns a value with its D-Bus type, so that a test can distinguish an int16 from an int32."""
     if isinstance(value, dbus.Dictionary):
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, (dbus.Array, dbus.Struct)):
@@ -89,7 +89,7 @@ class Adapter(dbus.service.Object):
                 {"SupportedMonitorTypes": dbus.Array(["or_patterns"], signature="s")}, signature="sv")
         return dbus.Dictionary(interfaces, signature="sa{sv}")
 
-    # What clients call.
+    # Methods that clients call
 
     @dbus.service.method(ADAPTER, in_signature="a{sv}", sender_keyword="sender")
     def SetDiscoveryFilter(self, properties, sender=None):
@@ -137,7 +137,7 @@ class Adapter(dbus.service.Object):
                 if MONITOR in interfaces and self.activates:
                     self.monitors[(sender, path)] = str(monitor)
                     self.tell(sender, monitor, "Activate")
-        # After the answer to this call, as bluetoothd does.
+        # bluetoothd also calls the client after its answer to this call.
         GLib.idle_add(lambda: self.mock.bus.call_async(
             sender, path, OM, "GetManagedObjects", "", (), objects, lambda e: say(refused=str(e))) and False)
 
@@ -154,7 +154,7 @@ class Adapter(dbus.service.Object):
             raise Failure("org.freedesktop.DBus.Error.InvalidArgs")
         self.power(bool(value))
 
-    # What happens.
+    # Events
 
     def tell(self, client, path, member, *arguments):
         message = dbus.lowlevel.MethodCallMessage(client, path, MONITOR, member)
@@ -194,7 +194,7 @@ class Adapter(dbus.service.Object):
                 self.change(discovering=False)
 
     def heard(self, address, rssi, kind="random", company=76, data="", service=False, properties=None):
-        """One advertising report, with all that bluetoothd makes of it."""
+        """Handles an advertising report: updates the device, emits signals and calls monitors, as bluetoothd does."""
         matches = company == 76 and data.startswith("0215")
         watchers = [(client, path) for (client, _), path in self.monitors.items() if path and matches]
         if not self.powered or not (self.clients or watchers):
@@ -213,7 +213,7 @@ class Adapter(dbus.service.Object):
         if is_new:
             device = self.devices[address] = Device(self, address, kind)
         if not (self.clients and any(c in self.filters for c in self.clients)) and not is_new:
-            # Without a filter only what changed is told, and RSSI where it moved by 8 dB.
+            # Without a filter, a signal has only the changed properties, and RSSI only if it changed by at least 8 dB.
             old = device.properties
             moved = abs(int(old.get("RSSI", 0)) - rssi) >= 8
             changed = {k: v for k, v in changed.items() if (moved if k == "RSSI" else old.get(k) != v)}
@@ -223,7 +223,7 @@ class Adapter(dbus.service.Object):
         elif changed:
             self.mock.signal(device.path, PROPERTIES, "PropertiesChanged", "sa{sv}as", DEVICE,
                              dbus.Dictionary(changed, signature="sv"), [])
-        # What changed goes out before any call does.
+        # Signals must be sent before calls, as bluetoothd sends them.
         for client, path in watchers:
             self.tell(client, path, "DeviceFound", device.path)
 
@@ -314,7 +314,8 @@ class Mock:
         say(done=verb)
 
     def hostile(self, message, command):
-        """A message of any form: `arguments` is a Python expression, `signature` its types."""
+        """Sends a message of any form. `arguments` is a Python expression, and `signature` has the types of its
+        elements."""
         if "signature" in command:
             message.append(*eval(command["arguments"], {"dbus": dbus}), signature=command["signature"])
         if "client" in command:

@@ -1,9 +1,10 @@
 #!/usr/bin/python3
-"""A stand-in for systemd-logind on a private bus, for tests: Inhibit and ListInhibitors, as org.freedesktop.login1(5) has
-them. A lock is there until the last descriptor of it is closed, which is told.
+"""A simulation of systemd-logind on a private bus, for tests. It has the method Inhibit of org.freedesktop.login1(5). A
+lock exists until its last descriptor is closed; this is printed.
 
-Commands come as words on standard input (refuse, silent, strange, grant), what happens goes out as JSON lines.
-Needs Debian's python3-dbus and python3-gi. The bus is what DBUS_SYSTEM_BUS_ADDRESS says.
+Commands are words on standard input (refuse, silent, grant). Events are printed as JSON lines. With the argument
+`strange`, Inhibit returns a text instead of a descriptor.
+Needs Debian's python3-dbus and python3-gi. The address of the bus is DBUS_SYSTEM_BUS_ADDRESS.
 """
 import json
 import os
@@ -32,7 +33,7 @@ class Manager(dbus.service.Object):
                                            name="org.freedesktop.DBus.Error.AccessDenied"))
         if self.behaviour == "silent":
             return None
-        # logind's is a FIFO of which it holds the reading end: the end of the writers is the end of the lock.
+        # In logind, this is a FIFO, and logind has the reading end. The lock ends when all writing ends are closed.
         ours, theirs = os.pipe()
         Manager.locks += 1
         GLib.io_add_watch(ours, GLib.IO_HUP, self.released)

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""Debian's gpsfake, with what keeps it from working when a test starts it mended.
+"""Debian's gpsfake with two corrections, which it needs if a test starts it. It has the same arguments.
 
-It takes the same arguments. Signals that whoever starts it blocks are let through, since it ends by one. And it waits until
-gpsd listens at its control socket: gpsfake itself looks for the file only, tells of its receiver once, and where gpsd was
-not that far on a busy machine, goes on for ever without one.
+- It unblocks all signals, because the process that starts it can block them, and a signal must end it.
+- It waits until gpsd accepts connections at its control socket. The original only waits for the file, and announces its
+  receiver once. If gpsd is not ready then, on a busy machine, it would run forever without a receiver.
 """
 import runpy
 import signal

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Prints the iBeacons of a btsnoop capture of the Linux monitor, read with `struct` alone.
+"""Prints the iBeacons of a btsnoop capture of the Linux monitor, read only with `struct`.
 
-What one would write without a library, made to be as fast as that gets: the yardstick of `make bench`, and a second
-reader to hold `replay --sightings` against. Prints what that prints, for LE Advertising Report and LE Extended
-Advertising Report events whose data stand in one report.
+This is the program that one would write without a library, made as fast as possible. `make bench` compares `replay`
+with it, and .ci/run compares the output of `replay --sightings` with its output. Both outputs must be the same for LE
+Advertising Report and LE Extended Advertising Report events if the data of each advertisement are in one report.
 """
 import struct
 import sys
@@ -17,7 +17,7 @@ BUFFER = 1 << 20
 
 
 def records(file):
-    """(time in microseconds, adapter, HCI event) of each HCI event record."""
+    """Yields (time in microseconds, adapter, HCI event) for each record of an HCI event."""
     identification, version, datalink = struct.unpack(">8sII", file.read(16))
     if identification != b"btsnoop\0" or version != 1 or datalink != 2001:
         raise SystemExit("not a btsnoop capture of the Linux monitor")
@@ -33,7 +33,7 @@ def records(file):
 
 
 def reports(event):
-    """(address, address type, data, RSSI) of each advertising report of an HCI event."""
+    """Yields (address, address type, data, RSSI) for each advertising report of an HCI event."""
     if len(event) < 4 or event[0] != 0x3E:
         return
     at = 4
@@ -50,7 +50,7 @@ def reports(event):
 
 
 def beacons(data):
-    """The bodies of the iBeacons among the AD structures of a report."""
+    """Yields the bodies of the iBeacons among the AD structures of a report."""
     at, end = 0, len(data)
     while at < end:
         length = data[at]

@@ -1,9 +1,10 @@
-"""A Chromium without a window, driven by the DevTools protocol over two pipes; nothing but Python's own library."""
+"""A Chromium without a window, controlled with the DevTools protocol over two pipes. Uses only Python's standard
+library."""
 import base64, json, os, re, select, subprocess, tempfile, time
 
 
 class Browser:
-    """One browser with one page; `messages` has whatever it reported since `go()`."""
+    """A browser with one page. `messages` contains the events that it reported since `go()`."""
 
     def __init__(self, program='/usr/bin/chromium'):
         self.profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
@@ -11,7 +12,7 @@ class Browser:
         self.source, to_write = os.pipe()
 
         def hand_over():
-            # Chromium reads commands from 3 and writes answers to 4.
+            # Chromium reads commands from descriptor 3 and writes answers to descriptor 4.
             read, write = os.dup(to_read), os.dup(to_write)
             os.dup2(read, 3)
             os.dup2(write, 4)
@@ -31,7 +32,7 @@ class Browser:
             self.call(f'{domain}.enable')
 
     def receive(self, seconds):
-        """The next message; None where none comes in that time."""
+        """Returns the next message, or None if none arrives in that time."""
         end = time.monotonic() + seconds
         while b'\0' not in self.octets:
             if not select.select([self.source], [], [], max(0, end - time.monotonic()))[0]:
@@ -61,7 +62,7 @@ class Browser:
                 self.messages.append(message)
 
     def go(self, url):
-        """Loads a page and waits for the end of loading."""
+        """Loads a page and waits until it is loaded."""
         self.messages = []
         self.call('Page.navigate', url=url)
         self.wait(lambda: any(message['method'] == 'Page.loadEventFired' for message in self.messages), 20, url)
@@ -90,17 +91,17 @@ class Browser:
         self.call('Emulation.setScriptExecutionDisabled', value=not run)
 
     def pages(self):
-        """How many pages of A4 paper the page is printed on."""
+        """Returns the number of A4 pages that the page needs on paper."""
         paper = self.call('Page.printToPDF', paperWidth=8.27, paperHeight=11.69)['data']
         return len(re.findall(rb'/Type */Page\b', base64.b64decode(paper)))
 
     def picture(self, path):
-        """Writes what is seen into a PNG file."""
+        """Writes the visible part of the page to a PNG file."""
         with open(path, 'wb') as file:
             file.write(base64.b64decode(self.call('Page.captureScreenshot', format='png')['data']))
 
     def said(self):
-        """What stands in the console."""
+        """Returns the messages in the console."""
         said = []
         for message in self.messages:
             parameters = message['params']
@@ -111,7 +112,7 @@ class Browser:
         return said
 
     def asked(self):
-        """What was asked for, wherever."""
+        """Returns the URLs of all requests, to any server."""
         return [message['params']['request']['url'] for message in self.messages
                 if message['method'] == 'Network.requestWillBeSent']
 

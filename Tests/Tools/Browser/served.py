@@ -1,4 +1,4 @@
-"""A folder of event files that `beacon-gateway serve` shows, for whoever looks at it with a browser."""
+"""A folder of event files with a `beacon-gateway serve` that shows it, for tools that check its pages."""
 import datetime, os, signal, subprocess, sys, tempfile, time, urllib.request
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -8,7 +8,7 @@ UUID = 'F7826DA6-4FA2-4E98-8024-BC5B71E0893E'
 
 
 class Served:
-    """A gateway's folder that is served: the gateway is alive, and its lines begin an hour ago, or when it is said."""
+    """A served folder of a gateway that is alive. Its lines start an hour ago, or at `begin` (seconds since 1970)."""
 
     def __init__(self, program, badges, begin=None, names='', before=(), now=None, status_socket=None):
         self.folder = tempfile.TemporaryDirectory()
@@ -34,7 +34,7 @@ class Served:
                         return
             except OSError:
                 time.sleep(0.1)
-        sys.exit('it never answered')
+        sys.exit('the server never answered')
 
     def url(self, path):
         return f'http://127.0.0.1:{self.port}{path}'
@@ -59,7 +59,7 @@ class Served:
             '"sighting":{"rssi":-60,"measuredPower":-59,"adapter":"hci0"},"diagnostics":[]'))
 
     def visit(self, arrival, departure, minor):
-        """That somebody left, and for how long he had been there."""
+        """Writes an exit and the visit that it ends."""
         self.event('unsatisfied', departure, minor)
         self.write('visit', departure, (
             f'"monitor":"site","identifier":"staff","scope":"beacon","condition":{{"uuid":"{UUID}"}},'
@@ -68,22 +68,22 @@ class Served:
             '"rssi":{"minimum":-80,"mean":-66.7,"maximum":-60},"reason":"exitTimeout"'))
 
     def live(self):
-        # Whoever reads it meanwhile finds the one before.
+        # If another program reads the file at this moment, it gets the previous content.
         with open(f'{self.folder.name}/alive.new', 'w') as file:
             file.write(self.head('alive', (self.now or time.time()) - self.begin, self.sequence) + '}\n')
         os.replace(f'{self.folder.name}/alive.new', f'{self.folder.name}/alive')
 
     def wait_for(self, words):
-        """Waits until the page of who is here has them."""
+        """Waits until the page `/`, which shows the present badges, contains the words."""
         for _ in range(300):
             with urllib.request.urlopen(self.url('/')) as answer:
                 if words in answer.read().decode():
                     return
             time.sleep(0.1)
-        sys.exit(f'{words} never stood on the page')
+        sys.exit(f'{words} never appeared on the page')
 
     def end(self):
-        # What it was started by hands no signal on.
+        # A program that starts the server (`before`) might not forward the signal, so the whole process group gets it.
         os.killpg(self.process.pid, signal.SIGTERM)
         ended = self.process.wait(10)
         self.folder.cleanup()

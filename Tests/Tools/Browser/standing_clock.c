@@ -1,5 +1,6 @@
-// The wall clock stands, at the second that STANDING_CLOCK names, for a program that this is loaded before (LD_PRELOAD); all
-// other clocks go on. It holds no lock and keeps nothing, so that what forks, and what is ended anywhere, never waits for it.
+// Fixes the wall clock of a program that loads this library first (LD_PRELOAD) at the second in STANDING_CLOCK. All
+// other clocks run. The library must use no lock and store nothing, so that a process which forks, or is ended at any
+// point, never waits for it.
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <sys/syscall.h>

@@ -8,8 +8,8 @@ let ours: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-// A package of its own: it is built with libFuzzer's instrumentation, which its command line asks for (see `run`), and
-// nothing that is shipped may depend on it.
+// A separate package, because it must be built with libFuzzer's instrumentation (see the options of `swift build` in
+// `run`), and because nothing that is shipped may depend on it.
 let package = Package(
     name: "fuzz",
     dependencies: [.package(name: "beacon-gateway", path: "../../..")],
@@ -24,7 +24,8 @@ let package = Package(
                 "SiteMonitoring",
             ],
             swiftSettings: ours),
-        // Not a product, so its folders are links: declarations of a package are not visible in another.
+        // SiteMonitoring is not a product, and its `package` declarations are not visible in another package. So the
+        // folders of this target are symbolic links to its sources.
         .target(
             name: "SiteMonitoring",
             dependencies: [
@@ -32,7 +33,7 @@ let package = Package(
                 .product(name: "BluetoothLE", package: "beacon-gateway"),
             ],
             swiftSettings: ours),
-        // libFuzzer brings `main`, which an executable in Swift would have of its own.
+        // libFuzzer contains `main`, and an executable in Swift would have its own, so this target is in C.
         .executableTarget(name: "fuzz", dependencies: ["FuzzTargets"]),
     ],
     swiftLanguageModes: [.v6]

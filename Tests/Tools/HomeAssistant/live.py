@@ -1,18 +1,23 @@
 #!/usr/bin/env python3
-"""What the real Home Assistant shows of a real gateway, over a whole life; and whether the simulator says the same.
+"""Checks the real Home Assistant with a real gateway, step by step, and compares the simulator with it.
 
     make home-assistant
     Tests/Tools/HomeAssistant/live.py --gateway BUILT_GATEWAY_COST --program BUILT_BEACON_GATEWAY
 
-Runs in a Python that has Home Assistant (requirements.txt): its core in this process with its own MQTT integration,
-discovery on; mosquitto on the loopback; and the daemon as it is shipped, but for the radio (gateway-cost: what it hears
-comes from here). Then what docs/home-assistant.md lists happens: somebody comes and leaves, the adapter goes, nothing
-listens for too long, the gateway, Home Assistant and the broker start anew, a condition is removed, `home_assistant` is
-switched off. After each step the states of the entities are held against what they should be.
+Must run in a Python that has Home Assistant (requirements.txt). These run together:
 
-All that reached the broker is recorded and put through simulate.py: at each step it must say of each entity what the real
-one said. In the end Home Assistant's log must hold no warning and no error, but for the broker that was taken away.
-Exits 1 at what is wrong, and prints the figures otherwise.
+- in this process, the core of Home Assistant with its own MQTT integration and with discovery;
+- mosquitto on the loopback;
+- the gateway as it is released, except for the radio: gateway-cost receives its reports from this script.
+
+Then most events of the table in docs/home-assistant.md happen. Beacons enter and exit, the adapter stops and is
+unplugged, and nothing scans for outage_timeout. The gateway, Home Assistant and the broker restart, a condition is
+removed, and `home_assistant` is switched off. After each step, the entities must have the expected states.
+
+All messages to the broker are recorded and passed to simulate.py. At each snapshot, the simulator must show the same
+entities, states and attributes as the real Home Assistant. At the end, the log of Home Assistant must have no
+warning and no error, except about the broker that was stopped. If something differs, the exit status is 1; otherwise
+the figures are printed.
 """
 import argparse
 import asyncio
@@ -56,13 +61,13 @@ MORE = {DOOR: "  - {identifier: door, uuid: %s, major: 200}\n" % UUID,
 
 
 class Wrong(Exception):
-    """What is not as it should be."""
+    """A result that is not as expected."""
 
 
 class Log(logging.Handler):
-    """What Home Assistant warns of."""
+    """A log handler that collects Home Assistant's warnings and errors, except the expected ones."""
 
-    # Said when the broker is taken away, of the broker.
+    # Messages about the broker that Home Assistant logs when the broker is stopped.
     EXPECTED = ("Disconnected from MQTT server", "Failed to connect to MQTT server", "Error returned from MQTT server")
 
     def __init__(self):
@@ -91,7 +96,7 @@ class Broker:
                 if probe.connect_ex(("127.0.0.1", self.port)) == 0:
                     return
             time.sleep(0.02)
-        raise Wrong("mosquitto does not start")
+        raise Wrong("mosquitto did not start")
 
     def stop(self):
         if self.process:
@@ -101,7 +106,7 @@ class Broker:
 
 
 class Recorder:
-    """Everything that reaches the broker, in its order; what is retained alone counts."""
+    """Records all messages that reach the broker, in their order. Only the retained ones have an effect."""
 
     def __init__(self, broker):
         self.broker, self.steps, self.kept, self.probes = broker, [], {}, 0
@@ -134,7 +139,7 @@ def wait_for(what, is_so):
 
 
 class Gateway:
-    """The daemon, and what it hears."""
+    """The gateway process, and the reports that it receives."""
 
     def __init__(self, options, folder, port):
         self.options, self.folder, self.port = options, folder, port
@@ -199,14 +204,14 @@ class Home:
         setup = {"http": {"server_host": "127.0.0.1", "server_port": held_port()}}
         for component in ("homeassistant", "http"):
             if not await async_setup_component(hass, component, setup):
-                raise Wrong("Home Assistant does not set up " + component)
+                raise Wrong("Home Assistant could not set up " + component)
         entries = hass.config_entries.async_entries("mqtt")
         if not entries:
             await hass.config_entries.async_add(config_entries.ConfigEntry(
                 version=1, minor_version=1, domain="mqtt", title="broker", source="user", unique_id=None, options={},
                 data={"broker": "127.0.0.1", "port": self.port, "discovery": True}))
         elif not await async_setup_component(hass, "mqtt", setup):
-            raise Wrong("Home Assistant does not set up mqtt")
+            raise Wrong("Home Assistant could not set up mqtt")
         await hass.async_start()
         self.heard = None
 
@@ -220,12 +225,12 @@ class Home:
         self.hass = None
 
     async def catch_up(self):
-        """Until it has taken all that the broker had for it."""
+        """Waits until Home Assistant has handled all messages that the broker had for it."""
         self.probe += 1
         end = time.monotonic() + WAIT
         while self.heard != str(self.probe):
             if time.monotonic() > end:
-                raise Wrong("Home Assistant does not hear the broker: %s, not %d" % (self.heard, self.probe))
+                raise Wrong("Home Assistant received the probe %s, expected %d" % (self.heard, self.probe))
             await asyncio.to_thread(self.tell_probe)
             for _ in range(50):
                 if self.heard != str(self.probe):
@@ -241,7 +246,8 @@ class Home:
         client.disconnect()
 
     def shown(self):
-        """State and attributes of each entity, by its unique id; those that are switched off have none."""
+        """Returns the state and the attributes of each entity, by its unique ID. Entities that are disabled, or only
+        restored, are not included."""
         registry = entity_registry.async_get(self.hass)
         shown = {}
         for entry in registry.entities.values():
@@ -254,7 +260,7 @@ class Home:
         return [device.name for device in device_registry.async_get(self.hass).devices.values()]
 
 
-# What Home Assistant itself adds to the attributes of an entity.
+# The attributes that Home Assistant itself adds to an entity.
 OWN_ATTRIBUTES = {"device_class", "friendly_name", "icon", "source_type", "state_class", "unit_of_measurement",
                   "latitude", "longitude", "gps_accuracy", "options"}
 
@@ -274,7 +280,8 @@ class Life:
         self.shown, self.names, self.entities = [], [], set()
 
     async def expect(self, name, states, while_hearing=(), holds=False):
-        """Waits for the states, with beacons heard meanwhile; with `holds` all is said before, and they must be so."""
+        """Waits until the entities have these states, while the gateway receives the beacons `while_hearing`. With
+        `holds`, all messages are delivered first, and the states must be right immediately."""
         if holds:
             await self.settle()
         end = time.monotonic() + WAIT
@@ -292,16 +299,17 @@ class Life:
         self.entities |= set(self.home.shown())
 
     async def settle(self):
-        """All that the gateway had to say is at the broker, and Home Assistant has taken it."""
+        """Waits until all lines of the gateway are at the broker, and Home Assistant has handled its messages."""
         end = time.monotonic() + WAIT
         while self.gateway.process and not await asyncio.to_thread(self.gateway.has_shipped):
             if time.monotonic() > end:
-                raise Wrong("the gateway does not ship: %s" % self.gateway.status().get("mqtt"))
+                raise Wrong("the gateway does not publish: %s" % self.gateway.status().get("mqtt"))
             await asyncio.sleep(0.05)
         await self.home.catch_up()
 
     async def snapshot(self):
-        """What the real one shows now, beside all that was recorded until now: for the simulator."""
+        """Waits until everything is delivered and recorded, and stores the result of the real Home Assistant for the
+        comparison with the simulator."""
         await self.settle()
         count = -1
         while count != len(self.recorder.steps):
@@ -328,41 +336,41 @@ class Life:
         gateway.write()
         await home.start()
         gateway.start()
-        await self.expect("configured, nobody was seen: unknown is unavailable, assumed is away", nobody)
+        await self.expect("configured, no beacon yet: unknown is unavailable, assumed is away", nobody)
         await self.snapshot()
         seven = [(100, 7)]
-        await self.expect("somebody comes", {STAFF: "on", BADGE + "7": "home", YARD: "off"}, seven)
+        await self.expect("a beacon enters", {STAFF: "on", BADGE + "7": "home", YARD: "off"}, seven)
         await self.snapshot()
-        await self.expect("another comes", {STAFF: "on", BADGE + "8": "home"}, [(100, 7), (100, 8)])
-        await self.expect("and leaves, the first stays", {STAFF: "on", BADGE + "7": "home", BADGE + "8": "not_home"}, seven)
+        await self.expect("another beacon enters", {STAFF: "on", BADGE + "8": "home"}, [(100, 7), (100, 8)])
+        await self.expect("it exits, the first stays", {STAFF: "on", BADGE + "7": "home", BADGE + "8": "not_home"}, seven)
         await self.snapshot()
         gateway.hear(100, 7)
         gateway.adapter("s")
-        await self.expect("the adapter stops: as it was", {STAFF: "on", BADGE + "7": "home", BADGE + "8": "not_home"},
+        await self.expect("the adapter stops: unchanged", {STAFF: "on", BADGE + "7": "home", BADGE + "8": "not_home"},
                           holds=True)
-        await self.expect("nothing listens for outage_timeout", {
+        await self.expect("no adapter scans for outage_timeout", {
             STAFF: "unavailable", DOOR: "unavailable", YARD: "unavailable", BADGE + "7": "unavailable",
             BADGE + "8": "not_home"})
         await self.snapshot()
         gateway.adapter("l")
-        await self.expect("it listens again, somebody is seen", {STAFF: "on", BADGE + "7": "home"}, seven)
+        await self.expect("it scans again, and a beacon is received", {STAFF: "on", BADGE + "7": "home"}, seven)
         await self.snapshot()
         gateway.adapter("g")
-        await self.expect("the adapter is unplugged, for outage_timeout",
+        await self.expect("the adapter is unplugged for outage_timeout",
                           {STAFF: "unavailable", BADGE + "7": "unavailable"})
         gateway.adapter("l")
-        await self.expect("it is back, nobody is seen", {
+        await self.expect("it is plugged in, and no beacon is received", {
             STAFF: "off", DOOR: "off", YARD: "off", BADGE + "7": "not_home", BADGE + "8": "not_home"})
         await self.snapshot()
-        await self.expect("somebody comes again", {STAFF: "on", BADGE + "7": "home"}, seven)
+        await self.expect("a beacon enters again", {STAFF: "on", BADGE + "7": "home"}, seven)
 
         await home.stop()
         steps.append({"do": "restart"})
         await home.start()
-        await self.expect("Home Assistant starts anew", {STAFF: "on", DOOR: "off", YARD: "off", BADGE + "7": "home",
-                                                          BADGE + "8": "not_home"}, seven)
+        await self.expect("Home Assistant restarts", {STAFF: "on", DOOR: "off", YARD: "off", BADGE + "7": "home",
+                                                      BADGE + "8": "not_home"}, seven)
         await self.snapshot()
-        await self.expect("somebody leaves", {STAFF: "off", BADGE + "7": "not_home"})
+        await self.expect("a beacon exits", {STAFF: "off", BADGE + "7": "not_home"})
         await self.snapshot()
         gone = dict.fromkeys((STAFF, DOOR, YARD, BADGE + "7", BADGE + "8"), "unavailable")
         away = {STAFF: "off", DOOR: "off", YARD: "off", BADGE + "7": "not_home", BADGE + "8": "not_home"}
@@ -370,19 +378,19 @@ class Life:
         await self.expect("the gateway is stopped", gone)
         await self.snapshot()
         gateway.start()
-        await self.expect("the gateway starts anew", away)
+        await self.expect("the gateway starts again", away)
         await self.snapshot()
-        await self.expect("somebody is there", {STAFF: "on", BADGE + "7": "home"}, seven)
+        await self.expect("a beacon is present", {STAFF: "on", BADGE + "7": "home"}, seven)
         await asyncio.to_thread(gateway.stop, signal.SIGKILL)
         await self.expect("the gateway is killed", gone)
         await home.stop()
         steps.append({"do": "restart"})
         await home.start()
-        await self.expect("Home Assistant starts anew while the gateway is gone", gone, holds=True)
+        await self.expect("Home Assistant restarts without the gateway", gone, holds=True)
         await self.snapshot()
         gateway.start()
-        await self.expect("the gateway is back, and so is who was there", {STAFF: "on", BADGE + "7": "home",
-                                                                          BADGE + "8": "not_home"}, seven)
+        await self.expect("the gateway runs again, and the beacon is present", {STAFF: "on", BADGE + "7": "home",
+                                                                                BADGE + "8": "not_home"}, seven)
         await self.snapshot()
 
         await asyncio.to_thread(self.recorder.stop)
@@ -393,7 +401,7 @@ class Life:
         await asyncio.to_thread(self.broker.start)
         steps += [{"do": "drop"}, {"do": "connect"}]
         await asyncio.to_thread(self.recorder.start)
-        await self.expect("the broker is back, and remembers nothing", {
+        await self.expect("the broker runs again, without retained messages", {
             STAFF: "on", DOOR: "off", YARD: "off", BADGE + "7": "home", BADGE + "8": "not_home"}, seven)
         await self.snapshot()
 
@@ -405,7 +413,7 @@ class Life:
         await asyncio.to_thread(gateway.stop)
         gateway.write(conditions=(YARD,), limit=1)
         gateway.start()
-        await self.expect("condition_limit leaves one out", {YARD: "unavailable", STAFF: "on"}, seven)
+        await self.expect("condition_limit excludes one condition", {YARD: "unavailable", STAFF: "on"}, seven)
         await self.snapshot()
         await asyncio.to_thread(gateway.stop)
         gateway.write(told=False)
@@ -413,7 +421,7 @@ class Life:
         await self.expect("home_assistant: false", {STAFF: None, YARD: None, BADGE + "7": None, "health_-listening": None})
         await self.snapshot()
         if home.devices():
-            raise Wrong("home_assistant: false leaves devices: %s" % home.devices())
+            raise Wrong("home_assistant: false, but devices remain: %s" % home.devices())
         await asyncio.to_thread(gateway.stop)
         await asyncio.to_thread(self.recorder.stop)
         await home.stop()
@@ -425,30 +433,31 @@ class Life:
         self.broker.stop()
 
     def compare(self, python):
-        """Puts what was recorded through the simulator, and holds its answers against the real ones."""
+        """Runs the simulator with the recorded messages, and compares its answers with the real ones. Returns the
+        number of compared entities."""
         said = subprocess.run([python, "-B", str(SIMULATOR)], input="\n".join(map(json.dumps, self.recorder.steps)),
                               capture_output=True, text=True, check=False)
         if said.returncode:
-            raise Wrong("the simulator refuses what was recorded:\n" + said.stderr)
+            raise Wrong("the simulator refuses the recorded messages:\n" + said.stderr)
         answers = [json.loads(line) for line in said.stdout.splitlines()]
         if len(answers) != len(self.shown):
             raise Wrong("the simulator answered %d of %d times" % (len(answers), len(self.shown)))
         compared = 0
         for (name, real), simulated in zip(self.shown, answers):
-            # Switched off until somebody wants it: the real one shows nothing of it.
+            # If an entity is disabled by default, the real Home Assistant does not show it.
             simulated = {key: value for key, value in simulated.items() if not key.endswith("health_-uptime")}
             if set(real) != set(simulated):
-                raise Wrong("%s: the real one has %s, the simulator %s" % (
+                raise Wrong("%s: only the real one has %s, only the simulator has %s" % (
                     name, sorted(set(real) - set(simulated)), sorted(set(simulated) - set(real))))
             for key, (state, attributes) in real.items():
                 compared += 1
                 other = simulated[key]["state"]
                 if state != other and not same_moment(state, other):
                     raise Wrong("%s: %s is %s, in the simulator %s" % (name, short(key), state, other))
-                # Nothing but its name is shown of an entity that is unavailable.
+                # If an entity is unavailable, Home Assistant shows only its name.
                 own = {key: value for key, value in attributes.items() if key not in OWN_ATTRIBUTES}
                 if state != "unavailable" and own != simulated[key]["attributes"]:
-                    raise Wrong("%s: %s has %s, in the simulator %s" % (
+                    raise Wrong("%s: %s has the attributes %s, in the simulator %s" % (
                         name, short(key), own, simulated[key]["attributes"]))
         return compared
 
@@ -465,7 +474,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--gateway", required=True, help="the built gateway-cost")
     parser.add_argument("--program", required=True, help="the built beacon-gateway")
-    parser.add_argument("--python", default="/usr/bin/python3", help="runs the simulator; default: %(default)s")
+    parser.add_argument("--python", default="/usr/bin/python3", help="Python for the simulator; default: %(default)s")
     options = parser.parse_args()
     log = Log()
     logging.getLogger().addHandler(log)
@@ -477,15 +486,15 @@ def main():
             asyncio.run(life.live())
             compared = life.compare(options.python)
             if log.records:
-                raise Wrong("Home Assistant's log holds:\n" + "\n".join(log.records))
-        except Exception as wrong:  # Whatever it is, what was said before it tells most.
-            print("%r\n\nThe gateway said:\n%s\nHome Assistant said:\n%s" % (
+                raise Wrong("Home Assistant's log has unexpected entries:\n" + "\n".join(log.records))
+        except Exception as wrong:  # After any error, the logs help most.
+            print("%r\n\nLog of the gateway:\n%s\nLog of Home Assistant:\n%s" % (
                 wrong, (folder / "gateway.log").read_text(), "\n".join(log.records)), file=sys.stderr)
             return 1
         finally:
             life.close()
-    print("Home Assistant %s, Python %d.%d: %d steps, %d entities, %d messages; its log holds nothing about them. The simulator "
-          "says the same in %d answers about %d entities. %.0f s." % (
+    print("Home Assistant %s, Python %d.%d: %d steps, %d entities, %d messages; its log has no unexpected entry. "
+          "The simulator shows the same in %d answers with %d compared entities. %.0f s." % (
               version, *sys.version_info[:2], len(life.names), len(life.entities),
               sum(step["do"] == "publish" for step in life.recorder.steps), len(life.shown), compared,
               time.monotonic() - begin))

@@ -1,21 +1,24 @@
 #!/usr/bin/env python3
-"""What Home Assistant would show of retained topics: a broker and as much of its MQTT integration as they concern.
+"""Simulates a broker, and the part of Home Assistant's MQTT integration that uses the retained topics of a gateway.
 
 Reads JSON lines from standard input:
-    {"do": "publish", "topic": …, "payload": …}   a retained message arrives (an empty payload clears)
-    {"do": "drop"}                                the broker forgets everything, and Home Assistant reconnects
-    {"do": "restart"}                             Home Assistant starts anew and reads what is retained
-    {"do": "disconnect"}                          Home Assistant has lost the broker, which keeps what is retained
-    {"do": "connect"}                             and has it again
-    {"do": "show"}                                prints a line: {unique id: {"name", "state", "attributes"}, …}
-Each discovery message is held against docs/home-assistant.schema.json, each state against docs/state.schema.json, the order
-of its keys included; what is wrong is printed with the reason, and the exit is 1.
 
-Written after Home Assistant Core 2026.2.3, homeassistant/components/mqtt: entity.py (availability, attributes, discovery
-updates), binary_sensor.py, sensor.py, device_tracker.py, models.py (templates); Tests/Tools/HomeAssistant/live.py holds it against
-the real integration. With --zones trackers are as a proposed change has them (commit 003375044a90 of device_tracker.py, in
-no release), which reads zones out of the attributes. Templates are rendered by Jinja in the sandbox that Home Assistant uses,
-but for what is undefined, which is an error here.
+    {"do": "publish", "topic": …, "payload": …}   a retained message arrives (an empty payload clears the topic)
+    {"do": "drop"}                                the broker loses the retained messages; the entities stay
+    {"do": "restart"}                             Home Assistant restarts and reads the retained messages
+    {"do": "disconnect"}                          Home Assistant loses the broker, which keeps the retained messages
+    {"do": "connect"}                             Home Assistant is connected again
+    {"do": "show"}                                prints a line: {unique ID: {"name", "state", "attributes"}, …}
+
+Each discovery message must match docs/home-assistant.schema.json, and each state docs/state.schema.json, including
+the order of its keys. If a message is invalid, it is printed with the reason, and the exit status is 1.
+
+The model is Home Assistant Core 2026.2.3, homeassistant/components/mqtt: entity.py (availability, attributes,
+discovery updates), binary_sensor.py, sensor.py, device_tracker.py, models.py (templates).
+Tests/Tools/HomeAssistant/live.py compares the simulator with the real integration. With --zones, trackers behave as
+in a proposed change (commit 003375044a90 of device_tracker.py, in no release), which reads zones from the
+attributes. Jinja renders the templates in the sandbox that Home Assistant uses. One thing differs: an undefined
+value is an error here.
 
 Needs Debian's python3-jsonschema and python3-jinja2.
 """
@@ -32,14 +35,14 @@ DOCS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", ".."
 DISCOVERY = re.compile(r"^(?:.+)/(\w+)/([a-zA-Z0-9_-]+)/([a-zA-Z0-9_-]+)/config$")
 STATE = re.compile(r"/(state|tracker)/[^/]+(/[0-9A-F-]{36}/[0-9]+/[0-9]+)?$")
 JINJA = ImmutableSandboxedEnvironment(undefined=jinja2.StrictUndefined)
-# MQTT_ATTRIBUTES_BLOCKED
+# The attributes that a message cannot set: MQTT_ATTRIBUTES_BLOCKED of Home Assistant.
 BLOCKED = {"assumed_state", "available", "device_class", "device_info", "entity_category", "entity_picture",
            "entity_registry_enabled_default", "extra_state_attributes", "force_update", "icon", "name", "should_poll",
            "state", "supported_features", "unique_id", "unit_of_measurement"}
 
 
 class Wrong(Exception):
-    """What is wrong with a message."""
+    """An error in a message."""
 
 
 def schema(name):
@@ -51,7 +54,7 @@ def schema(name):
 def without_repeats(pairs):
     value = dict(pairs)
     if len(value) != len(pairs):
-        raise Wrong("a key stands twice: " + ", ".join(key for key, _ in pairs))
+        raise Wrong("a key is repeated: " + ", ".join(key for key, _ in pairs))
     return value
 
 
@@ -72,20 +75,20 @@ def rendered(template, payload):
     try:
         return JINJA.from_string(template).render(**variables).strip()
     except jinja2.TemplateError as error:
-        raise Wrong("the template %r makes %r of %r" % (template, error, payload)) from None
+        raise Wrong("the template %r fails with %r; payload: %r" % (template, error, payload)) from None
 
 
 class Entity:
-    """One that was discovered."""
+    """An entity that was discovered."""
 
     def __init__(self, component, config, reads_zones):
         self.component, self.config, self.reads_zones = component, config, reads_zones
         self.value, self.in_zones, self.attributes = None, None, {}
-        self.is_expired = "expire_after" in config  # Until a first message; no time passes here.
+        self.is_expired = "expire_after" in config  # Until the first message; time does not pass here.
         self.available = {item["topic"]: False for item in config.get("availability", ())}
 
     def update(self, config):
-        """A discovery message that is another one: what was learnt stays, but a value that can expire has."""
+        """Applies a changed discovery message. Received values stay, but if the value can expire, it has expired."""
         self.config, self.is_expired = config, "expire_after" in config
         self.available = {item["topic"]: self.available.get(item["topic"], False)
                           for item in config.get("availability", ())}
@@ -117,7 +120,7 @@ class Entity:
             self.value = {"ON": "on", "OFF": "off", "None": None}.get(said, self.value)
         elif self.component == "device_tracker":
             if said not in ("home", "not_home", "None"):
-                raise Wrong("%r would be taken for the name of a place" % said)
+                raise Wrong("%r would be used as the name of a place" % said)
             self.value = None if said == "None" else said
         elif said == "None":
             self.value = None
@@ -126,7 +129,7 @@ class Entity:
             if numeric:
                 float(said)
             elif self.config.get("device_class") == "timestamp" and not re.match(r"^\d{4}-\d\d-\d\dT[\d:.]+Z$", said):
-                raise Wrong("%r is no date" % said)
+                raise Wrong("%r is not a date" % said)
             self.value = said
 
     @property
@@ -162,7 +165,7 @@ class HomeAssistant:
             held_against(self.state, value, topic)
             order = [key for key in self.shape["properties"] if key in value]
             if list(value) != order:
-                raise Wrong("%s: keys stand as %s; expected %s" % (topic, list(value), order))
+                raise Wrong("%s: the keys are in the order %s; expected %s" % (topic, list(value), order))
         for entity in list(self.entities.values()):
             if topic in entity.topics:
                 entity.receive(topic, payload)
@@ -175,7 +178,7 @@ class HomeAssistant:
         held_against(self.discovery, {"topic": topic, "payload": config}, topic)
         for other, entity in self.entities.items():
             if other != topic and entity.config["unique_id"] == config["unique_id"]:
-                raise Wrong("%s and %s have the same unique id" % (other, topic))
+                raise Wrong("%s and %s have the same unique ID" % (other, topic))
         entity = self.entities.get(topic)
         subscribed = set()
         if entity is None:

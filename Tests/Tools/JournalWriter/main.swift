@@ -1,14 +1,17 @@
 import BaseTypes
-// A gateway without a radio, for tests that kill it and for the price of durability.
+// A gateway without a radio, for tests that kill it and for measuring the cost of durability.
 //
 //     journal-writer FOLDER SEED START
 //
-// Beacons come and go as SEED has it, as fast as the disk allows, from where the timeline stands at START, in seconds.
-// Each line that is durable is told on standard output by its number. It runs until it is killed.
+// Simulates beacons that enter and exit, as fast as the disk allows. SEED determines their sightings, and START is the
+// first time of the timeline, in seconds. At the end of each turn, prints the number of the last durable line on
+// standard output. Runs until it is killed.
 //
 //     journal-writer FOLDER bench event|1s|plain SECONDS
 //
-// Events for so long, one a turn; `plain` only writes them. Tells events, events a second, and fsyncs, as JSON.
+// Writes events for SECONDS seconds, one per turn, with the durability `event` or `1s`. With `plain`, lines are
+// written, but synchronized only once per hour or per MiB of lines. Prints the numbers of events, of events per second
+// and of fsyncs, as JSON.
 import BeaconMonitoring
 import BluetoothLE
 import EventLog
@@ -28,7 +31,7 @@ struct Generator: RandomNumberGenerator {
     }
 }
 
-/// Engine, recorder and journal, as a gateway has them.
+/// The engine, recorder and journal of a gateway.
 struct Writer {
     let journal: Journal
     var engine: MonitorEngine
@@ -66,7 +69,8 @@ struct Writer {
         engine.listening(ListeningChange(.started, adapter: adapter), at: now, into: &actions)
     }
 
-    /// What a loop does at the end of a turn.
+    /// Does the work of a gateway's loop at the end of a turn: appends the actions, commits the lines, stores a
+    /// snapshot if one is due, and does everything else that is due.
     mutating func endTurn() {
         journal.append(actions, evidence: &recorder)
         actions.removeAll()

@@ -1,12 +1,12 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A user of the libraries: it knows the products and nothing else.
+// A user of the libraries. It can use only the products of the package.
 let package = Package(
     name: "Sample",
     dependencies: [.package(name: "beacon-gateway", path: "../../..")],
     targets: [
-        // The whole program, as the documentation has it.
+        // The complete program of eight lines, as in the documentation.
         .executableTarget(
             name: "EightLines", dependencies: [.product(name: "BeaconScanning", package: "beacon-gateway")]),
         .executableTarget(

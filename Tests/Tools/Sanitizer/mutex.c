@@ -1,8 +1,9 @@
-// Tells the thread sanitizer of what happens out of its sight: a Mutex of Swift's Synchronization module that two threads
-// want at once is handed over by the kernel (futex(2), FUTEX_LOCK_PI and FUTEX_UNLOCK_PI), called from a library that is not
-// instrumented. The sanitizer then takes what the lock protects for a race, in the smallest of programs. Preloaded, these two
-// functions stand before that library's, whose names are Swift's for _MutexHandle._lockSlow(_:) and _unlockSlow(), and add
-// what the sanitizer has to know. Where no lock is held a race is reported as before.
+// Informs the thread sanitizer of uses of a lock that it does not detect itself. If two threads need the same Mutex of
+// Swift's Synchronization module at once, the kernel passes it on (futex(2), FUTEX_LOCK_PI and FUTEX_UNLOCK_PI). The
+// library that calls the kernel is not instrumented. So even in the smallest program, the sanitizer reports a race of
+// the data that the lock protects. If this file is preloaded, its two functions replace those of that library: they
+// have Swift's mangled names of _MutexHandle._lockSlow(_:) and _unlockSlow(). They call the original functions, and
+// report the lock to the sanitizer. If no lock is held, a race must be reported as before.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>
@@ -13,7 +14,7 @@
 #define SWIFT __attribute__((swiftcall))
 #define SELF __attribute__((swift_context)) void *
 
-// <sanitizer/tsan_interface.h>; absent in programs that are not instrumented.
+// From <sanitizer/tsan_interface.h>. They are null in programs that are not instrumented.
 extern void __tsan_acquire(void *address) __attribute__((weak));
 extern void __tsan_release(void *address) __attribute__((weak));
 

@@ -1,4 +1,5 @@
-// Two threads that want one lock, and with an argument two that forget it: whether the thread sanitizer tells them apart.
+// Two threads change a counter with a lock or, if there is an argument, without it. The thread sanitizer must report a
+// race only in the second case.
 import Glibc
 import Synchronization
 

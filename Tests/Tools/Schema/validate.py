@@ -1,20 +1,23 @@
 #!/usr/bin/env python3
-"""Holds output against the schemas in docs/, and against what a schema can't say.
+"""Validates output against the schemas in docs/, and checks rules that a schema cannot express.
 
     beacon-gateway replay FILE | Tests/Tools/Schema/validate.py
     beacon-gateway replay --sightings FILE | Tests/Tools/Schema/validate.py --kind sighting
     beacon-gateway occupancy --json FOLDER | Tests/Tools/Schema/validate.py --kind reports
     beacon-gateway replay --stats FILE 2>&1 >/dev/null | Tests/Tools/Schema/validate.py --kind stats
 
-Reads JSON lines from standard input. Exits 1 at the first line that is wrong, which it prints with the reason, and 0
-with a count where all are right. Beyond the schema it checks that
-  * each line is UTF-8, ends with a line feed, repeats no key, and holds keys in the schema's order, nested ones too;
-  * `sequence` counts without a gap over all types that have it (from --first where given);
-  * the topic ends with what the payload is about, and the gateway stays the same;
-  * a new state differs from the previous one, and an exit's visit follows its event, dated alike;
-  * what the schema calls a number is written as a decimal, and `time` is `date` in whole milliseconds, rounded down;
-  * a visit's duration is the time from arrival to departure;
-  * names have at most 128 octets, diagnostics stand in their order, means have one decimal.
+Reads JSON lines from standard input. At the first invalid line, prints the line with the reason and exits with 1. If
+all lines are valid, prints their number and exits with 0. In addition to the schema, it checks that
+
+- each line is UTF-8, ends with a line feed, repeats no key, and has its keys in the schema's order, also in nested
+  objects;
+- `sequence` counts without a gap over the lines of all types that have it (from --first if given);
+- the topic ends with the subject of the payload, and all lines have the same gateway;
+- a new state differs from the previous one, and the visit of an exit follows its event and has the same date;
+- a value of the schema's type `number` is written as a decimal, and `time` is `date` in whole milliseconds, rounded
+  down;
+- the duration of a visit is the time from arrival to departure;
+- names have at most 128 bytes, diagnostics are in the schema's order, and means have one decimal.
 
 Needs Debian's python3-jsonschema (4.10 or later).
 """
@@ -39,11 +42,12 @@ MEAN = re.compile(rb'"mean":-?[0-9]+(\.[0-9])?[,}]')
 
 
 class Wrong(Exception):
-    """What is wrong with a line."""
+    """The reason why a line is invalid."""
 
 
 def inlined(schema, root):
-    """`schema` with each reference replaced by what it refers to: following them is most of jsonschema's time."""
+    """Returns `schema` with each reference replaced by its target. Otherwise jsonschema would spend most of its time on
+    references."""
     if isinstance(schema, list):
         return [inlined(item, root) for item in schema]
     if not isinstance(schema, dict):
@@ -61,7 +65,7 @@ def inlined(schema, root):
 
 
 class Shape:
-    """One type of object: its validator and the order of its keys."""
+    """A type of object: its validator and the order of its keys."""
 
     def __init__(self, schema):
         jsonschema.Draft202012Validator.check_schema(schema)
@@ -81,7 +85,7 @@ class Shape:
 
 
 def in_order(schema, value, where):
-    """Checks that the keys of `value` stand in the order in which `schema` lists them."""
+    """Checks that the keys of `value` are in the order in which `schema` lists them."""
     if isinstance(value, list):
         for index, item in enumerate(value):
             if isinstance(item, dict):
@@ -94,7 +98,7 @@ def in_order(schema, value, where):
     rank = {key: index for index, key in enumerate(known)}
     keys = [key for key in value if key in rank]
     if any(rank[left] > rank[right] for left, right in zip(keys, keys[1:])):
-        raise Wrong("%skeys stand as %s; expected %s" % (
+        raise Wrong("%skeys are in the order %s; expected %s" % (
             where + ": " if where else "", ", ".join(keys), ", ".join(sorted(keys, key=rank.get))))
     for key in keys:
         if isinstance(value[key], (dict, list)):
@@ -102,7 +106,9 @@ def in_order(schema, value, where):
 
 
 def decimals(schema, value, where):
-    """Checks that what `schema` calls a number is written as a decimal: whoever goes by its looks sees one type."""
+    """Checks that each `number` of `schema` is written as a decimal.
+
+    A reader that infers the type from the text then always finds the same type."""
     if isinstance(value, list):
         items, first = schema.get("items"), schema.get("prefixItems", [])
         for index, item in enumerate(value):
@@ -111,7 +117,7 @@ def decimals(schema, value, where):
         return
     if not isinstance(value, dict):
         if schema.get("type") == "number" and isinstance(value, int):
-            raise Wrong("%s is %d; a number is written as a decimal" % (where, value))
+            raise Wrong("%s is %d; must be written as a decimal" % (where, value))
         return
     if "properties" not in schema and "if" in schema:
         chosen = all(key in value for key in schema["if"].get("required", ()))
@@ -125,7 +131,7 @@ def decimals(schema, value, where):
 
 
 def milliseconds(date):
-    """A date as whole milliseconds since the beginning of 1970, rounded down."""
+    """Returns a date as whole milliseconds since the start of 1970, rounded down."""
     return (datetime.fromisoformat(date) - datetime.fromtimestamp(0, timezone.utc)) // timedelta(milliseconds=1)
 
 
@@ -138,17 +144,17 @@ def without_repeats(pairs):
     value = dict(pairs)
     if len(value) != len(pairs):
         keys = [key for key, _ in pairs]
-        raise Wrong("the key %s stands twice" % next(key for key in keys if keys.count(key) > 1))
+        raise Wrong("the key %s is repeated" % next(key for key in keys if keys.count(key) > 1))
     return value
 
 
 def no_constant(name):
-    raise Wrong(name + " is no JSON")
+    raise Wrong(name + " is not JSON")
 
 
 def parsed(line):
     if not line.endswith(b"\n"):
-        raise Wrong("the last line is torn: no line feed at its end")
+        raise Wrong("the last line is incomplete: it does not end with a line feed")
     try:
         return json.loads(line.decode("utf-8"), object_pairs_hook=without_repeats, parse_constant=no_constant)
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
@@ -156,7 +162,7 @@ def parsed(line):
 
 
 class Reports:
-    """Lines of reports: each by the shape of its kind, and by the schema as a whole."""
+    """The check of lines of reports: by the complete schema, and by the schema of their kind."""
 
     def __init__(self):
         root = load("reports")
@@ -169,13 +175,14 @@ class Reports:
 
 
 class Lines:
-    """Output lines: each by itself, then in what connects them."""
+    """The check of output lines: of each line alone, and of its relation to previous lines."""
 
     def __init__(self, first, bare):
         root = load("lines")
         self.payloads = {kind: Shape(inlined(root["$defs"][name], root)) for kind, name in PAYLOADS.items()}
         envelope = inlined(root["$defs"]["envelope"], root)
-        # The payload has a shape of its own; here only that it is there, and what of it decides about the envelope.
+        # The payload has its own schema. Here it must only be an object, and the envelope's conditions on its content
+        # apply.
         envelope["properties"]["payload"] = {"type": "object"}
         self.envelope = Shape(envelope)
         self.flags = root["$defs"]["diagnostics"]["items"]["enum"]
@@ -190,14 +197,14 @@ class Lines:
         kind = payload.get("type") if isinstance(payload, dict) else None
         if not isinstance(kind, str) or kind not in self.payloads:
             raise Wrong("type is %s; expected one of %s" % (json.dumps(kind), ", ".join(self.payloads)))
-        # What an erased line had no number for may have been either.
+        # An erased line without a sequence number can have an envelope or not, like the line that it replaces.
         is_loose = kind == "erased" and "sequence" not in payload
         if not is_loose and enveloped == (self.bare or kind == "evidence"):
-            raise Wrong("an envelope where none belongs" if enveloped else "no envelope")
+            raise Wrong("must not have an envelope" if enveloped else "must have an envelope")
         if enveloped:
             self.envelope.check(value)
         self.payloads[kind].check(payload)
-        if kind not in self.met:  # The parts that were used above must say what the schema as a whole says.
+        if kind not in self.met:  # The complete schema must agree with its parts above.
             self.met.add(kind)
             self.published.validate(value)
         if enveloped:
@@ -210,7 +217,7 @@ class Lines:
                 raise Wrong("sequence is %d; expected %d" % (payload["sequence"], self.next))
             self.next = payload["sequence"] + 1
         if self.gateway not in (None, payload["gateway"]):
-            raise Wrong("gateway is %s; the lines before are %s's" % (payload["gateway"], self.gateway))
+            raise Wrong("gateway is %s; previous lines have %s" % (payload["gateway"], self.gateway))
         self.gateway = payload["gateway"]
         if kind == "event":
             self.event(payload)
@@ -219,7 +226,7 @@ class Lines:
 
     def topic(self, topic, payload, kind):
         name = payload.get("identifier", payload.get("adapter"))
-        if kind == "adapter":  # A capture can name its adapters as it likes; MQTT can't.
+        if kind == "adapter":  # Names in a capture can have characters that topics cannot.
             name = FORBIDDEN_IN_TOPICS.sub("_", name)
         end = "/%s/%s" % (payload["gateway"], kind) + ("" if name is None else "/" + name)
         if kind in ("event", "visit") and payload["scope"] == "beacon":
@@ -230,11 +237,11 @@ class Lines:
     def names(self, payload):
         for key in ("gateway", "monitor", "identifier"):
             if len(payload.get(key, "").encode()) > 128:
-                raise Wrong("%s has more than 128 octets" % key)
+                raise Wrong("%s has more than 128 bytes" % key)
 
     def event(self, event):
         if event.get("previous", {}).get("state") == event["state"]:
-            raise Wrong("the new state is the previous one, %s" % event["state"])
+            raise Wrong("the new state is the same as the previous one, %s" % event["state"])
         places = [self.flags.index(flag) for flag in event["diagnostics"]]
         if places != sorted(places):
             raise Wrong("diagnostics are out of order: " + ", ".join(event["diagnostics"]))
@@ -244,21 +251,21 @@ class Lines:
         if "rssi" in visit:
             low, mean, high = (visit["rssi"][key] for key in ("minimum", "mean", "maximum"))
             if not low <= mean <= high or not MEAN.search(line):
-                raise Wrong("rssi's mean is not between minimum and maximum, or has not one decimal")
+                raise Wrong("rssi's mean is not between minimum and maximum, or does not have one decimal")
         if "duration" in visit:
             stay = datetime.fromisoformat(visit["departure"]) - datetime.fromisoformat(visit["arrival"])
             if timedelta(seconds=visit["duration"]) != stay:
-                raise Wrong("duration is %s; from arrival to departure it is %s" % (visit["duration"], stay.total_seconds()))
+                raise Wrong("duration is %s; arrival to departure is %s" % (visit["duration"], stay.total_seconds()))
         if visit["reason"] != "exitTimeout":
             return
         event, same = self.last_event, ("monitor", "identifier", "scope", "date", "monotonic", "condition")
         if event is None or event["state"] != "unsatisfied" or any(visit[key] != event[key] for key in same) \
                 or visit.get("refinement") != event.get("refinement"):
-            raise Wrong("the visit does not follow the leaving event of its subject")
+            raise Wrong("the visit does not follow the exit event of its subject")
 
 
 class Flat:
-    """Lines of one shape that nothing connects."""
+    """The check of lines with a single schema, which do not depend on each other."""
 
     def __init__(self, name):
         schema = load(name)
@@ -271,9 +278,9 @@ class Flat:
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kind", choices=("lines", "reports", "sighting", "stats", "status"), default="lines", help="default: lines")
-    parser.add_argument("--first", type=int, help="the sequence that the first line must have")
-    parser.add_argument("--bare", action="store_true", help="payloads alone, as with `envelope: false`")
-    parser.add_argument("--empty", action="store_true", help="no line at all is right too")
+    parser.add_argument("--first", type=int, help="the sequence number that the first line must have")
+    parser.add_argument("--bare", action="store_true", help="lines without envelopes, as with `envelope: false`")
+    parser.add_argument("--empty", action="store_true", help="accept an input without lines")
     options = parser.parse_args()
     checker = (
         Lines(options.first, options.bare) if options.kind == "lines"
@@ -287,9 +294,9 @@ def main():
             print("line %d: %s\n%s" % (count, wrong, line.decode("utf-8", "replace").rstrip("\n")), file=sys.stderr)
             return 1
     if count == 0 and not options.empty:
-        print("no line at all", file=sys.stderr)
+        print("the input has no lines", file=sys.stderr)
         return 1
-    print("%d %s right" % (count, "lines" if options.kind == "lines" else options.kind + " lines"), file=sys.stderr)
+    print("%d %s valid" % (count, "lines" if options.kind == "lines" else options.kind + " lines"), file=sys.stderr)
     return 0
 
 

@@ -1,6 +1,6 @@
 import GatewayConfiguration
 
-/// `docs/gateway.yaml.5`, in man(7).
+/// The text of `docs/gateway.yaml.5`, in man(7).
 enum ManualPage {
     static var text: String {
         var text = """
@@ -41,7 +41,7 @@ enum ManualPage {
         return text
     }
 
-    /// The text with back-quotes made bold, and with nothing left that roff would take for its own.
+    /// Returns the text with the parts in back-quotes in bold, and with roff's special characters escaped.
     private static func roff(_ text: String) -> String {
         var result = ""
         var isCode = false

@@ -2,7 +2,7 @@ import GatewayConfiguration
 
 typealias SettingNoteDefault = SettingNote.Default
 
-/// `docs/configuration.md`.
+/// The text of `docs/configuration.md`.
 enum MarkdownManual {
     static var text: String {
         var text = """

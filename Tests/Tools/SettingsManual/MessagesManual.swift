@@ -52,7 +52,7 @@ enum MessagesManual {
         return text
     }
 
-    /// `adapterNotScanning` as “adapter not scanning”.
+    /// Returns the kind's name in words, such as “adapter not scanning” for `adapterNotScanning`.
     private static func words(_ kind: MessageKind) -> String {
         kind.rawValue.reduce(into: "") { text, letter in
             text += letter.isUppercase ? " \(letter.lowercased())" : "\(letter)"

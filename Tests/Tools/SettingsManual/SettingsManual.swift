@@ -1,4 +1,4 @@
-/// Writes the documents that are made of the configuration's setting table, and of the kinds of messages.
+/// Prints the documents that are generated from the configuration's setting table and from the kinds of messages.
 @main struct SettingsManual {
     static func main() {
         switch CommandLine.arguments.dropFirst() {
@@ -6,12 +6,12 @@
         case ["man"]: print(ManualPage.text, terminator: "")
         case ["messages"]: print(MessagesManual.markdown, terminator: "")
         case ["catalog"]: print(MessagesManual.catalog, terminator: "")
-        default: print("settings-manual markdown | man | messages | catalog: what `make manual` writes")
+        default: print("settings-manual markdown | man | messages | catalog: prints a document of `make manual`")
         }
     }
 }
 
-/// What both documents say around the table.
+/// Texts of both documents about settings.
 enum Words {
     static let opening = [
         "`beacon-gateway` reads its configuration from `/etc/beacon-gateway/gateway.yaml`, or from the file of `--config`.",
@@ -19,7 +19,7 @@ enum Words {
         "The installed sample has all settings.",
     ].joined(separator: " ")
 
-    /// What holds where a setting is absent, in words.
+    /// Returns the value that applies if a setting is absent, or that the setting is required, in words.
     static func absent(_ value: SettingNoteDefault) -> String {
         switch value {
         case .required: "required"

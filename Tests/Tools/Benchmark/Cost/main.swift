@@ -1,13 +1,13 @@
-// The daemon without a radio: reports come through standard input, a socket that keeps messages apart. The programs
-// Tests/Tools/Benchmark/cost and Tests/Tools/HomeAssistant/live.py send them. A message is an RSSI, an address and AD
-// structures, or one letter: the adapter listens (l), stops (s), or is gone (g).
+// The daemon without a radio. It receives reports through standard input, a socket that preserves the boundaries of
+// messages. The programs Tests/Tools/Benchmark/cost and Tests/Tools/HomeAssistant/live.py send them. A message is an
+// RSSI, an address and AD structures, or one letter: the adapter scans (l), stops (s), or is removed (g).
 import AdapterScanning
 import BluetoothLE
 import EventLoops
 import GatewayCommands
 import SystemPackage
 
-/// Hears what comes through a socket, one message a report, as the kernel's sockets give them.
+/// A scanner that receives one report per message from a socket, as from the kernel's sockets.
 final class SocketScanner: AdvertisingScanner {
     let backend = ScannerBackend.management
     private let loop: EventLoop
@@ -23,7 +23,7 @@ final class SocketScanner: AdvertisingScanner {
         do throws(Errno) {
             watch = try loop.watch(socket, for: .read, mayRest: true) { [unowned self] _ in drain() }
         } catch {
-            throw ScannerError(.unavailable, "standard input is no socket: \(error)")
+            throw ScannerError(.unavailable, "standard input is not a socket: \(error)")
         }
         handler.changed(.appeared(adapter: 0, controller: "a socket"), at: loop.now)
         handler.changed(.listening(adapter: 0, reason: "a socket"), at: loop.now)
@@ -51,9 +51,9 @@ final class SocketScanner: AdvertisingScanner {
             handler?.changed(.appeared(adapter: 0, controller: "a socket"), at: now)
             handler?.changed(.listening(adapter: 0, reason: "a socket"), at: now)
         case UInt8(ascii: "s"):
-            handler?.changed(.stopped(adapter: 0, since: now, reason: "it was told to"), at: now)
+            handler?.changed(.stopped(adapter: 0, since: now, reason: "a message stopped it"), at: now)
         case UInt8(ascii: "g"):
-            handler?.changed(.stopped(adapter: 0, since: now, reason: "it is gone"), at: now)
+            handler?.changed(.stopped(adapter: 0, since: now, reason: "a message removed it"), at: now)
             handler?.changed(.disappeared(adapter: 0), at: now)
         default: break
         }
@@ -68,7 +68,7 @@ final class SocketScanner: AdvertisingScanner {
     }
 }
 
-// Unlike print's, such lines are read as they are written.
+// Writes a line at once. Lines of `print` would stay in its buffer.
 func say(_ line: String) { _ = try? FileDescriptor.standardOutput.writeAll((line + "\n").utf8) }
 
 do {

@@ -1,10 +1,11 @@
-"""Who is here, and today's visits, as a page of Flask's: what somebody writes who reads the event files in an afternoon.
+"""A page of Flask with the present badges and today's visits, as a programmer could write it in an afternoon.
 
     page.py FOLDER PORT
 
-It folds `event` and `visit` lines, and passes over the others before they are parsed; follows the last file, looking every
-50 ms; and tells whoever has a page open of each event (server-sent events). It knows nothing of clocks that were put right,
-of outages, of restarts, of lines that are missing or of erasures. `/` is answered 503 until all has been read.
+It reads the event files: it aggregates `event` and `visit` lines, and skips all others before they are parsed. It
+checks the last file every 50 ms for new lines, and sends each event to all open pages (server-sent events). It does
+not handle clock corrections, outages, restarts, missing lines or erasures. `/` is answered with 503 until all lines
+are read.
 """
 import datetime
 import json
@@ -16,10 +17,10 @@ import time
 
 from flask import Flask, Response, render_template_string
 
-PAGE = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Who is here</title></head><body>
-<h1>{{ here|length }} here</h1><table><tr><th>Who</th><th>Since</th></tr>
+PAGE = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Present badges</title></head><body>
+<h1>{{ here|length }} present</h1><table><tr><th>Badge</th><th>Since</th></tr>
 {% for (condition, beacon), since in here %}<tr><td>{{ condition }} {{ beacon }}</td><td>{{ since }}</td></tr>
-{% endfor %}</table><h2>Today</h2><table><tr><th>Who</th><th>From</th><th>To</th></tr>
+{% endfor %}</table><h2>Today</h2><table><tr><th>Badge</th><th>From</th><th>To</th></tr>
 {% for visit in today %}<tr><td>{{ visit[0] }} {{ visit[1] }}</td><td>{{ visit[2] }}</td><td>{{ visit[3] }}</td></tr>
 {% endfor %}</table></body></html>"""
 
@@ -30,7 +31,7 @@ is_current = threading.Event()
 
 
 def note(line):
-    """Takes in a line; gives it where it is an event."""
+    """Adds a line to the state. Returns the body if the line is an event of a beacon, else None."""
     if '"type":"event"' not in line and '"type":"visit"' not in line:
         return None
     try:
@@ -50,7 +51,7 @@ def note(line):
                 here.pop(subject, None)
             return body
         visits.append((*subject, body.get("arrival"), body.get("departure")))
-        # A day is all that is shown.
+        # The page shows only one day.
         if len(visits) > 20_000:
             del visits[:5_000]
     return None
@@ -73,7 +74,7 @@ def follow():
 
 
 def take(file, part):
-    """Notes what there is to read; gives the part of a line that is left."""
+    """Adds all lines that can be read, after the incomplete line `part`. Returns the incomplete line at the end."""
     for line in file:
         line = part + line
         if not line.endswith("\n"):
@@ -114,7 +115,7 @@ def events():
 
 
 threading.Thread(target=follow, daemon=True).start()
-# Flask's own server, a thread for each connection, with connections that are kept.
+# Flask's own server, with a thread for each connection; connections stay open after a request.
 from werkzeug.serving import WSGIRequestHandler  # noqa: E402
 
 WSGIRequestHandler.protocol_version = "HTTP/1.1"

@@ -1,4 +1,5 @@
-"""Commands of the Makefile that the gate depends on: `make run` ends by itself, and network commands are retried."""
+"""Tests commands of the Makefile on which the gate depends: without an adapter or a terminal, `make run` must end by
+itself, and network commands must be retried."""
 
 import os
 import pathlib
@@ -11,7 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[4]
 
 
 def make_run(adapters, terminals):
-    """The first argument of each call of the program by `make run`.
+    """Returns the first argument of each call of the program by `make run`.
 
     adapters: their names; terminals: the standard streams that are terminals (0, 1).
     """
@@ -37,12 +38,12 @@ def write(path, script):
 
 
 class MakeTests(unittest.TestCase):
-    def test_make_run_ends_by_itself_without_a_terminal(self):
+    def test_make_run_scans_with_an_adapter_and_terminals_and_otherwise_replays_a_file(self):
         self.assertEqual(make_run(["hci0"], {0, 1}), ["scan"])
         for adapters, terminals in [([], {0, 1}), (["hci0"], {0}), (["hci0"], {1}), (["hci0"], set())]:
             self.assertEqual(make_run(adapters, terminals), ["replay"])
 
-    def test_packages_are_installed_in_three_attempts(self):
+    def test_packages_are_installed_in_three_attempts_that_update_the_lists_if_installing_fails(self):
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
             write(folder / "dpkg-query", "exit 1")

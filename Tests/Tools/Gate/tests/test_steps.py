@@ -1,4 +1,4 @@
-"""The steps of the gate: their limits, their processes and their status."""
+"""Tests the steps of the gate: their limits, their processes and their status."""
 
 import os
 import pathlib
@@ -8,7 +8,7 @@ import tempfile
 import unittest
 import unittest.mock
 
-# Durations that no other process sleeps.
+# Durations of `sleep` that no other process uses, because they contain the identifier of this process.
 FIRST, SECOND = f"871.{os.getpid()}", f"872.{os.getpid()}"
 STEPS = pathlib.Path(__file__).resolve().parent.parent / "steps"
 SCRIPT = """set -euo pipefail
@@ -26,7 +26,7 @@ print_table
 
 
 def run(functions, steps, budget=60):
-    """The exit status and the output of a script with these functions and steps."""
+    """Returns the exit status and the output of a script with these functions and steps."""
     with tempfile.TemporaryDirectory() as folder:
         script = pathlib.Path(folder, "script")
         script.write_text(SCRIPT % (budget, STEPS, functions, steps))
@@ -35,46 +35,46 @@ def run(functions, steps, budget=60):
 
 
 class StepsTests(unittest.TestCase):
-    def test_a_step_that_passes_is_in_the_table(self):
+    def test_a_step_that_passes_is_listed_in_the_table(self):
         status, said = run("good() { echo works; }", "step first 20 good")
         self.assertEqual(status, 0, said)
         self.assertIn("\nworks\n", said)
         self.assertRegex(said, r"\n +\d+  passed   first\n")
 
-    def test_a_failure_inside_a_function_ends_it_even_if_the_status_is_looked_at(self):
+    def test_a_failure_inside_a_step_ends_it_even_if_the_caller_tests_its_status(self):
         status, said = run("bad() { false; echo continued; }", "step first 20 bad || echo looked at $?\nstep second 20 true")
         self.assertEqual(status, 0, said)
         self.assertIn("looked at 1", said)
         self.assertNotIn("continued", said)
         self.assertRegex(said, r"\n +\d+  FAILED   first\n +\d+  passed   second\n")
 
-    def test_a_failure_ends_the_script_if_the_status_is_not_looked_at(self):
+    def test_a_failed_step_ends_the_script_if_the_caller_does_not_test_its_status(self):
         status, said = run("bad() { return 7; }", "step first 20 bad\nstep second 20 true")
         self.assertEqual(status, 7, said)
         self.assertNotIn("=== second", said)
 
-    def test_a_step_that_ignores_sigterm_is_named_and_killed_with_what_it_started(self):
+    def test_a_step_that_ignores_sigterm_is_named_and_killed_with_its_child_processes(self):
         status, said = run(f"stubborn() {{ trap '' TERM; echo stays; sleep {FIRST} & while :; do sleep 0.1; done; }}",
                            "step patience 3 stubborn")
         self.assertEqual(status, 124, said)
         self.assertIn("=== patience was ended: it reached its limit of 3 s. Its last 50 lines:\nstays", said)
         self.assertEqual(running(FIRST), [])
 
-    def test_a_step_that_obeys_sigterm_may_say_its_last_words(self):
+    def test_output_that_a_step_writes_when_it_gets_sigterm_is_printed(self):
         status, said = run("polite() { trap 'echo farewell; exit 3' TERM; while :; do sleep 0.1; done; }",
                            "step patience 3 polite")
         self.assertEqual(status, 124, said)
         self.assertIn("farewell", said)
 
-    def test_what_a_step_leaves_running_is_named_and_killed_in_whatever_session(self):
-        # Until it is `sleep`, it has the name of the script.
+    def test_a_process_that_a_step_leaves_in_another_session_is_named_and_killed(self):
+        # The new process has the command line of the script until it executes `sleep`, so the step waits for that.
         status, said = run(f"leaves() {{ setsid sleep {SECOND} & for _ in {{1..500}}; do "
                            f"! grep -qz ^sleep /proc/$!/cmdline || return 0; sleep 0.02; done; }}", "step first 20 leaves")
         self.assertEqual(status, 0, said)
         self.assertRegex(said, r"=== first left running, now killed:\n +\d+ sleep " + re.escape(SECOND))
         self.assertEqual(running(SECOND), [])
 
-    def test_steps_of_a_step_end_with_it(self):
+    def test_processes_of_a_nested_step_end_if_the_outer_script_gets_sigterm(self):
         with tempfile.TemporaryDirectory() as folder:
             inner = pathlib.Path(folder, "inner")
             inner.write_text(SCRIPT % (60, STEPS, f"stubborn() {{ trap '' TERM; touch {folder}/started; sleep {FIRST}; }}",
@@ -86,19 +86,19 @@ class StepsTests(unittest.TestCase):
             self.assertTrue(pathlib.Path(folder, "started").exists())
             self.assertEqual(running(FIRST), [])
 
-    def test_what_the_caller_set_changes_no_limit_and_no_folder(self):
+    def test_variables_of_the_caller_do_not_change_the_limits_or_the_settings_of_make(self):
         with unittest.mock.patch.dict(os.environ, SECONDS="5000", BUILD_DIR="other", MAKEFLAGS="i"):
             status, said = run('shows() { echo "${BUILD_DIR-none} ${MAKEFLAGS-none}"; }', "step first 20 shows")
         self.assertEqual(status, 0, said)
         self.assertIn("\nnone none\n", said)
 
-    def test_all_steps_together_have_a_limit(self):
+    def test_the_limit_for_all_steps_ends_a_step_and_prevents_later_ones(self):
         status, said = run("slow() { sleep 60; }", "step first 50 slow || true\nstep second 50 true", budget=1)
         self.assertEqual(status, 124, said)
         self.assertIn("=== first was ended: it reached the limit of 1 s for all steps", said)
         self.assertIn("=== second: not started, all steps together have reached the limit of 1 s for all steps", said)
 
-    def test_temporary_files_of_a_step_are_removed_even_below_a_mount(self):
+    def test_temporary_files_of_a_step_are_removed_even_below_a_read_only_mount(self):
         status, said = run("files() { mkdir $(mktemp -d)/held; cd $TMPDIR/*/held; pwd; touch file\n"
                            "mount --bind . . || return 0; mount -o remount,bind,ro .; }",
                            "step first 20 files; folder=$work; trap 'remove_work; ls -d $folder' EXIT")
@@ -106,7 +106,7 @@ class StepsTests(unittest.TestCase):
         self.assertIn(f"ls: cannot access '{folder}'", said)
         self.assertEqual(status, 2, said)
 
-    def test_temporary_files_are_removed_below_a_folder_with_a_space_and_a_link(self):
+    def test_temporary_files_are_removed_if_the_path_has_a_space_and_a_symbolic_link(self):
         with tempfile.TemporaryDirectory() as folder:
             (pathlib.Path(folder) / "a b").mkdir()
             (pathlib.Path(folder) / "link").symlink_to("a b")
@@ -116,14 +116,14 @@ class StepsTests(unittest.TestCase):
             self.assertEqual(status, 0, said)
             self.assertEqual(list((pathlib.Path(folder) / "a b").iterdir()), [], said)
 
-    def test_too_little_disk_space_is_an_error_that_names_the_folder(self):
+    def test_too_little_disk_space_is_an_error_that_names_the_required_size(self):
         status, said = run("", "free_space=0; check_disk; free_space=10000000; check_disk")
         self.assertEqual(status, 1, said)
         self.assertIn("GB of free disk space; it must have 10000000. Remove files and try again", said)
 
 
 def running(seconds):
-    """The processes that sleep so long."""
+    """Returns the processes that run `sleep` with this duration."""
     found = []
     for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
         try:

@@ -1,4 +1,4 @@
-"""What the groups of tests make of a test process: one that passes, fails, hangs, crashes or runs too little."""
+"""Tests the results of groups whose test process passes, fails, hangs, crashes or runs too few tests."""
 
 import contextlib
 import importlib.machinery
@@ -36,7 +36,7 @@ echo '✘ Test "a line is read" failed after 0.250 seconds with 1 issue.'
 echo '✘ Test run with 1 test in 1 suite failed after 0.250 seconds with 1 issue.'
 exit 1
 """
-# A duration that no other process sleeps.
+# A duration of `sleep` that no other process uses.
 LONG = f"873.{os.getpid()}"
 HANGS = f"""printf '%s' 'a prompt: '
 echo '◇ Test "it hangs" started.'
@@ -61,7 +61,7 @@ esac
 
 
 def run(script, *options, fewest=2, limit=60):
-    """The exit status and the output for a test process that does this."""
+    """Returns the exit status and the output for a test process that runs this script."""
     suites.GROUPS = {"one": (fewest, [])}
     suites.USUAL = ["one"]
     with tempfile.TemporaryDirectory() as folder:
@@ -81,24 +81,24 @@ def run(script, *options, fewest=2, limit=60):
 
 
 class SuitesTests(unittest.TestCase):
-    def test_what_passes_is_counted_and_the_slowest_test_comes_first(self):
+    def test_passed_tests_are_counted_and_the_slowest_is_listed_first(self):
         status, said = run(GOOD)
         self.assertEqual(status, 0, said)
         self.assertEqual(said.splitlines()[-1], "2 passed, 0 failed")
         self.assertIn('The slowest:\n     3.5 s  one: "each is read"\n', said)
 
-    def test_fewer_tests_than_there_must_be_fail(self):
+    def test_a_group_that_runs_fewer_tests_than_its_minimum_fails(self):
         status, said = run(GOOD, fewest=3)
         self.assertEqual(status, 1)
         self.assertIn("2 tests ran; there must be at least 3", said)
 
-    def test_a_test_that_fails_is_shown_with_its_issue(self):
+    def test_a_failed_test_is_printed_with_its_issue(self):
         status, said = run(FAILED, fewest=1)
         self.assertEqual(status, 1)
         self.assertIn("OneTests.swift:5:9", said)
         self.assertEqual(said.splitlines()[-1], "0 passed, 1 failed; failed: one")
 
-    def test_a_skipped_test_is_named_and_is_a_failure_for_users_who_may_mount(self):
+    def test_a_test_skipped_for_a_missing_right_is_named_and_fails_only_if_this_user_may_mount(self):
         for right, expected, last in [(True, 1, "2 passed, 0 failed; failed: one"), (False, 0, "2 passed, 0 failed")]:
             with unittest.mock.patch.object(suites, "may_mount", return_value=right):
                 status, said = run(SKIPPED)
@@ -106,7 +106,7 @@ class SuitesTests(unittest.TestCase):
             self.assertIn('one: ➜ Test "a full disk" skipped: "this user may not mount"', said)
             self.assertEqual(said.splitlines()[-1], last)
 
-    def test_a_skipped_test_is_a_failure_if_no_right_is_missing_and_so_is_a_cancelled_one(self):
+    def test_a_test_skipped_for_another_reason_or_cancelled_is_a_failure(self):
         with unittest.mock.patch.object(suites, "may_mount", return_value=False):
             for line in ['a prompt: ➜ Test "a full disk" skipped: "it fails"',
                          '➜ Test "a full disk" was cancelled: "this user may not"']:
@@ -120,13 +120,13 @@ class SuitesTests(unittest.TestCase):
         self.assertIn('one: ended with 0 before its last test; running: "it exits"', said)
         self.assertEqual(said.splitlines()[-1], "1 passed, 0 failed; failed: one")
 
-    def test_a_line_that_only_looks_like_a_result_is_not_counted(self):
+    def test_a_result_of_a_test_that_did_not_start_is_not_counted_and_a_wrong_total_fails(self):
         status, said = run("echo 'Its log: ✔ Test \"a copy\" passed after 1 seconds.'\n" + GOOD, fewest=3)
         self.assertEqual(status, 1)
         self.assertIn("2 tests ran; there must be at least 3", said)
         status, said = run(GOOD.replace("run with 2", "run with 3"))
         self.assertEqual(status, 1)
-        self.assertIn("3 tests ran; the log has results of 2 and skipped 0", said)
+        self.assertIn("the total is 3 tests, but the log has 2 results and 0 skipped", said)
 
     def test_a_second_run_waits_for_the_first(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -138,13 +138,13 @@ class SuitesTests(unittest.TestCase):
             self.assertTrue(first.closed)
             self.assertIn("waiting for another run", said.getvalue())
 
-    def test_temporary_files_are_removed(self):
+    def test_temporary_files_are_removed_after_exit_status_0_an_error_and_a_timeout(self):
         for rest in ["", "exit 3", "sleep 60"]:
             _, said = run(f"touch $TMPDIR/file; mkdir $TMPDIR/more; echo \"recorded an issue in $TMPDIR\"; {rest}", limit=1)
             folder = pathlib.Path(re.search("recorded an issue in (.+)", said)[1])
             self.assertFalse(folder.exists(), said)
 
-    def test_each_suite_runs_alone_and_a_failure_does_not_end_the_others(self):
+    def test_each_suite_runs_alone_with_its_minimum_and_a_failure_does_not_end_the_others(self):
         status, said = run(ALONE, "--alone")
         self.assertEqual(status, 1)
         self.assertRegex(said, r"^M\.OneTests: 2 passed, 0 failed, \d+ s\nM\.TwoTests: 0 passed, 1 failed, \d+ s\n"
@@ -164,7 +164,7 @@ class SuitesTests(unittest.TestCase):
         running = [path for path in pathlib.Path("/proc").glob("[0-9]*/cmdline") if read(path) == f"sleep\0{LONG}\0"]
         self.assertEqual(running, [])
 
-    def test_a_process_that_crashes_names_the_test_that_ran(self):
+    def test_a_crash_is_reported_with_its_signal_and_the_running_test(self):
         status, said = run("echo '◇ Test \"it traps\" started.'\nkill -ILL $$", fewest=0)
         self.assertEqual(status, 1)
         self.assertIn('one: ended by SIGILL; running: "it traps"', said)

@@ -1,4 +1,4 @@
-"""Which steps `verify` runs, which it skips, and its status."""
+"""Tests the steps that `verify` runs and skips, and its exit status."""
 
 import os
 import pathlib
@@ -8,7 +8,8 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[4]
-# All commands that it runs: one that is in the variable FAILING fails.
+# The script that replaces the commands which `verify` runs. It logs the call, and fails if its last argument is the
+# value of the variable FAILING.
 COMMAND = """#!/bin/bash
 echo "${0##*/} $*" >>"$CALLS"
 [[ $* != *" $FAILING" ]]
@@ -54,14 +55,14 @@ class VerifyTests(unittest.TestCase):
         subprocess.run(["git", "-C", self.checkout, "add", "."], check=True)
 
     def verify(self, *arguments, **environment):
-        """The exit status, the output, and the steps that ran."""
+        """Returns the exit status, the output, and the steps that ran."""
         self.calls.write_text("")
         ended = subprocess.run([self.checkout / "Tests/Tools/Gate/verify", *arguments], env={**self.environment, **environment},
                                capture_output=True, text=True, timeout=120)
         steps = re.findall(r"^make -s (?!deps)(\w+)$", self.calls.read_text(), re.M)
         return ended.returncode, ended.stdout + ended.stderr, steps
 
-    def test_it_continues_after_a_failure_and_skips_what_passed_for_the_same_content(self):
+    def test_it_continues_after_a_failure_and_skips_steps_that_passed_with_the_same_content(self):
         status, said, steps = self.verify(FAILING="two")
         self.assertEqual((status, steps), (1, ["one", "two", "three"]), said)
         self.assertRegex(said, r" passed   one\n +\d+  FAILED   two\n +\d+  passed   three\n$")
@@ -69,7 +70,7 @@ class VerifyTests(unittest.TestCase):
         self.assertEqual((status, steps), (0, ["two"]), said)
         self.assertRegex(said, r" - +before +one\n +\d+  passed   two\n +- +before +three\n$")
 
-    def test_a_step_runs_again_if_a_file_its_mode_or_a_package_has_changed(self):
+    def test_a_step_runs_again_if_one_of_its_files_a_mode_or_a_swift_package_has_changed(self):
         self.assertEqual(self.verify()[2], ["one", "two", "three"])
         (self.checkout / "docs/a.md").write_text("2")
         self.assertEqual(self.verify()[2], ["two", "three"])
@@ -82,7 +83,7 @@ class VerifyTests(unittest.TestCase):
         self.assertEqual(self.verify()[2], ["one", "two", "three"])
         self.assertEqual(self.verify()[2], [])
 
-    def test_a_failure_after_a_pass_is_not_forgotten(self):
+    def test_a_step_that_failed_after_a_pass_runs_again(self):
         self.assertEqual(self.verify()[0], 0)
         status, said, steps = self.verify("two", FAILING="two")
         self.assertEqual((status, steps), (1, ["two"]), said)
@@ -93,24 +94,24 @@ class VerifyTests(unittest.TestCase):
             status, said, steps = self.verify(GIT_DIR="/nowhere")
             self.assertEqual((status, steps), (0, ["one", "two", "three"]), said)
 
-    def test_a_step_without_paths_runs_each_time_that_it_is_named(self):
+    def test_a_step_without_paths_runs_only_if_it_is_named_and_then_each_time(self):
         for _ in range(2):
             self.assertEqual(self.verify("named")[2], ["named"])
         self.assertNotIn("named", self.verify()[2])
 
-    def test_a_step_with_an_argument_is_no_pass_of_the_step(self):
+    def test_a_run_with_an_argument_is_limited_by_the_total_and_is_not_a_pass_of_the_step(self):
         status, said, _ = self.verify("one", "more", "X=1 2")
         self.assertEqual(status, 0, said)
         self.assertIn("\nmake -s one more X=1 2\n", "\n" + self.calls.read_text())
         self.assertRegex(said, r"=== one \(at most 21\d{3} s")
         self.assertEqual(self.verify()[2], ["one", "two", "three"])
 
-    def test_an_argument_of_a_step_that_has_none_is_an_error(self):
+    def test_an_argument_for_a_step_without_arguments_is_an_error(self):
         status, said, steps = self.verify("two", "three")
         self.assertEqual((status, steps), (64, []), said)
         self.assertIn("the step two has no arguments: three", said)
 
-    def test_a_step_that_has_passed_with_an_argument_is_not_forgotten(self):
+    def test_a_pass_stays_valid_after_a_run_with_an_argument_unless_that_run_fails(self):
         self.assertEqual(self.verify("one")[0], 0)
         self.assertEqual(self.verify("one", "more")[0], 0)
         self.assertEqual(self.verify()[2], ["two", "three"])
@@ -127,13 +128,13 @@ class VerifyTests(unittest.TestCase):
             pattern = command.removeprefix("make -s ") + (":" if where is makefile else r"\(\) \{")
             self.assertRegex(where, re.compile("^" + pattern, re.M))
 
-    def test_the_name_of_no_step_is_an_error_that_names_the_steps(self):
+    def test_an_unknown_step_is_an_error_that_lists_the_steps(self):
         for arguments in [["four"], ["one\ntwo"], ["one|60"]]:
             status, said, steps = self.verify(*arguments)
             self.assertEqual((status, steps), (64, []), said)
-            self.assertIn("There are:\n  one [X]\n  two \n  three \n  named \n", said)
+            self.assertIn("The steps are:\n  one [X]\n  two \n  three \n  named \n", said)
 
-    def test_the_seed_is_the_days_number_unless_the_caller_chooses_one(self):
+    def test_the_seed_is_the_date_unless_the_caller_sets_one(self):
         self.assertRegex(self.verify("one")[1], r"^BEACON_SEED=\d{8}\n")
         self.assertRegex(self.verify("one", BEACON_SEED="7")[1], r"^BEACON_SEED=7\n")
 

@@ -1,27 +1,32 @@
 import Captures
 internal import Glibc
 
-/// One capture. Its first octet is the window's size; the second chooses how it begins, and whose log it is.
+/// Checks that the size of the window does not affect the result of reading a capture: the same bytes must give the
+/// same records, damages, malformations and error.
 ///
-/// Whatever the window's size, the same bytes give the same records and the same damage.
+/// The first byte of `input` defines the size of the window. The second byte selects the magic number if the format has
+/// several; its high bit selects ``otherFields``. The capture follows.
+/// - Returns: whether libFuzzer should keep the input.
 func fuzzCapture(_ input: Span<UInt8>, of target: Target) -> Bool {
     guard input.count > 2 else { return false }
     var bytes = octets(input, from: 2)
     begin(&bytes, as: target, variant: input[1])
     let fields = input[1] & 0x80 != 0 ? otherFields : FieldMap()
-    // What is inflated may be a thousand times the input: a window of a few octets would take its time over it.
+    // Decompressed data can have a thousand times the size of the input. With a window of a few bytes, reading them
+    // would take too long.
     let windowSize = target == .compressed ? 64 + 16 * Int(input[0]) : 1 + Int(input[0])
     let small = Trace(bytes, fields: fields, windowSize: windowSize)
     let large = Trace(bytes, fields: fields, windowSize: 16 * 1024)
     guard small == large else {
-        print("with \(windowSize) octets at once: \(small)\nwith 16384: \(large)")
+        print("with a window of \(windowSize) bytes: \(small)\nwith 16384: \(large)")
         fflush(nil)
-        preconditionFailure("what is read depends on the window's size")
+        preconditionFailure("the result depends on the size of the window")
     }
     return target.reads(small.format)
 }
 
-/// Other people's names, with alternatives, and names that our own log has for other fields.
+/// The field names of another program's log: with alternatives, and with names that the log of this project has for
+/// other fields.
 let otherFields: FieldMap = {
     do {
         return try FieldMap(
@@ -33,7 +38,8 @@ func octets(_ input: Span<UInt8>, from start: Int) -> [UInt8] {
     (min(start, input.count)..<input.count).map { input[$0] }
 }
 
-/// Puts a format's first bytes in the place of what stands there; texts stay as they are.
+/// Replaces the first bytes by the magic number of the target's format. Text formats have none, so their bytes stay as
+/// they are.
 private func begin(_ bytes: inout [UInt8], as target: Target, variant: UInt8) {
     let magics: [[UInt8]] =
         switch target {
@@ -52,7 +58,8 @@ private func begin(_ bytes: inout [UInt8], as target: Target, variant: UInt8) {
 }
 
 extension Target {
-    /// Whether `format` is this target's; absent where nothing could be read.
+    /// Returns whether libFuzzer should keep an input that was read as `format`; `nil` means that reading failed.
+    /// Inputs of the targets `hcidump` and `log` must have the target's format; all other inputs are kept.
     fileprivate func reads(_ format: CaptureFormat?) -> Bool {
         switch (self, format) {
         case (.hcidump, .hcidump), (.log, .advertisementLog): true

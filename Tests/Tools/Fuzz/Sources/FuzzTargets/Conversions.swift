@@ -3,9 +3,11 @@ import BluetoothLE
 import Captures
 internal import Glibc
 
-/// One capture, taken over into each format that is written; the second octet says whose log it is.
+/// Checks conversions of a capture into each format that can be written. The result must be undamaged, and must have
+/// the iBeacons of the capture.
 ///
-/// What was written is whole, and gives the iBeacons that the capture gave.
+/// The high bit of the second byte of `input` selects ``otherFields``. The first byte is not used. The capture follows.
+/// - Returns: whether libFuzzer should keep the input; true if it can be read as a capture.
 func fuzzConversion(_ input: Span<UInt8>) -> Bool {
     guard input.count > 2 else { return false }
     let bytes = octets(input, from: 2)
@@ -20,12 +22,12 @@ func fuzzConversion(_ input: Span<UInt8>) -> Bool {
             try converter.convert(&reader, to: &writer)
             try writer.close()
             precondition(converter.losses.allSatisfy { $0.count > 0 && !$0.description.isEmpty })
-            precondition(converter.records == original.records, "records that were not converted")
+            precondition(converter.records == original.records, "not all records were converted")
             try check(original, converter, format)
         } catch {
             print("\(format): \(error)")
             fflush(nil)
-            preconditionFailure("a conversion that can't be made or read")
+            preconditionFailure("a conversion failed, or its result cannot be read")
         }
     }
     return true
@@ -35,23 +37,26 @@ private func check(
     _ original: Beacons, _ converter: CaptureConverter, _ format: CaptureWriter.Format
 ) throws(CaptureError) {
     guard let result = Beacons(.path(scratch.path), CaptureOptions(windowSize: 4096), ofConversion: true) else {
-        precondition(original.list.isEmpty || !converter.losses.isEmpty, "\(format): nothing can be read")
+        precondition(
+            original.list.isEmpty || !converter.losses.isEmpty,
+            "\(format): all iBeacons were lost, and no loss was reported")
         return
     }
     precondition(result.damages?.isEmpty ?? true, "\(format): \(String(describing: result.damages))")
     let kinds = converter.losses.map(\.kind)
-    // Without these the capture's own times and adapters hold.
+    // The lists can differ if a record has no time, or if the conversion truncated times, skipped reports of adapters
+    // beyond the maximum, or renamed adapters.
     guard original.areAllTimed, !kinds.contains(.fractionsOfMicroseconds), !kinds.contains(.reportsWithoutAdapter),
         !kinds.contains(.adapterNames)
     else { return }
     guard original.list == result.list else {
-        print("\(format), losing \(converter.losses): \(original.list)\nbecame \(result.list)")
+        print("\(format), with losses \(converter.losses): \(original.list)\nbecame \(result.list)")
         fflush(nil)
         preconditionFailure("a conversion changed the iBeacons")
     }
 }
 
-/// The iBeacons of a capture.
+/// The iBeacons of a capture, the number of its records, and its damages.
 private struct Beacons: ReportHandler {
     struct Item: Hashable {
         var beacon: IBeacon
@@ -80,12 +85,13 @@ private struct Beacons: ReportHandler {
             decoder.flush(to: &self)
             damages = reader.damages
         } catch {
-            // A log or btsnoop without a record is empty or has a header alone; the input may be anything.
+            // A log without records is empty, and a btsnoop file without records has only a header. Neither is an error
+            // if a conversion wrote it. The input of the fuzzer can be anything.
             if ofConversion, case .empty = error { return nil }
             if ofConversion {
                 print("\(error)")
                 fflush(nil)
-                preconditionFailure("a conversion that can't be read")
+                preconditionFailure("the result of a conversion cannot be read")
             }
             return nil
         }
@@ -101,11 +107,11 @@ private struct Beacons: ReportHandler {
     }
 }
 
-/// A file in memory alone, without a name: it goes with the process.
+/// A file in memory, without a name. It is removed when the process ends.
 private let scratch: (descriptor: CInt, path: String) = {
     var name = "/dev/shm/converted-XXXXXX".utf8CString.map { $0 }
     let descriptor = unsafe mkstemp(&name)
-    precondition(descriptor >= 0, "no file in memory: errno \(errno)")
+    precondition(descriptor >= 0, "cannot create a file in /dev/shm: errno \(errno)")
     _ = unsafe unlink(name)
     return (descriptor, "/proc/self/fd/\(descriptor)")
 }()

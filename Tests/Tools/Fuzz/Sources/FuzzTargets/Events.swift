@@ -1,8 +1,12 @@
 import BaseTypes
 import BluetoothLE
 
-/// A series of events over time. Each is preceded by two octets: the time since the one before in units of 20 ms (so
-/// that chains are abandoned), its high bit another adapter; and how many octets of the input are the event.
+/// Checks the parser of HCI events and the assembler of extended reports with a series of events over time.
+///
+/// Each event follows two bytes. The low seven bits of the first are the time since the previous event in units of 20
+/// ms; the maximum is long enough that chains are abandoned. Its high bit selects one of two adapters. If the first
+/// byte is 0xFF, the chains of its adapter are also flushed. The second byte is the length of the event. If fewer bytes
+/// follow, the event ends with the input.
 func fuzzEvents(_ input: Span<UInt8>) {
     var assembler = ExtendedReportAssembler()
     var time = Instant.earliest
@@ -31,13 +35,13 @@ func fuzzEvents(_ input: Span<UInt8>) {
         }
         do {
             let more = try reports.next(in: event)
-            precondition(more == nil, "reports after the last")
-        } catch { preconditionFailure("a second error in one event") }
+            precondition(more == nil, "a report follows the end")
+        } catch { preconditionFailure("an event has a second error") }
         drain(&assembler, into: &data)
     }
     assembler.flush(adapter: nil)
     drain(&assembler, into: &data)
-    precondition(assembler.isIdle, "chains after all were fetched")
+    precondition(assembler.isIdle, "chains remain after all reports were fetched")
 }
 
 private func drain(_ assembler: inout ExtendedReportAssembler, into data: inout [UInt8]) {

@@ -1,6 +1,7 @@
 import BluetoothLE
 
-/// One frame: its first octet says what the sniffer said of the CRC, and how far into the input the frame begins.
+/// Checks the parser of link-layer frames with one frame. The low two bits of the first byte select the sniffer's
+/// result for the CRC. Its high four bits are the number of bytes between it and the frame.
 func fuzzFrames(_ input: Span<UInt8>) {
     guard input.count >= 1 else { return }
     let checks: [FrameCheck] = [.valid, .unchecked, .invalid, .valid]

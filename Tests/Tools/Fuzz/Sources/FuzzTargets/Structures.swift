@@ -1,6 +1,7 @@
 import BluetoothLE
 
-/// Reads AD structures in both ways that there are; they must agree, and an iBeacon's octets must stand in `payload`.
+/// Reads AD structures with `nextBeacon(in:)` and with `next(in:)`. Both must give the same iBeacons and the same
+/// error, and the bytes of each iBeacon must be in `payload`.
 func checkStructures(_ payload: Span<UInt8>) {
     var beacons: [IBeacon] = []
     var error: ADStructureError?

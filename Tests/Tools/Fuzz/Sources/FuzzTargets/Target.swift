@@ -1,23 +1,24 @@
 internal import Glibc
 
-/// What is fuzzed: one input format each, chosen by the environment's `FUZZ_TARGET`.
+/// A target of the fuzzer: one input format. The environment variable `FUZZ_TARGET` selects it.
 ///
-/// Another one is a case here, a file with its function, and seeds in `run`.
+/// To add a target, add a case here, a file with its function, and its name and seeds in `run`.
 enum Target: String, CaseIterable {
-    /// HCI events: the reports in them, the assembler, AD structures, iBeacons.
+    /// HCI events: their reports, the assembler, AD structures and iBeacons.
     case hci
     /// Frames of the link layer.
     case linkLayer = "link-layer"
-    /// Captures, a target for each format, and one for all of them in gzip or zstd.
+    /// Captures: a target for each format, and one for captures of all formats, compressed with gzip or zstd.
     case btsnoop, pcap, pcapng, hcidump, log, compressed
-    /// Captures of any format, taken over into each that is written, and read back.
+    /// Captures of any format, converted to each format that can be written, and read again.
     case convert
     /// Configuration files.
     case yaml
     /// Batches of a site's log.
     case batch
 
-    /// Whether the input is worth being kept as one to derive others from.
+    /// Checks `input` and returns whether libFuzzer should keep it in the corpus, from which new inputs are derived. If
+    /// a check fails, the process ends.
     func run(_ input: Span<UInt8>) -> Bool {
         switch self {
         case .hci: fuzzEvents(input)
@@ -45,8 +46,8 @@ enum Target: String, CaseIterable {
 @c(LLVMFuzzerTestOneInput)
 public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let input = unsafe UnsafeBufferPointer(start: start, count: count)
-    // Its own allocation, so that an address sanitizer would see a read past the end.
+    // A separate allocation, so that an address sanitizer would detect a read past the end.
     let bytes = unsafe [UInt8](input)
-    // -1 keeps an input out of the corpus.
+    // If the result is -1, libFuzzer does not add the input to the corpus.
     return Target.chosen.run(bytes.span) ? 0 : -1
 }

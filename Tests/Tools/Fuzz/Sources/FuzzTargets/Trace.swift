@@ -2,7 +2,8 @@ import BaseTypes
 import BluetoothLE
 import Captures
 
-/// All that a capture gives, as something that can be compared: the records in one number, the rest as it is.
+/// All results of reading a capture, for a comparison. The contents of the records, reports and iBeacons are one hash.
+/// If reading fails, only the number of records and the error are set.
 struct Trace: Equatable {
     var records = 0
     var contents = 0
@@ -13,7 +14,8 @@ struct Trace: Equatable {
     var malformations: [Int] = []
     var error: CaptureError?
 
-    /// Reads `bytes` to their end through a window of `windowSize`, and checks what holds for every record.
+    /// Reads `bytes` to the end with a window of `windowSize` bytes. For each record, the payload must be in the
+    /// window, and the adapter must have a name.
     init(_ bytes: [UInt8], fields: FieldMap, windowSize: Int) {
         do throws(CaptureError) {
             var reader = try CaptureReader(
@@ -22,15 +24,15 @@ struct Trace: Equatable {
             var digest = Digest()
             while let record = try reader.next() {
                 records += 1
-                precondition(record.payload.upperBound <= reader.window.count, "a payload outside of the window")
-                precondition(record.adapter ?? 0 < max(reader.adapters.count, 1), "an adapter without a name")
+                precondition(record.payload.upperBound <= reader.window.count, "a payload is outside of the window")
+                precondition(record.adapter ?? 0 < max(reader.adapters.count, 1), "an adapter has no name")
                 digest.take(record, in: reader.window.span)
                 decoder.decode(record, in: reader.window.span, to: &digest)
             }
             decoder.flush(to: &digest)
             let more = try reader.next()
-            precondition(more == nil, "records after the last")
-            precondition(reader.window.count <= max(windowSize, CaptureReader.recordBytesMax), "a window without bound")
+            precondition(more == nil, "a record follows the end")
+            precondition(reader.window.count <= max(windowSize, CaptureReader.recordBytesMax), "a window is too large")
             contents = digest.hasher.finalize()
             format = reader.format
             hasTimes = reader.hasTimes
@@ -46,7 +48,7 @@ struct Trace: Equatable {
     }
 }
 
-/// Records, reports and iBeacons in one number.
+/// A hash of all records, reports and iBeacons.
 private struct Digest: ReportHandler {
     var hasher = Hasher()
 
@@ -57,7 +59,7 @@ private struct Digest: ReportHandler {
         case .hci(let kind, let isReceived): combine(0, kind, isReceived)
         case .linkLayer(let rssi, let check): combine(1, rssi, check)
         case .report(var report):
-            // Where the data stand depends on the window.
+            // The position of the data depends on the window, so it is not part of the hash.
             report.data = 0..<0
             combine(2, report, true)
         case .beacon(let beacon, let report): combine(3, beacon, report)

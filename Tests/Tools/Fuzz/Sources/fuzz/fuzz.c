@@ -1,1 +1,1 @@
-// libFuzzer's main calls LLVMFuzzerTestOneInput, which FuzzTargets has.
+// This target needs no code: libFuzzer's main calls LLVMFuzzerTestOneInput, which FuzzTargets defines.

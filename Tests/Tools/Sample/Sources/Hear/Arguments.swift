@@ -1,7 +1,7 @@
 import BeaconMonitoringTesting
 import BeaconScanning
 
-/// What the command line asks for.
+/// The arguments of the command line.
 struct Arguments {
     struct Mistake: Error, CustomStringConvertible {
         let description: String
@@ -9,7 +9,7 @@ struct Arguments {
 
     var scanning = Scanning.automatic
     var exitTimeout: Duration = .seconds(30)
-    /// After so many it ends; 0: it goes on.
+    /// The number of events after which the program ends; 0 means no limit.
     var events = 0
     private var script: ScriptedSightings?
 
@@ -26,24 +26,24 @@ struct Arguments {
             self.script = script
             scanning = .scripted(script)
         case "capture":
-            guard let path = words.popFirst() else { throw Mistake(description: "capture: which file?") }
+            guard let path = words.popFirst() else { throw Mistake(description: "capture requires a file") }
             scanning = .capture(path)
-        default: throw Mistake(description: "\(way) is no way to hear")
+        default: throw Mistake(description: "\(way) is not automatic, management, bluetoothd, hci, scripted or capture")
         }
         scanning = scanning.logging { _, text in Hear.say(text) }
         while let option = words.popFirst() {
             guard let number = words.popFirst().flatMap({ Int($0) }), number > 0 else {
-                throw Mistake(description: "\(option) takes a number above 0")
+                throw Mistake(description: "\(option) requires a number greater than 0")
             }
             switch option {
             case "--exit": exitTimeout = .seconds(number)
             case "--events": events = number
-            default: throw Mistake(description: "\(option) is no option")
+            default: throw Mistake(description: "\(option) is not an option; expected --exit or --events")
             }
         }
     }
 
-    /// What a script says: somebody comes, stays for a minute and leaves.
+    /// Performs the script, if the source is one: a beacon enters, is in range for a minute, and exits.
     func perform() async {
         guard let script else { return }
         for _ in 0..<6 {

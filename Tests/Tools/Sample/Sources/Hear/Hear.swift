@@ -1,4 +1,5 @@
-// The eight lines with a choice: how it hears, how long a silence is an exit, and after how many events it has seen enough.
+// The program of eight lines with options: the source of advertisements, the exit timeout, and the number of events
+// after which it ends.
 
 import BeaconMonitoringTesting
 import BeaconScanning
@@ -7,7 +8,10 @@ import Glibc
 @main struct Hear {
     static let staff = ProximityUUID(high: 0xF782_6DA6_4FA2_4E98, low: 0x8024_BC5B_71E0_893E)
 
-    /// hear WAY [FILE] [--exit SECONDS] [--events COUNT]
+    /// Runs `Hear SOURCE [FILE] [--exit SECONDS] [--events COUNT]`. Without any argument, the source is `automatic`.
+    ///
+    /// The exit status is EX_NOPERM if a permission is missing, EX_UNAVAILABLE if scanning is unavailable, EX_USAGE if
+    /// an argument is invalid, and EXIT_FAILURE after any other error.
     static func main() async {
         do {
             try await hear(Arguments(CommandLine.arguments.dropFirst()))
@@ -31,7 +35,7 @@ import Glibc
         async let hearing: Void = monitor.run()
         async let script: Void = arguments.perform()
         var count = 0
-        // Where hearing ends for an error, events end with its words, and `run()` throws it.
+        // If scanning fails, the events end with an error that contains its text, and `run()` throws the error itself.
         var iterator = events.makeAsyncIterator()
         while let event = try? await iterator.next() {
             let time = Double(event.time.nanoseconds) / 1e9
@@ -46,7 +50,7 @@ import Glibc
         say("ended after \(count) events")
     }
 
-    /// Prints a line, which is read while this runs.
+    /// Prints a line immediately, because tests read the output while the program runs.
     static func say(_ line: String) {
         print(line)
         fflush(nil)

@@ -3,7 +3,7 @@ import BeaconMonitoring
 import BeaconMonitoringTesting
 import BluetoothLE
 
-/// SplitMix64: the same numbers for a seed on every machine.
+/// A random number generator (SplitMix64) that gives the same numbers for the same seed on every machine.
 struct SeededGenerator: RandomNumberGenerator {
     var state: UInt64
 
@@ -16,7 +16,8 @@ struct SeededGenerator: RandomNumberGenerator {
     }
 }
 
-/// Stands for the world: makes a monitor with a model on it, changes what is monitored, and has beacons come and go.
+/// Simulates everything outside of the program: creates monitors with models, changes their conditions, and delivers
+/// sightings of beacons.
 struct Driver {
     struct Tally {
         var changes = 0
@@ -39,7 +40,8 @@ struct Driver {
         self.clock = clock
     }
 
-    /// A monitor's life: made under the name that the last one gave back a moment ago.
+    /// Runs one monitor with its models from its creation to its end, with `changes` changes of its conditions. The
+    /// name of the monitor is that of the previous round's monitor, which has just ended.
     mutating func round(changes: Int) async throws -> Tally {
         let monitor = try BeaconMonitor("sample", clock: clock)
         let (events, visits) = (Ledger(), Ledger())
@@ -67,7 +69,8 @@ struct Driver {
                 let planned = expectation.take()
                 events.expect(planned.events)
                 visits.expect(planned.visits)
-                // Only now: what becomes due by it may be delivered before this returns.
+                // The clock moves only after the expectation is complete, because events that become due can be
+                // delivered before this call returns.
                 clock.turn(by: step)
                 await monitor.sighted(
                     Sighting(
@@ -92,7 +95,8 @@ struct Driver {
         return tally
     }
 
-    /// The next change of the set of conditions, and what comes of it.
+    /// Plans a random change of the set of conditions. Returns the events and visits that must result from it, and a
+    /// function that makes the change.
     private mutating func plan(
         _ expectation: inout Expectation
     ) -> (
@@ -109,7 +113,7 @@ struct Driver {
             expectation.remove(identifier, at: now)
             return (expectation.take(), { await $0.remove(identifier) })
         default:
-            // Another set: some of what is there, and some new.
+            // Another set: about 80% of the existing conditions, and `identifier` if it is not among them.
             var wanted: [(String, UInt16)] = []
             for (identifier, stand) in expectation.stands.sorted(by: { $0.key < $1.key })
             where Int.random(in: 0..<5, using: &random) > 0 {
@@ -138,7 +142,8 @@ struct Driver {
         .beacon(BeaconMonitor.BeaconIdentityCondition(uuid: uuid, major: 1, minor: minor))
     }
 
-    /// Subscribers that come, wait and are cancelled, as a view's tasks are: none may stay behind, or take from others.
+    /// Adds subscribers that wait and are cancelled, like the tasks of a view. None of them may remain or take elements
+    /// from other subscribers.
     private func comeAndGo(_ monitor: BeaconMonitor) async throws {
         var entries = monitor.events
         entries.notifyOnExit = false

@@ -1,15 +1,15 @@
 import BaseTypes
 import BeaconMonitoring
 
-/// The rules for conditions on one beacon each and one adapter that listens, written down once more and as plainly as can
-/// be: what comes of each input.
+/// A second and very simple implementation of the rules, for conditions on one beacon each and one adapter that scans.
+/// It computes the events and visits that result from each input.
 struct Expectation {
     struct Stand {
         var minor: UInt16
-        /// When it was added, among all; another condition in its stead keeps it.
+        /// The position in the order in which conditions were added. A condition that replaces this one keeps it.
         let place: Int
         var state: BeaconMonitor.Event.State
-        /// When silence ends it.
+        /// When the condition becomes `unsatisfied` if no further sighting arrives.
         var deadline: Instant
         var arrival: Instant?
         var lastSeen: Instant?
@@ -22,7 +22,7 @@ struct Expectation {
     private(set) var events: [Ledger.Entry] = []
     private(set) var visits: [Ledger.Entry] = []
 
-    /// What came of the inputs since the last call.
+    /// Returns the events and visits that result from the inputs since the last call.
     mutating func take() -> (events: [Ledger.Entry], visits: [Ledger.Entry]) {
         defer {
             events.removeAll(keepingCapacity: true)

@@ -2,7 +2,7 @@ import BaseTypes
 import BeaconMonitoring
 import Synchronization
 
-/// What is to be delivered, and whether it is: each once, in order.
+/// The expected events or visits. Checks that each of them is delivered once and in order.
 final class Ledger: Sendable {
     enum Entry: Hashable, Sendable {
         case event(String, BeaconMonitor.Event.State, Instant)
@@ -11,7 +11,7 @@ final class Ledger: Sendable {
 
     private struct Book {
         var expected: [Entry] = []
-        /// How many of them have been delivered.
+        /// The number of entries in `expected` that have been delivered.
         var settled = 0
         var delivered = 0
         var surprise: String?
@@ -35,7 +35,7 @@ final class Ledger: Sendable {
         waiter?.resume()
     }
 
-    /// Returns when all that is expected has been delivered, or something that is not.
+    /// Returns when all expected entries have been delivered, or when an unexpected one has been delivered.
     func settled() async {
         await withCheckedContinuation { continuation in
             let waiter = book.withLock { book -> CheckedContinuation<Void, Never>? in
@@ -54,7 +54,8 @@ final class Ledger: Sendable {
         return book.waiter.take()
     }
 
-    /// How much was delivered, how much still is to be, and the first thing that was not as expected.
+    /// The number of delivered entries, the number of expected entries that have not been delivered, and a text about
+    /// the first unexpected delivery.
     var balance: (delivered: Int, owed: Int, surprise: String?) {
         book.withLock { ($0.delivered, $0.expected.count - $0.settled, $0.surprise) }
     }

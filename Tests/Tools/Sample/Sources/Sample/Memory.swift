@@ -1,7 +1,8 @@
 import Glibc
 
 enum Memory {
-    /// The pages of this process that are in memory, in KiB: the second number of /proc/self/statm (proc(5)).
+    /// Returns the resident memory of this process in KiB, or 0 if it cannot be read. The second number of
+    /// /proc/self/statm (proc(5)) is its number of pages.
     static func resident() -> Int {
         guard let file = fopen("/proc/self/statm", "r") else { return 0 }
         defer { fclose(file) }

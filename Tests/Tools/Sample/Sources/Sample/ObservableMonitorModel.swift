@@ -1,10 +1,10 @@
 import BeaconMonitoring
 
-/// A model as Apple's sample for `CLMonitor` has it: for each condition the last event, and the one before it.
+/// A model like that of Apple's sample for `CLMonitor`. For each condition, it has the last event and the one before.
 ///
-/// Conditions come and go while its loop runs: from outside, and from the loop itself.
+/// Conditions are added and removed while its loop runs. Both the loop and the methods for a view change the rows.
 actor ObservableMonitorModel {
-    /// What a table would show of a condition.
+    /// The data of a condition that a table would show.
     struct Row {
         var last: BeaconMonitor.Event
         var prior: BeaconMonitor.Event?
@@ -13,7 +13,8 @@ actor ObservableMonitorModel {
     private(set) var rows: [String: Row] = [:]
     private let monitor: BeaconMonitor
     private let ledger: Ledger
-    /// Events that were their record's last before they were handled.
+    /// The number of events that were the `lastEvent` of their record before they were handled. It must stay 0 (rule
+    /// N3).
     private(set) var recordsAhead = 0
 
     init(monitor: BeaconMonitor, ledger: Ledger) {
@@ -21,7 +22,7 @@ actor ObservableMonitorModel {
         self.ledger = ledger
     }
 
-    /// Shows what there is.
+    /// Fills the rows from the records of all conditions.
     func showRecords() async {
         for identifier in await monitor.identifiers {
             guard let last = await monitor.record(for: identifier)?.lastEvent else { continue }
@@ -33,7 +34,8 @@ actor ObservableMonitorModel {
     func follow(_ events: BeaconMonitor.Events.Iterator) async throws {
         var events = events
         while let event = try await events.next() {
-            // The record still has the event before this one, unless the condition has gone or been replaced meanwhile.
+            // Until the event is handled, the record has the event before it (rule N3), unless the condition was
+            // removed or replaced in the meantime.
             if let record = await monitor.record(for: event.identifier), record.condition == event.condition {
                 if record.lastEvent == event { recordsAhead += 1 }
                 rows[event.identifier] = Row(last: event, prior: record.lastEvent)
@@ -44,7 +46,7 @@ actor ObservableMonitorModel {
         }
     }
 
-    /// The same for stays.
+    /// Handles visits until the monitor ends.
     func follow(_ visits: BeaconMonitor.Visits.Iterator) async throws {
         var visits = visits
         while let visit = try await visits.next() {
@@ -52,7 +54,7 @@ actor ObservableMonitorModel {
         }
     }
 
-    // MARK: What a view would call
+    // MARK: Methods that a view would call
 
     func add(_ condition: Condition, identifier: String) async throws {
         try await monitor.add(condition, identifier: identifier)

@@ -1,7 +1,10 @@
-// A user of the libraries: an actor whose set of conditions changes while events flow.
+// A user of the libraries: an actor whose set of conditions changes while events are delivered.
 //
-// It counts on nothing lost, each event and stay delivered once and in order, as a second and plainer writing of the rules
-// foresees them; and on nothing leaked: memory does not grow from one round of changes to the next. Time is passed in.
+// Time is simulated. The program checks the following:
+// - Nothing is lost: each event and visit must be delivered once and in order. A second, simpler implementation of the
+//   rules computes the expected ones.
+// - An event must not be in its record before it is handled (rule N3).
+// - Nothing leaks: memory after the last round must be at most `slack` larger than after round `warmUp`.
 
 import BaseTypes
 import BeaconMonitoring
@@ -12,10 +15,11 @@ import Glibc
 @main struct Sample {
     static let changes = 10_000
     static let rounds = 50
-    /// After so many, most of what the allocator keeps for threads has the size that it keeps.
+    /// The number of rounds after which most of the allocator's memory for threads has its final size.
     static let warmUp = 10
-    /// What memory may differ by, in KiB: 400,000 changes that leaked three octets each would exceed it. Arenas alone, which
-    /// grow by which thread happens to do what, have been seen to differ by half of it.
+    /// The limit for the growth of memory, in KiB. If 400,000 changes leaked three bytes each, they would exceed it.
+    /// The allocator's arenas grow depending on which thread does which work; this alone has caused differences of half
+    /// the limit.
     static let slack = 1024
 
     static func main() async throws {
@@ -36,16 +40,16 @@ import Glibc
                 fflush(nil)
             }
             if let surprise = tally.surprise {
-                print("not as foreseen: \(surprise)")
+                print("unexpected: \(surprise)")
                 exit(1)
             }
             guard tally.owed == 0, tally.recordsAhead == 0 else {
-                print("lost: \(tally.owed); records ahead of their events: \(tally.recordsAhead)")
+                print("lost: \(tally.owed); events in their records too early: \(tally.recordsAhead)")
                 exit(1)
             }
         }
         let growth = resident[rounds - 1] - resident[warmUp - 1]
-        print("memory after \((rounds - warmUp) * changes) more changes: \(growth) KiB more; at most \(slack)")
+        print("memory after \((rounds - warmUp) * changes) more changes: \(growth) KiB more; the limit is \(slack)")
         exit(growth <= slack ? 0 : 1)
     }
 }
