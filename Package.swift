@@ -250,7 +250,7 @@ let package = Package(
             dependencies: ["BaseTypes", "CLinux", "EventLog", "EventLoops", systemPackage],
             path: "Tests/TestSupport"),
         .target(name: "BrokerSupport", dependencies: ["TestSupport"], path: "Tests/BrokerSupport"),
-        // A site's log in memory, and what every log of a site has to do.
+        // A site's log in memory, and the conformance tests of all site logs.
         .target(
             name: "SiteLogSupport",
             dependencies: ["BaseTypes", "SiteMonitoring", "TestSupport"],
@@ -297,7 +297,7 @@ let package = Package(
                 "BaseTypes", "BeaconMonitoring", "BluetoothLE", "GatewayConfiguration", "settings-manual",
                 "TestSupport",
             ]),
-        // What tests of the program have in common: they run it as it is shipped, and what it talks to.
+        // Shared parts of the program's tests: they run the program as it is shipped, and the real servers that it uses.
         .target(
             name: "ProgramSupport",
             dependencies: [

@@ -30,7 +30,7 @@ public struct Mistake: Sendable, Hashable {
     public let position: Position
     /// The problem: `mqtt.port is 70000`.
     public let message: String
-    /// What to do: `expected 1…65535`.
+    /// The remedy: `expected 1…65535`.
     public let hint: String?
 
     /// The line, from 1.

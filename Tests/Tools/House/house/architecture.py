@@ -1,4 +1,4 @@
-"""What docs/architecture.md says of the targets, read from Package.swift and the sources; and written from them."""
+"""Checks docs/architecture.md against Package.swift and the sources, and writes its generated parts."""
 
 import re
 
@@ -12,8 +12,8 @@ BLOCK = re.compile(r"^```\n(?=[^`]*" + ARROW + r")(.*?)^```$", re.MULTILINE | re
 TARGETS, TOUCHES = ["target", "reason", "one responsibility", "depends on"], ["module or function", "used only by"]
 LIST = r"`[\w-]+`(?:, `[\w-]+`)*"
 REASON = re.compile(rf"(?:product(?:: must not see {LIST})?|layer: must not see {LIST}|process: must not link {LIST})")
-# Written by hand it would have to be kept by hand.
-HINT = "`make manual` writes what can be read from the sources"
+# The end of findings about generated parts, which should not be changed by hand.
+HINT = "`make manual` writes this part of the document"
 
 
 def check(tree, package):
@@ -24,11 +24,13 @@ def check(tree, package):
     yield from manifest(tree, package)
 
 
-# The arrows.
+# The arrows between targets.
 
 
 def reduced(package):
-    """Each shipped target with those it needs and does not need by way of another, the widest first."""
+    """Yields each shipped target that needs others, with the targets that it needs and that no other dependency brings.
+
+    Targets with the most direct and indirect dependencies are first."""
     shipped = {target.name for target in package.shipped()}
     below = {name: package.all_below(name) & shipped for name in shipped}
     for name in sorted(shipped, key=lambda name: (-len(below[name]), name)):
@@ -57,10 +59,10 @@ def arrows(text, package):
     true = dict(reduced(package))
     for name, (number, direct) in said.items():
         if name not in true:
-            yield Finding(PATH, number, f"an arrow begins at {name}, which is no target that needs another; {HINT}")
+            yield Finding(PATH, number, f"an arrow starts at {name}, which is not a target that needs another; {HINT}")
             continue
         for other in sorted(direct - set(true[name])):
-            yield Finding(PATH, number, f"{name} {ARROW} {other} is not so, or goes by way of another; {HINT}")
+            yield Finding(PATH, number, f"{name} {ARROW} {other} is wrong, or follows from other arrows; {HINT}")
     for name, direct in true.items():
         number, drawn = said.get(name, (first, set()))
         for other in sorted(set(direct) - drawn):
@@ -75,7 +77,8 @@ def cell(target):
 
 
 def table(text, head):
-    """The rows under a head, each with its line's number."""
+    """Returns the rows of the table with the header row `head`, each with its line number, or None if there is no such
+    table."""
     for first, rows in markdown.tables(text):
         if rows[0] == head:
             return [(first + 2 + index, row) for index, row in enumerate(rows[1:])]
@@ -87,7 +90,7 @@ def codes(text):
 
 
 def reason(text, target, package):
-    """Errors in the reason why a target is compiled separately."""
+    """Yields the errors in the reason why a target is compiled separately."""
     if not REASON.fullmatch(text):
         yield "has no valid reason. Write `product`, `layer: must not see ` or `process: must not link ` and names of targets in code"
         return
@@ -105,7 +108,7 @@ def reason(text, target, package):
 def rows(text, package):
     found = table(text, TARGETS)
     if found is None:
-        yield Finding(PATH, 0, f"has no table with the head {' | '.join(TARGETS)}")
+        yield Finding(PATH, 0, f"has no table with the header {' | '.join(TARGETS)}")
         return
     seen = set()
     for number, row in found:
@@ -113,7 +116,7 @@ def rows(text, package):
             seen.add(name)
             target = package.targets.get(name)
             if target is None or not target.folder.startswith("Sources/"):
-                yield Finding(PATH, number, f"`{name}` is no target under Sources; take the row out")
+                yield Finding(PATH, number, f"`{name}` is not a target under Sources; remove the row")
             elif target.is_shipped:
                 if row[3] != cell(target):
                     yield Finding(PATH, number, f"`{name}` depends on {cell(target)}; {HINT}")
@@ -121,14 +124,15 @@ def rows(text, package):
                     yield Finding(PATH, number, f"`{name}` {wrong}")
     for target in package.shipped() + package.system():
         if target.name not in seen:
-            yield Finding(PATH, found[0][0], f"`{target.name}` has no row: give it one, with its one responsibility")
+            yield Finding(PATH, found[0][0], f"`{target.name}` has no row; add one with its one responsibility")
 
 
-# Who touches what.
+# The table of modules and functions that only some targets may use.
 
 
 def who(tree, package, words):
-    """The targets that import one of the modules `words`, or call one of the functions."""
+    """Returns the targets that use one of `words`: import it if all of them are modules, or otherwise call it as a
+    function."""
     modules = TOOLCHAIN | {target.module for target in package.targets.values()}
     modules |= {product for target in package.targets.values() for product in target.products}
     found = set()
@@ -147,13 +151,13 @@ def who(tree, package, words):
 
 
 def who_cell(names):
-    return ", ".join(f"`{name}`" for name in sorted(names, key=str.lower)) or "nobody"
+    return ", ".join(f"`{name}`" for name in sorted(names, key=str.lower)) or "no target"
 
 
 def touches(tree, package):
     found = table(tree.text(PATH), TOUCHES)
     if found is None:
-        yield Finding(PATH, 0, f"has no table with the head {' | '.join(TOUCHES)}")
+        yield Finding(PATH, 0, f"has no table with the header {' | '.join(TOUCHES)}")
         return
     seen = set()
     for number, row in found:
@@ -161,13 +165,13 @@ def touches(tree, package):
         seen.update(words)
         true = who_cell(who(tree, package, words))
         if row[1] != true:
-            yield Finding(PATH, number, f"{row[0]}: the sources say {true}; is that meant? {HINT}")
+            yield Finding(PATH, number, f"{row[0]}: the sources have {true}; is this intended? {HINT}")
     for target in package.system():
         if target.name not in seen:
-            yield Finding(PATH, found[0][0], f"does not say who touches `{target.name}`; add a row")
+            yield Finding(PATH, found[0][0], f"does not list the targets that use `{target.name}`; add a row")
 
 
-# Package.swift against the imports.
+# Package.swift compared with the imports.
 
 
 def manifest(tree, package):
@@ -182,16 +186,16 @@ def manifest(tree, package):
                 name = by_module.get(module, module)
                 used.add(name)
                 if name != target.name and name not in target.own and module not in products:
-                    yield Finding(path, 0, f"imports {module}, which Package.swift does not name for {target.name}")
-        # An executable can be needed to be run, and a target of a test's that lies apart for its files.
+                    yield Finding(path, 0, f"imports {module}, which Package.swift does not list for {target.name}")
+        # A target can depend on an executable to run it, without an import.
         for name in sorted((set(target.own) | set(products)) - used):
             other = package.targets.get(name)
             if other is None or other.kind != "executable":
-                yield Finding("Package.swift", 0, f"{target.name} names {name} and imports it nowhere; take it out")
+                yield Finding("Package.swift", 0, f"{target.name} depends on {name}, but does not import it; remove it")
 
 
 def written(tree, package):
-    """The document with all of it as the sources say."""
+    """Returns the document with its arrows and tables updated from Package.swift and the sources."""
     text = BLOCK.sub(lambda _: f"```\n{block(package)}```", tree.text(PATH), count=1)
     lines = text.split("\n")
     for number, row in table(text, TARGETS) or []:

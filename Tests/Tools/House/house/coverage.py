@@ -1,10 +1,10 @@
-"""What `swift test --enable-code-coverage` leaves, added up."""
+"""The totals of a coverage report of `swift test --enable-code-coverage`."""
 
 import os
 
 
 def totals(report, root):
-    """Lines and covered lines by target."""
+    """Returns the number of lines and of covered lines of each target in Sources, by the name of the target."""
     found = {}
     for unit in report["data"]:
         for file in unit["files"]:

@@ -1,4 +1,4 @@
-"""Links in Markdown lead somewhere: to a file that is there, and to a heading that is in it."""
+"""Checks that each link in Markdown leads to an existing file, and to an existing heading in it."""
 
 import posixpath
 import re
@@ -22,7 +22,7 @@ def check(tree):
 
 
 def mapped(tree):
-    """Every document and schema is on the map."""
+    """Yields an error for each document or schema that is not in the list of documents."""
     if not tree.has(MAP):
         return
     on_it = {posixpath.normpath(posixpath.join("docs", target.partition("#")[0]))
@@ -30,25 +30,25 @@ def mapped(tree):
     for path in tree.ending(".md", ".schema.json"):
         folder, _, name = path.rpartition("/")
         if folder in ("", "docs", "docs/library.docc") and path not in on_it and path != MAP:
-            yield Finding(MAP, 0, f"does not say what {name} is for; add a row")
+            yield Finding(MAP, 0, f"does not describe {name}; add a row")
 
 
 def follow(tree, path, target, known):
-    """What is wrong with a link, or None. Other people's servers are not asked."""
+    """Returns the error in a link, or None. Links with a scheme, such as those to other servers, are not checked."""
     if SCHEME.match(target):
         return None
     file, _, anchor = target.partition("#")
     file, anchor = urllib.parse.unquote(file), urllib.parse.unquote(anchor)
     if file.startswith("/"):
-        return "begins at a root that readers do not have; write it from the file's own folder"
+        return "starts at a root that readers do not have; write it relative to the folder of the file"
     where = posixpath.normpath(posixpath.join(posixpath.dirname(path), file)) if file else path
     if where == "." or tree.has(where):
         if anchor and not where.endswith(".md"):
-            return "has an anchor in what is no Markdown"
+            return "has an anchor, but leads to a file that is not Markdown"
         if anchor:
             if where not in known:
                 known[where] = markdown.anchors(tree.text(where))
             if anchor not in known[where]:
-                return f"has an anchor that no heading of {where} makes"
+                return f"has an anchor, but no heading of {where} has it"
         return None
     return "leads to no file"

@@ -1,18 +1,18 @@
-"""As much of Markdown as links, headings and code need (CommonMark, with GitHub's anchors)."""
+"""Reads the parts of Markdown that links, headings, tables and code need (CommonMark, with GitHub's anchors)."""
 
 import re
 
 FENCE = re.compile(r"^ {0,3}(```+|~~~+)")
 HEADING = re.compile(r"^(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$")
 CODE = re.compile(r"(`+)(.+?)(?<!`)\1(?!`)")
-# `[text](target)`, with a title behind the target at most; the text may hold one pair of brackets.
+# `[text](target)`, optionally with a title after the target. The text may contain brackets, but not nested ones.
 LINK = re.compile(r"\[(?:[^\[\]]|\[[^\[\]]*\])*\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
 REFERENCE = re.compile(r"^ {0,3}\[[^\]]+\]:\s+<?([^\s>]+)>?")
 NAMED = re.compile(r"<a\s+(?:id|name)=\"([^\"]+)\"")
 
 
 def lines_outside_fences(text):
-    """Each line with its number, but for what stands in code blocks."""
+    """Yields each line with its number, except those of fenced code blocks."""
     fence = None
     for number, line in enumerate(text.split("\n"), 1):
         mark = FENCE.match(line)
@@ -26,10 +26,10 @@ def lines_outside_fences(text):
 
 
 def links(text):
-    """The targets of all links, each with its line's number."""
+    """Yields the targets of all links, each with its line number."""
     for number, line in lines_outside_fences(text):
         bare = CODE.sub(lambda code: " " * len(code[0]), line)
-        # What is a link's text may be code: the brackets around it are what counts.
+        # Code is replaced by spaces. If the text of a link is code, the link is still found by its brackets.
         for found in LINK.finditer(bare):
             yield number, found[1]
         reference = REFERENCE.match(bare)
@@ -38,14 +38,16 @@ def links(text):
 
 
 def code_words(text):
-    """What stands between back-quotes, each with its line's number."""
+    """Yields the text of each piece of code in back-quotes, with its line number."""
     for number, line in lines_outside_fences(text):
         for found in CODE.finditer(line):
             yield number, found[2].strip()
 
 
 def anchors(text):
-    """What a `#` behind the file's name can lead to, as GitHub makes it of headings."""
+    """Returns the anchors of a document, which can follow a `#` after its file name.
+
+    GitHub makes them from headings. Elements `<a id>` and `<a name>` also count."""
     found, taken = set(), {}
     for _, line in lines_outside_fences(text):
         found.update(NAMED.findall(line))
@@ -61,7 +63,7 @@ def anchors(text):
 
 
 def tables(text):
-    """The tables: the number of the head's line, and all rows as lists of cells, the head first."""
+    """Returns the tables: the line number of the header row, and all rows as lists of cells, header row first."""
     rows, first, result = [], 0, []
     for number, line in list(lines_outside_fences(text)) + [(0, "")]:
         if line.startswith("|"):

@@ -1,4 +1,7 @@
-"""What documents and comments name is there: files, folders, targets of make, and types of the sources."""
+"""Checks that documents and comments name only things that exist.
+
+These are files, folders, targets and steps of make, types, functions, test suites, environment variables of tests, and
+Debian packages."""
 
 import fnmatch
 import re
@@ -6,7 +9,7 @@ import re
 from . import markdown
 from .tree import Finding, parents
 
-# Placeholders: `<Target>Tests/`, `Tests/*/run`.
+# Placeholders, such as those in `<Target>Tests/` and `Tests/*/run`.
 PLACEHOLDER = re.compile(r"<[^>]*>|…|\*+")
 IN_TEXT = re.compile(r"(?<![\w/.$-])((?:docs|Tests|Sources|Config|udev)/[\w.+/-]*[\w+/-])")
 TARGET = re.compile(r"^([a-z][a-z0-9-]*):(?!=)", re.MULTILINE)
@@ -29,14 +32,14 @@ def check(tree):
                 yield Finding(path, line, f"`make verify STEP={step}`: {VERIFY} has no such step")
         for line, word in markdown.code_words(tree.text(path)):
             if is_path(tree, word) and not exists(tree, path, word):
-                yield Finding(path, line, f"`{word}` is not there")
+                yield Finding(path, line, f"`{word}` does not exist")
     for path in tree.paths:
-        # Fixtures are what others wrote.
+        # Fixtures are recordings and texts of others, which can name their own files.
         if not path.endswith(READ) or path.startswith("Tests/Fixtures/"):
             continue
         for line, word in comments(tree.text(path)):
             if not exists(tree, path, word):
-                yield Finding(path, line, f"{word} is not there")
+                yield Finding(path, line, f"{word} does not exist")
     yield from types(tree)
     yield from functions(tree)
     yield from tests(tree)
@@ -44,22 +47,25 @@ def check(tree):
 
 
 def made(text):
-    """What a document has one make, between back-quotes or in a block of commands."""
+    """Yields the targets of `make` commands in a document, each with its line number.
+
+    A command must be at the start of a line, or after a back-quote, `sudo` or `&&`."""
     for number, line in enumerate(text.split("\n"), 1):
         for found in re.finditer(r"(?:`|^ {0,4}|sudo |&& )make ((?:-s )?[a-z][a-z0-9-]*)(?![\w-]*[=/])", line):
             yield number, found[1].removeprefix("-s ")
 
 
 def verified(text):
-    """The steps of `make verify` that a document names, each with its line's number."""
+    """Yields the steps of `make verify` that a document names, each with its line number."""
     for number, line in enumerate(text.split("\n"), 1):
         for found in re.finditer(r"make verify STEP='?([a-z][\w-]*)", line):
             yield number, found[1]
 
 
 def is_path(tree, word):
-    """Whether a word between back-quotes means a file of the repository: it begins with a folder of its root, or is
-    the name of a source or a schema."""
+    """Returns whether a word in back-quotes must be a file of the repository.
+
+    This is so if it starts with a folder of the root, or if it is the name of a source or a schema."""
     if re.search(r"[\s(){}=|;,]", word) or "://" in word:
         return False
     top = word.split("/")[0]
@@ -69,12 +75,13 @@ def is_path(tree, word):
 
 
 def exists(tree, path, word):
-    """Whether the word names something, a placeholder standing for anything."""
+    """Returns whether the word names an existing file or folder. A placeholder matches any text."""
     pattern = PLACEHOLDER.sub("*", word).rstrip("/")
-    # A package of its own, such as the fuzzer's, speaks of its own folders.
+    # A path can also be relative to a folder above the file that contains it. For example, the fuzzer is a package
+    # inside the repository and names its own folders.
     places = [pattern] + [f"{folder}/{pattern}" for folder in parents(path)]
     if "/" not in pattern:
-        # A folder of the root, or a source wherever it lies.
+        # A file or folder of the root, or the name of a file in any folder.
         return tree.has(pattern) or any(fnmatch.fnmatchcase(name.rsplit("/", 1)[-1], pattern) for name in tree.paths)
     if "*" not in pattern:
         return any(tree.has(place) for place in places)
@@ -82,7 +89,7 @@ def exists(tree, path, word):
 
 
 def comments(text):
-    """The paths that a comment names, each with its line's number."""
+    """Yields the paths that comments name, each with its line number."""
     for number, line in enumerate(text.split("\n"), 1):
         start = re.search(r"(?:^|\s)(?://+|#)\s", line)
         if not start:
@@ -92,8 +99,10 @@ def comments(text):
 
 
 def packages(tree):
-    """The lists `build` and `site` of the Makefile have the Debian packages that Package.swift names, and `build` has no other
-    library."""
+    """Yields an error if the Makefile does not install exactly the libraries that Package.swift names.
+
+    Each Debian package in Package.swift must be in the list `build` or `site` of the Makefile, and `build` must have
+    no other library."""
     if not tree.has("Package.swift"):
         return
     named = {package for found in re.findall(r"\.apt\(\[(.*?)\]\)", tree.text("Package.swift"), re.S)
@@ -107,7 +116,7 @@ def packages(tree):
 
 
 def types(tree, path="docs/architecture.md"):
-    """The architecture speaks of types that are there."""
+    """Yields an error for each type that the architecture document names and that is in no Swift file."""
     if not tree.has(path):
         return
     words = set()
@@ -115,11 +124,13 @@ def types(tree, path="docs/architecture.md"):
         words.update(re.findall(r"\b[A-Z]\w+", tree.text(source)))
     for line, word in markdown.code_words(tree.text(path)):
         if TYPE.match(word) and word not in words:
-            yield Finding(path, line, f"`{word}` stands in no source")
+            yield Finding(path, line, f"`{word}` is not in any source")
 
 
 def functions(tree, path="docs/architecture.md"):
-    """What the architecture names in parentheses after a file, as `A.swift` (`read`), is a word of that file."""
+    """Yields an error for each word that the architecture document names after a file that does not contain it.
+
+    Such words are in parentheses: `A.swift` (`read`)."""
     if not tree.has(path):
         return
     for number, line in enumerate(tree.text(path).split("\n"), 1):
@@ -131,11 +142,11 @@ def functions(tree, path="docs/architecture.md"):
 
 
 def tests(tree):
-    """The suites that documents have one run, and what they have one set, are there."""
+    """Yields an error for each suite (`--filter`) and variable (`BEACON_…=`) in a document that no source has."""
     sources = "\n".join(tree.text(path) for path in tree.paths
                         if path.endswith((".swift", "/run", "/verify")) and not path.startswith("docs/"))
     for path in tree.ending(".md"):
         for line, text in markdown.lines_outside_fences(tree.text(path)):
             for word in re.findall(r"--filter (\w+)", text) + re.findall(r"\b(BEACON_[A-Z_]+)=", text):
                 if word != "SUITE" and not re.search(rf"\b{word}\b", sources):
-                    yield Finding(path, line, f"{word} stands in no test")
+                    yield Finding(path, line, f"{word} is not in any test")

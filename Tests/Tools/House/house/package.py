@@ -1,4 +1,4 @@
-"""What Package.swift says, and what the sources under it import."""
+"""The targets in Package.swift, and the imports of their sources."""
 
 import json
 import re
@@ -8,18 +8,18 @@ IMPORT = re.compile(
     r"^[ \t]*(?:@\w+(?:\([^)]*\))?[ \t]+)*(?:(?:public|package|internal|fileprivate|private)[ \t]+)?import[ \t]+"
     r"(?:(?:struct|class|enum|protocol|func|let|var|typealias)[ \t]+)?(\w+)", re.MULTILINE)
 LITERAL = re.compile(r'"""(?:.|\n)*?"""')
-# What comes with the toolchain.
+# Modules of the toolchain.
 TOOLCHAIN = {"Swift", "Glibc", "Musl", "Darwin", "Foundation", "FoundationEssentials", "Testing", "XCTest", "Synchronization",
              "PackageDescription", "Dispatch", "Observation"}
 
 
 class Target:
-    """One target: what it is, where its files lie, and what it says it needs."""
+    """A target: its name, its type, the folder of its files, and its dependencies."""
 
     def __init__(self, name, kind, folder, own, products):
         self.name, self.kind, self.folder = name, kind, folder
         self.own = own
-        # Module by the package that it comes from.
+        # Names of products, which are also names of their modules, with the names of their packages.
         self.products = products
 
     @property
@@ -32,14 +32,14 @@ class Target:
 
     @property
     def needs(self):
-        """Everything on the right of its arrow, packages by their own names."""
+        """The targets and packages that it depends on. Packages have their own names, not those of their products."""
         return set(self.own) | set(self.products.values())
 
 
 class Package:
     def __init__(self, targets, libraries):
         self.targets = {target.name: target for target in targets}
-        # The targets that other packages can import.
+        # The names of the targets that other packages can import.
         self.libraries = libraries
 
     @classmethod
@@ -71,7 +71,7 @@ class Package:
         return [target for target in self.targets.values() if target.kind == "system"]
 
     def all_below(self, name, seen=None):
-        """Every target that `name` needs, itself left out."""
+        """Returns all targets of this package that `name` depends on directly or indirectly, without `name` itself."""
         seen = set() if seen is None else seen
         for other in self.targets[name].own:
             if other in self.targets and other not in seen:
@@ -84,17 +84,17 @@ class Package:
 
 
 def imports(text):
-    """The modules that a source imports; a program in a literal is none of ours."""
+    """Returns the modules that a source imports. Imports in a multi-line string literal are ignored."""
     return set(IMPORT.findall(LITERAL.sub('""', text)))
 
 
 def without_words(text):
-    """A source or header without its comments and the text of its literals."""
+    """Returns a source or header without comments, and with empty string literals."""
     pattern = r'//[^\n]*|/\*.*?\*/|""".*?"""|"(?:\\.|[^"\\\n])*"'
     return re.sub(pattern, lambda found: '""' if found[0].startswith('"') else " ", text, flags=re.DOTALL)
 
 
 def kept_lines(text):
-    """The text without comments and literals, line for line."""
+    """Returns the text without comments and without the contents of string literals. Line numbers stay the same."""
     return "\n".join(without_words(line) for line in
                      re.sub(r'""".*?"""|/\*.*?\*/', lambda found: "\n" * found[0].count("\n"), text, flags=re.DOTALL).split("\n"))

@@ -1,4 +1,4 @@
-"""The limits of files and functions: 800 lines a file, and 60 lines a function in Swift and in *.py."""
+"""The limits of sizes: 800 lines per file, and 60 lines per function in Swift and in *.py."""
 
 import ast
 import re
@@ -10,7 +10,8 @@ FILE_MAX, FUNCTION_MAX = 800, 60
 LONGER = "Tests/Tools/House/longer"
 MODIFIER = (r"(?:public|package|private|fileprivate|internal|static|final|class|mutating|nonmutating|override|convenience"
             r"|required|nonisolated|borrowing|consuming|prefix|postfix|infix|isolated|unowned|weak)")
-# A declaration whose braces hold statements: functions, initializers and computed properties.
+# A declaration whose braces contain statements: a function, an initializer, `deinit`, a subscript or a computed
+# property.
 DECLARATION = re.compile(
     r"^( *)(?:@\w+ |(?:@\w+\(|[\])]).*?\) )*(?:" + MODIFIER + r"(?:\(\w+\))? )*"
     r"(?:func +(`[^`]*`|\w+|[^\s\w(]+)|(init|deinit|subscript)\b|var +(\w+)(?=[^=]*\{$))")
@@ -25,25 +26,26 @@ def check(tree):
         text, name = tree.text(path), path.rsplit("/", 1)[-1]
         count = text.count("\n")
         if count > FILE_MAX:
-            yield Finding(path, 0, f"has {count} lines; at most {FILE_MAX}: a type that needs more is several types")
+            yield Finding(path, 0, f"has {count} lines; at most {FILE_MAX} are allowed: divide it, and large types in it")
         for number, function, count in functions(path, text):
             most = allowed.get((name, function), FUNCTION_MAX)
             seen |= {(name, function)} if count > FUNCTION_MAX else set()
             if count > most:
-                yield Finding(path, number, f"{function} has {count} lines; at most {most}: divide it by what it does")
+                yield Finding(path, number, f"{function} has {count} lines; at most {most} are allowed: "
+                                            "divide it by its tasks")
     for name, function in sorted(allowed.keys() - seen):
         yield Finding(LONGER, 0, f"{function} in {name} needs no exception; delete its line")
 
 
 def longer(tree):
-    """The functions that may be longer: lines, name of the file, name of the function."""
+    """Yields the functions that may be longer: the number of lines, the name of the file, the name of the function."""
     for line in tree.text(LONGER).split("\n"):
         if line and not line.startswith("#"):
             yield line.split(maxsplit=2)
 
 
 def functions(path, text):
-    """The line, name and number of lines of each function in a file."""
+    """Returns the line, name and number of lines of each function in a file."""
     if path.endswith(".py"):
         nodes = (node for node in ast.walk(ast.parse(text)) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)))
         return [(node.lineno, node.name, node.end_lineno - node.lineno + 1) for node in nodes]
@@ -51,7 +53,9 @@ def functions(path, text):
 
 
 def swift_functions(lines):
-    """As swift-format leaves them: a body ends at the first brace with the indentation of its declaration."""
+    """Yields the line, name and number of lines of each function in lines that swift-format has formatted.
+
+    A body ends at the first closing brace with the indentation of its declaration."""
     for start, line in enumerate(lines):
         found = DECLARATION.match(line)
         if not found or line.rstrip().endswith("}"):

@@ -1,4 +1,4 @@
-"""Constructs that no source may have."""
+"""Checks of style: forbidden constructs, the version, settings of swift-format, and environment variables of tests."""
 
 import json
 import re
@@ -7,21 +7,14 @@ from .package import imports, kept_lines
 from .tree import Finding
 
 ZEROS = [
-    (re.compile(r"@unchecked\b"), "@unchecked: let the compiler prove it, with an actor or a Mutex"),
-    (re.compile(r"\bnonisolated\s*\(\s*unsafe\s*\)"), "nonisolated(unsafe): let the compiler prove it"),
-    (re.compile(r"\btry!"), "try!: say what is to be done, or throw it"),
-    (re.compile(r"\bas!"), "as!: ask with `as?`, and say what is wrong"),
-    (re.compile(r"\bfatalError\b"), "fatalError: throw, or a precondition that names the rule"),
+    (re.compile(r"@unchecked\b"), "@unchecked: use an actor or a Mutex, so that the compiler proves that it is safe"),
+    (re.compile(r"\bnonisolated\s*\(\s*unsafe\s*\)"), "nonisolated(unsafe): the compiler must prove that it is safe"),
+    (re.compile(r"\btry!"), "try!: handle the error, or throw it"),
+    (re.compile(r"\bas!"), "as!: use `as?`, and report an error if it fails"),
+    (re.compile(r"\bfatalError\b"), "fatalError: throw an error, or use a precondition that names the rule"),
 ]
-# swift-format reads the nearest file alone.
+# swift-format reads only the nearest of these files, so the tests' file must have all settings.
 FORMATS, OFF_IN_TESTS = (".swift-format", "Tests/.swift-format"), ["NeverForceUnwrap"]
-# Words that would stand beside any declaration: who reads them knows no more than from its name.
-HOLLOW = re.compile(
-    r"^[ \t]*///[ \t]+(?:Makes (?:one|it)|Whose(?: it is)?|What (?:it (?:is(?: called)?|does|says|was|has|counts|begins with)"
-    r"|lines call it|people call it)|Its (?:name|type|kind|value|number|text|size)|Where it is|How many(?: there are| are here)?"
-    r"|Since when|When it (?:begins|ends)|Who is who|Which(?: one)?|As it was(?: given| printed)?|Whether (?:it is|they are|so)"
-    r"|The same(?: of each)?|Nothing(?: yet)?|It has nothing of its own|How it (?:is|stands|ends)|An empty one)\.$",
-    re.MULTILINE)
 VARIABLE = re.compile(r'\benvironment(?:\(|\[)"([A-Z][A-Z0-9_]+)"')
 UNFINISHED = re.compile(r"\b(?:TODO|FIXME|XXX)\b")
 
@@ -32,27 +25,28 @@ RELEASE = re.compile(r"^## \[?(\d[^\] ]*)\]? - (unreleased|\d{4}-\d\d-\d\d)$", r
 
 def check(tree):
     yield from zeros(tree)
-    yield from hollow(tree)
     yield from version(tree)
     yield from formats(tree)
     yield from variables(tree)
 
 
 def variables(tree):
-    """A variable of the environment sets something of one file of tests: if two read it, a campaign of one changes the other."""
+    """Yields an error for each environment variable that several test files read, or that has a wrong prefix.
+
+    If two files read a variable, a campaign of one of them also changes the other."""
     readers = {}
     for path in tree.ending(".swift", under="Tests/"):
         for name in VARIABLE.findall(tree.text(path)):
             readers.setdefault(name, set()).add(path)
     for name, paths in sorted(readers.items()):
         if not name.startswith("BEACON_"):
-            yield Finding(min(paths), 0, f"reads {name}: variables of tests begin with BEACON_")
+            yield Finding(min(paths), 0, f"reads {name}; variables of tests must start with BEACON_")
         for path in sorted(paths)[1:]:
-            yield Finding(path, 0, f"reads {name}, as {min(paths)} does: give each suite its own variable")
+            yield Finding(path, 0, f"reads {name}, as {min(paths)} does; each suite must have its own variable")
 
 
 def formats(tree):
-    """The tests are formatted as the sources are, but for the rules that their own file names off."""
+    """Yields an error if the tests have other format settings than the sources, except the rules in OFF_IN_TESTS."""
     if not tree.has(FORMATS[1]):
         return
     ours, tests = (json.loads(tree.text(path)) for path in FORMATS)
@@ -63,15 +57,16 @@ def formats(tree):
 
 
 def version(tree):
-    """The program's version stands in one place, and the changelog's newest heading is about it."""
+    """Yields an error unless the program's version is in one place, and in the newest heading of the changelog."""
     found = [(path, given) for path in tree.ending(".swift", under="Sources/")
              if "enum Program" in tree.text(path) for given in VERSION.findall(tree.text(path))]
     if len(found) != 1:
-        yield Finding("Sources", 0, f"the version stands in {len(found)} places; expected one: `enum Program`")
+        yield Finding("Sources", 0, f"the version is in {len(found)} places; must be in one: `enum Program`")
         return
     newest = RELEASE.search(tree.text("CHANGELOG.md"))
     if not newest or newest[1] != found[0][1]:
-        yield Finding("CHANGELOG.md", 0, f"its newest heading is not `## [{found[0][1]}] - …`, and {found[0][0]} says that version")
+        yield Finding("CHANGELOG.md", 0, f"its newest heading is not `## [{found[0][1]}] - …`, "
+                                         f"but {found[0][0]} has this version")
 
 
 def zeros(tree):
@@ -82,16 +77,7 @@ def zeros(tree):
             for found in pattern.finditer(code):
                 yield Finding(path, code[:found.start()].count("\n") + 1, hint)
         for found in UNFINISHED.finditer(text):
-            yield Finding(path, text[:found.start()].count("\n") + 1, f"{found[0]}: finish it, or leave it out")
-        # 45 MB of ICU come with it: the targets that bridge to it say so in their names, and no program needs them.
+            yield Finding(path, text[:found.start()].count("\n") + 1, f"{found[0]}: finish it, or remove it")
+        # Foundation needs ICU (45 MB). Only targets whose names end with Foundation use it, and no program needs them.
         if "Foundation" in imports(text) and not path.split("/")[1].endswith("Foundation"):
-            yield Finding(path, 0, "imports Foundation: only a target whose name ends so may")
-
-
-def hollow(tree):
-    """Documentation says more than the name of what it is of."""
-    for path in tree.ending(".swift", under="Sources/"):
-        text = tree.text(path)
-        for found in HOLLOW.finditer(text):
-            yield Finding(path, text[:found.start()].count("\n") + 1,
-                          f"{found[0].strip()}: say what it is, its unit and its bounds")
+            yield Finding(path, 0, "imports Foundation; only a target whose name ends with Foundation may do this")

@@ -1,11 +1,11 @@
-"""The repository's files, as the checks see them: read once, and replaceable by others where a test damages one."""
+"""The files of the repository for the checks. Each file is read only once, and a test can replace its text."""
 
 import os
 import subprocess
 
 
 class Tree:
-    """Paths from the repository's root with `/` between them, and the texts behind them."""
+    """The paths of files relative to the repository's root, separated by `/`, and the texts of the files."""
 
     def __init__(self, root, paths, texts=None):
         self.root = root
@@ -15,7 +15,7 @@ class Tree:
 
     @classmethod
     def of_repository(cls, root):
-        """What git tracks or would, and what is there of it."""
+        """Returns the tree of the existing files that git tracks, and of the untracked ones that it does not ignore."""
         listed = subprocess.run(
             ["git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
             check=True, capture_output=True, text=True,
@@ -23,7 +23,7 @@ class Tree:
         return cls(root, {path for path in listed if path and os.path.exists(os.path.join(root, path))})
 
     def with_text(self, path, text):
-        """The same with another text at `path`; without the file where `text` is None."""
+        """Returns the same tree with another text at `path`, or without this file if `text` is None."""
         paths = set(self.paths) - {path} if text is None else set(self.paths) | {path}
         texts = {name: kept for name, kept in self._texts.items() if name != path}
         return Tree(self.root, paths, texts if text is None else texts | {path: text})
@@ -37,12 +37,12 @@ class Tree:
         return self._set
 
     def text(self, path):
-        """The file's text; empty where it is none."""
+        """Returns the text of a file, or an empty text if the path is a folder or the file is not UTF-8."""
         if path not in self._texts:
             try:
                 with open(os.path.join(self.root, path), encoding="utf-8") as file:
                     self._texts[path] = file.read()
-            except UnicodeDecodeError:
+            except (UnicodeDecodeError, IsADirectoryError):
                 self._texts[path] = ""
         return self._texts[path]
 
@@ -51,14 +51,14 @@ class Tree:
 
 
 def parents(path):
-    """`a/b/c`: `a/b` and `a`."""
+    """Yields the folders above a path: `a/b` and `a` for `a/b/c`."""
     while "/" in path:
         path = path.rsplit("/", 1)[0]
         yield path
 
 
 class Finding:
-    """Something that is not as it is said to be: where, what, and what to do."""
+    """A violation that a check found: the file, the line (0 if there is none), and the error, often with its fix."""
 
     def __init__(self, path, line, text):
         self.path, self.line, self.text = path, line, text

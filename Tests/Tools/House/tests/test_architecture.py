@@ -1,4 +1,5 @@
-"""Damages Package.swift, the sources and docs/architecture.md, once each."""
+"""Tests of the architecture checks: they must find each single damage to Package.swift, the sources or
+docs/architecture.md."""
 
 import unittest
 
@@ -13,38 +14,41 @@ def after(old, new):
 
 
 class Document(unittest.TestCase):
-    def test_a_whole_repository_has_nothing_to_say(self):
+    def test_an_undamaged_repository_has_no_findings(self):
         self.assertEqual(said(architecture.check(tree(), package())), [])
 
-    def test_it_is_what_would_be_written(self):
+    def test_writing_does_not_change_an_up_to_date_document(self):
         self.assertEqual(architecture.written(tree(), package()), ARCHITECTURE)
 
-    def test_what_is_wrong_in_it_is_found_in_its_line(self):
+    def test_each_damage_to_the_document_gives_exactly_the_expected_findings(self):
         hint = architecture.HINT
         for old, new, expected in [
             ("Waiting ──▶ Values", "Values ──▶ Waiting", [
-                f"docs/architecture.md:7: an arrow begins at Values, which is no target that needs another; {hint}",
+                f"docs/architecture.md:7: an arrow starts at Values, which is not a target that needs another; {hint}",
                 f"docs/architecture.md:6: Waiting ──▶ Values is missing; {hint}"]),
             ("tool    ──▶ Waiting", "tool    ──▶ Waiting, Values", [
-                f"docs/architecture.md:6: tool ──▶ Values is not so, or goes by way of another; {hint}"]),
+                f"docs/architecture.md:6: tool ──▶ Values is wrong, or follows from other arrows; {hint}"]),
             ("CLinux, Values", "Values", [f"docs/architecture.md:13: `Waiting` depends on CLinux, Values; {hint}"]),
             ("| `Values` | product: must not see `CLinux` | values | nothing |\n", "", [
-                "docs/architecture.md:12: `Values` has no row: give it one, with its one responsibility"]),
+                "docs/architecture.md:12: `Values` has no row; add one with its one responsibility"]),
             ("| `tool` |", "| `tools` |", [
-                "docs/architecture.md:14: `tools` is no target under Sources; take the row out",
-                "docs/architecture.md:12: `tool` has no row: give it one, with its one responsibility"]),
-            ("| `epoll_wait`, `poll` | `Waiting` |", "| `epoll_wait`, `poll` | nobody |", [
-                f"docs/architecture.md:22: `epoll_wait`, `poll`: the sources say `Waiting`; is that meant? {hint}"]),
+                "docs/architecture.md:14: `tools` is not a target under Sources; remove the row",
+                "docs/architecture.md:12: `tool` has no row; add one with its one responsibility"]),
+            ("| `epoll_wait`, `poll` | `Waiting` |", "| `epoll_wait`, `poll` | no target |", [
+                f"docs/architecture.md:22: `epoll_wait`, `poll`: the sources have `Waiting`; "
+                f"is this intended? {hint}"]),
             ("| `CLinux` | `Waiting` |\n", "", [
-                "docs/architecture.md:20: does not say who touches `CLinux`; add a row"]),
+                "docs/architecture.md:20: does not list the targets that use `CLinux`; add a row"]),
             ("──▶", "-->", ["docs/architecture.md: has no block with arrows (──▶)"]),
             ("depends on |", "needs |", [
-                "docs/architecture.md: has no table with the head target | reason | one responsibility | depends on"]),
-            ("| used only by |", "| who |", ["docs/architecture.md: has no table with the head module or function | used only by"]),
+                "docs/architecture.md: has no table with the header target | reason | one responsibility | "
+                "depends on"]),
+            ("| used only by |", "| who |", [
+                "docs/architecture.md: has no table with the header module or function | used only by"]),
         ]:
             self.assertEqual(after(old, new), expected)
 
-    def test_a_wrong_reason_of_a_target_is_found_in_its_line(self):
+    def test_an_invalid_reason_of_a_target_is_reported_at_its_line(self):
         invalid = ("has no valid reason. "
                    "Write `product`, `layer: must not see ` or `process: must not link ` and names of targets in code")
         product = "must have the reason product if it is a library in Package.swift, and only then"
@@ -70,37 +74,38 @@ class Document(unittest.TestCase):
 
 
 class Sources(unittest.TestCase):
-    def test_a_second_place_that_waits_is_found(self):
+    def test_a_second_target_that_calls_poll_is_reported(self):
         sources = tree().with_text("Sources/tool/Tool.swift", "import SystemPackage\nimport Waiting\nGlibc.poll(x)")
         found = said(architecture.check(sources, package()))
         self.assertEqual(len(found), 1)
-        self.assertIn("the sources say `tool`, `Waiting`; is that meant?", found[0])
+        self.assertIn("the sources have `tool`, `Waiting`; is this intended?", found[0])
 
-    def test_a_function_of_the_name_and_a_word_of_it_in_a_comment_are_none(self):
+    def test_declarations_methods_and_comments_with_the_name_poll_are_not_reported(self):
         text = "import SystemPackage\nimport Waiting\nfunc poll() {} // poll(2)\nx.poll()\n"
         self.assertEqual(said(architecture.check(tree().with_text("Sources/tool/Tool.swift", text), package())), [])
 
-    def test_a_second_target_that_touches_a_c_library_is_found(self):
+    def test_a_second_target_that_imports_a_c_library_is_reported(self):
         text = "private import CLinux\n" + TEXTS["Sources/tool/Tool.swift"]
         found = said(architecture.check(tree().with_text("Sources/tool/Tool.swift", text), package()))
-        self.assertTrue(any("`CLinux`: the sources say `tool`, `Waiting`" in line for line in found), found)
-        self.assertTrue(any("imports CLinux, which Package.swift does not name for tool" in line for line in found), found)
+        self.assertTrue(any("`CLinux`: the sources have `tool`, `Waiting`" in line for line in found), found)
+        self.assertTrue(any("imports CLinux, which Package.swift does not list for tool" in line for line in found),
+                        found)
 
-    def test_foundation_is_found_wherever_it_is_imported(self):
+    def test_an_import_of_one_type_of_foundation_is_reported(self):
         found = said(architecture.check(tree().with_text("Sources/Values/A.swift", "import struct Foundation.Date"), package()))
         self.assertEqual(len(found), 1)
 
 
 class Manifest(unittest.TestCase):
-    def test_a_target_that_gains_an_arrow_fails_the_drawing_the_table_and_its_own_line(self):
+    def test_a_new_unused_dependency_has_findings_for_its_row_its_reason_and_its_imports(self):
         changed = package(Values=target("Values", own=["CLinux"]))
         found = said(architecture.check(tree(), changed))
         self.assertEqual(len(found), 3)
         self.assertIn("`Values` depends on CLinux", found[0])
         self.assertIn("`Values` must not depend on CLinux, directly or indirectly", found[1])
-        self.assertIn("Values names CLinux and imports it nowhere", found[2])
+        self.assertIn("Values depends on CLinux, but does not import it", found[2])
 
-    def test_a_target_that_is_divided_is_written_as_it_is_now(self):
+    def test_writing_updates_the_arrows_and_the_row_of_a_target_whose_dependencies_changed(self):
         changed = package(
             tool=target("tool", "executable", own=["Report"], products=[("SystemPackage", "swift-system")]),
             Report=target("Report", own=["Waiting"]))

@@ -1,4 +1,4 @@
-"""Adds up what a small report says."""
+"""Tests of the totals of a small coverage report."""
 
 import unittest
 
@@ -12,7 +12,7 @@ def file(path, count, covered):
 
 
 class Coverage(unittest.TestCase):
-    def test_sources_are_added_up_by_target_and_what_lies_elsewhere_is_left_out(self):
+    def test_lines_of_sources_are_added_by_target_and_other_files_are_ignored(self):
         report = {"data": [{"files": [
             file("/r/Sources/A/one.swift", 10, 5), file("/r/Sources/A/Deep/two.swift", 10, 10),
             file("/r/Sources/B/three.swift", 4, 0), file("/r/Tests/ATests/a.swift", 9, 9),

@@ -1,4 +1,4 @@
-"""Damages what the checks of documents look at, once each."""
+"""Tests of the checks of links and names: each test damages a document, or something that it names."""
 
 import unittest
 
@@ -9,44 +9,46 @@ from house.tree import Tree
 
 
 class Links(unittest.TestCase):
-    def test_a_whole_repository_has_nothing_to_say(self):
+    def test_an_undamaged_repository_has_no_broken_links(self):
         self.assertEqual(said(links.check(tree())), [])
 
-    def test_each_kind_of_broken_link_is_found_in_its_line(self):
+    def test_each_kind_of_broken_link_is_reported_at_its_line(self):
         for text, expected in [
             ("a [b](docs/lop.md)", "README.md:1: the link to docs/lop.md leads to no file"),
-            ("\n[b](docs/loop.md#turn)", "README.md:2: the link to docs/loop.md#turn has an anchor that no heading of docs/loop.md makes"),
-            ("[b](#reed)", "README.md:1: the link to #reed has an anchor that no heading of README.md makes"),
+            ("\n[b](docs/loop.md#turn)",
+             "README.md:2: the link to docs/loop.md#turn has an anchor, but no heading of docs/loop.md has it"),
+            ("[b](#reed)", "README.md:1: the link to #reed has an anchor, but no heading of README.md has it"),
             ("[`b`](nowhere.md)", "README.md:1: the link to nowhere.md leads to no file"),
             ("[b]: nowhere.md", "README.md:1: the link to nowhere.md leads to no file"),
             ("![b](nowhere.png)", "README.md:1: the link to nowhere.png leads to no file"),
-            ("[b](Makefile#test)", "README.md:1: the link to Makefile#test has an anchor in what is no Markdown"),
-            ("[b](/docs/loop.md)", "README.md:1: the link to /docs/loop.md begins at a root that readers do not have; "
-                                   "write it from the file's own folder"),
+            ("[b](Makefile#test)",
+             "README.md:1: the link to Makefile#test has an anchor, but leads to a file that is not Markdown"),
+            ("[b](/docs/loop.md)", "README.md:1: the link to /docs/loop.md starts at a root that readers do not have; "
+                                   "write it relative to the folder of the file"),
         ]:
             self.assertEqual(said(links.check(tree().with_text("README.md", text))), [expected])
 
-    def test_what_is_no_link_of_ours_is_passed_over(self):
+    def test_links_to_other_servers_and_links_in_code_are_not_checked(self):
         text = "[a](https://example.com/x#y) `[b](c)`\n\n~~~\n[d](e)\n~~~\n"
         self.assertEqual(said(links.check(tree().with_text("README.md", text))), [])
 
-    def test_a_heading_that_is_renamed_breaks_what_led_to_it(self):
+    def test_renaming_a_heading_breaks_the_link_to_it(self):
         renamed = TEXTS["docs/loop.md"].replace("Turns", "Rounds")
         self.assertEqual(len(said(links.check(tree().with_text("docs/loop.md", renamed)))), 1)
 
 
-    def test_a_document_that_is_not_on_the_map_is_missed(self):
+    def test_a_document_that_is_not_in_the_list_of_documents_is_reported(self):
         world = tree().with_text("docs/README.md", "[a](../README.md) [b](../CHANGELOG.md) [c](architecture.md) [d](loop.md)")
         self.assertEqual(said(links.check(world)), [])
         self.assertEqual(said(links.check(world.with_text("docs/new.md", "New."))), [
-            "docs/README.md: does not say what new.md is for; add a row"])
+            "docs/README.md: does not describe new.md; add a row"])
 
 
 class Names(unittest.TestCase):
-    def test_a_whole_repository_has_nothing_to_say(self):
+    def test_an_undamaged_repository_has_no_unknown_names(self):
         self.assertEqual(said(names.check(tree())), [])
 
-    def test_what_is_named_and_is_not_there_is_found(self):
+    def test_each_name_of_something_that_does_not_exist_is_reported(self):
         for path, text, expected in [
             ("README.md", "`make tset`", "README.md:1: `make tset`: the Makefile has no such target"),
             ("README.md", "```sh\nmake test && sudo make tset  # all\n```", "README.md:2: `make tset`: the Makefile has no such target"),
@@ -55,33 +57,34 @@ class Names(unittest.TestCase):
             ("README.md", "`make verify STEP='lop 3'` and `make instal`", [
                 "README.md:1: `make instal`: the Makefile has no such target",
                 "README.md:1: `make verify STEP=lop`: Tests/Tools/Gate/verify has no such step"]),
-            ("README.md", "`Sources/Wating`", "README.md:1: `Sources/Wating` is not there"),
-            ("README.md", "`Sources/<Target>/Lop.swift`", "README.md:1: `Sources/<Target>/Lop.swift` is not there"),
-            ("README.md", "`Lop.swift`", "README.md:1: `Lop.swift` is not there"),
-            ("README.md", "`BEACON_X=1 swift test`", "README.md:1: BEACON_X stands in no test"),
-            ("README.md", "`swift test --filter ATests`", "README.md:1: ATests stands in no test"),
-            ("Sources/Values/A.swift", "\n/// As docs/lop.md says.", "Sources/Values/A.swift:2: docs/lop.md is not there"),
-            ("Makefile", "# See Tests/Nothing/run.\ntest:\nverify:", "Makefile:1: Tests/Nothing/run is not there"),
+            ("README.md", "`Sources/Wating`", "README.md:1: `Sources/Wating` does not exist"),
+            ("README.md", "`Sources/<Target>/Lop.swift`", "README.md:1: `Sources/<Target>/Lop.swift` does not exist"),
+            ("README.md", "`Lop.swift`", "README.md:1: `Lop.swift` does not exist"),
+            ("README.md", "`BEACON_X=1 swift test`", "README.md:1: BEACON_X is not in any test"),
+            ("README.md", "`swift test --filter ATests`", "README.md:1: ATests is not in any test"),
+            ("Sources/Values/A.swift", "\n/// As docs/lop.md says.",
+             "Sources/Values/A.swift:2: docs/lop.md does not exist"),
+            ("Makefile", "# See Tests/Nothing/run.\ntest:\nverify:", "Makefile:1: Tests/Nothing/run does not exist"),
             ("docs/architecture.md", "`Loop.swift` (`turn`), `Loop.swift` (`trun`, `turn`)",
              "docs/architecture.md:1: Loop.swift has no `trun`"),
-            ("docs/architecture.md", "\n\n`ClockWerk`", "docs/architecture.md:3: `ClockWerk` stands in no source"),
+            ("docs/architecture.md", "\n\n`ClockWerk`", "docs/architecture.md:3: `ClockWerk` is not in any source"),
         ]:
             self.assertEqual(said(names.check(tree().with_text(path, text))), [expected] if isinstance(expected, str) else expected)
 
-    def test_a_placeholder_stands_for_anything(self):
+    def test_a_placeholder_in_a_path_matches_any_text(self):
         for word in ["Sources/<Target>/Loop.swift", "Loo….swift", "Sources/*/shim.h", "docs/"]:
             self.assertEqual(said(names.check(tree().with_text("README.md", f"`{word}`\n`make install`"))), [], word)
 
 
 class Repository(unittest.TestCase):
-    """The same with this repository, whose documents are longer than anything made up."""
+    """The same checks with this repository, whose documents are longer than the test data."""
 
-    def test_a_document_that_is_taken_away_is_missed(self):
+    def test_removing_a_document_breaks_the_links_to_it(self):
         whole = Tree.of_repository(ROOT)
         before = len(said(links.check(whole)))
         self.assertGreater(len(said(links.check(whole.with_text("docs/monitor.md", None)))), before)
 
-    def test_a_library_that_is_installed_is_one_that_a_target_names(self):
+    def test_the_makefile_must_install_the_libraries_that_package_swift_names_and_no_others(self):
         whole = Tree.of_repository(ROOT)
         self.assertEqual(said(names.packages(whole)), [])
         less = whole.with_text("Makefile", whole.text("Makefile").replace(" libexpat1-dev", ""))
@@ -90,7 +93,7 @@ class Repository(unittest.TestCase):
         self.assertEqual(said(names.packages(more)),
                          ["Package.swift: no target names libbluetooth-dev, which the Makefile installs"])
 
-    def test_a_target_of_make_that_is_taken_away_is_missed(self):
+    def test_removing_a_target_of_the_makefile_is_reported(self):
         whole = Tree.of_repository(ROOT)
         makefile = whole.text("Makefile").replace("\nlab: ", "\nlaboratory: ")
         self.assertGreater(len(said(names.check(whole.with_text("Makefile", makefile)))), len(said(names.check(whole))))

@@ -1,4 +1,4 @@
-"""Damages sources."""
+"""Tests of the style checks: each test damages sources, settings of swift-format, the changelog or tests."""
 
 import unittest
 
@@ -12,37 +12,25 @@ def with_source(text):
 
 
 class Zeros(unittest.TestCase):
-    def test_a_whole_repository_has_nothing_to_say(self):
+    def test_an_undamaged_repository_has_no_findings(self):
         self.assertEqual(said(style.check(tree())), [])
 
-    def test_each_is_found_in_its_line(self):
+    def test_each_forbidden_construct_is_reported_with_its_file(self):
         for text in ["final class A: @unchecked Sendable {}", "nonisolated(unsafe) var a = 1", "let a = try! b()",
                      "let a = b as! C", "fatalError()", "// TODO: later", "import Foundation"]:
             found = with_source("let one = 1\n" + text)
             self.assertEqual(len(found), 1, text)
             self.assertIn("Sources/Values/A.swift:", found[0])
 
-    def test_words_about_them_are_none(self):
+    def test_try_fatal_error_and_unchecked_in_comments_and_strings_are_not_reported(self):
         self.assertEqual(with_source('// no try! here\nlet a = "fatalError()" // @unchecked\n'), [])
 
-    def test_a_bridge_to_foundation_says_so_in_its_name(self):
+    def test_a_target_whose_name_ends_with_foundation_may_import_foundation(self):
         self.assertEqual(said(style.check(tree().with_text("Sources/ValuesFoundation/A.swift", "import Foundation"))), [])
 
 
-class Hollow(unittest.TestCase):
-    def test_words_that_would_stand_anywhere_are_found_in_their_line(self):
-        for words in ["Makes one.", "Whose it is.", "What it is called.", "Whether they are.", "How many.", "Its name."]:
-            found = with_source(f"import A\n    /// {words}\n    let a = 1\n")
-            self.assertEqual(len(found), 1, words)
-            self.assertIn("Sources/Values/A.swift:2", found[0])
-
-    def test_a_sentence_that_begins_like_them_is_none(self):
-        for words in ["Whose it is, by the gateway's name.", "How many there are in an hour.", "The same under another name."]:
-            self.assertEqual(with_source(f"/// {words}\nlet a = 1\n"), [], words)
-
-
 class Formats(unittest.TestCase):
-    def test_tests_may_unwrap_by_force_and_are_formatted_alike_else(self):
+    def test_the_format_of_tests_may_differ_from_the_sources_only_in_force_unwraps(self):
         for tests, findings in [('{"rules": {"NeverForceUnwrap": false, "A": true}, "lineLength": 120}', 0),
                                 ('{"rules": {"NeverForceUnwrap": false, "A": false}, "lineLength": 120}', 1),
                                 ('{"rules": {"NeverForceUnwrap": false, "A": true}, "lineLength": 121}', 1)]:
@@ -51,7 +39,7 @@ class Formats(unittest.TestCase):
 
 
 class Version(unittest.TestCase):
-    def test_the_changelog_is_about_the_version_that_the_program_says(self):
+    def test_a_missing_second_or_different_version_is_reported(self):
         for path, text in [("CHANGELOG.md", "## [1.3.0] - unreleased"), ("CHANGELOG.md", "## [1.2.0] - soon"),
                            ("Sources/tool/Program.swift", "enum Program {}"),
                            ("Sources/Values/Program.swift", 'enum Program { static let version = "1.2.0" }')]:
@@ -65,14 +53,14 @@ class Variables(unittest.TestCase):
             world = world.with_text(f"Tests/ValuesTests/{name}.swift", text)
         return said(style.check(world))
 
-    def test_each_suite_has_its_own(self):
+    def test_a_second_test_file_that_reads_an_environment_variable_is_reported(self):
         one, two = 'environment("BEACON_RUNS", default: 3)', 'environment("BEACON_KILLS", default: 3)'
         self.assertEqual(self.found(A=one + one, B=two), [])
         found = self.found(A=one, B='ProcessInfo.processInfo.environment["BEACON_RUNS"]')
         self.assertEqual(len(found), 1)
         self.assertIn("Tests/ValuesTests/B.swift", found[0])
 
-    def test_a_seed_of_ones_own_is_found(self):
+    def test_a_variable_that_does_not_start_with_beacon_is_reported(self):
         self.assertEqual(len(self.found(A='environment("RANGING_SEED", default: 1)')), 1)
 
 

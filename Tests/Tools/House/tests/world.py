@@ -1,4 +1,4 @@
-"""A repository small enough to be read at a glance, in which nothing is wrong."""
+"""A small repository for the tests, for which the checks report nothing."""
 
 import os
 import sys
@@ -30,9 +30,9 @@ Waiting ──▶ Values
 | module or function | used only by |
 |---|---|
 | `CLinux` | `Waiting` |
-| `CNothing` | nobody |
+| `CNothing` | no target |
 | `epoll_wait`, `poll` | `Waiting` |
-| `Foundation` | nobody |
+| `Foundation` | no target |
 """
 
 TEXTS = {
