@@ -53,7 +53,7 @@ package struct ScanStatus: Sendable, Hashable {
     }
 
     /// A backend and its state.
-    package struct Way: Sendable, Hashable {
+    package struct BackendStatus: Sendable, Hashable {
         /// The kind of the backend.
         package let backend: ScannerBackend
         /// Whether it is in use, standing by or not available, with the reason, for operators.
@@ -79,7 +79,7 @@ package struct ScanStatus: Sendable, Hashable {
     /// When the present or last backend was taken into use.
     package internal(set) var since: Instant
     /// All backends that can be used, the best first.
-    package internal(set) var ways: [Way] = []
+    package internal(set) var ways: [BackendStatus] = []
     /// The present obstacles to scanning.
     package internal(set) var obstacles: Set<ScanObstacle> = []
     /// The adapters, present and earlier, by number; at most ``ScanSupervisor/adaptersMax``.

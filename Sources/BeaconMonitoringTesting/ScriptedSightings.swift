@@ -19,7 +19,7 @@ import Synchronization
 /// cancelled before it is performed. A script works for one monitor and ends with the run of that monitor.
 public final class ScriptedSightings: SightingSource {
     /// The clock of the script, which ``wait(_:)`` moves.
-    public let hands: HandClock
+    public let hands: ManualClock
     /// The clock that the monitor uses: ``hands``.
     public var clock: any MonitorClock { hands }
 
@@ -27,7 +27,7 @@ public final class ScriptedSightings: SightingSource {
 
     /// Creates a source at the start of its script. An adapter starts to scan with its first sighting, or with
     /// ``listen(_:because:)``.
-    public init(clock: HandClock = HandClock()) { hands = clock }
+    public init(clock: ManualClock = ManualClock()) { hands = clock }
 
     // MARK: The script
 

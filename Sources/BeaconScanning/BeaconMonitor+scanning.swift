@@ -24,7 +24,7 @@ extension BeaconMonitor {
     ///     N4).
     /// - Throws: `MonitorError.nameTaken(_:)` if a monitor with that name has not ended (rule N1),
     ///   `MonitorError.recordsUnavailable(_:)` if the store cannot be opened, and `MonitorError` if a setting is out of
-    ///   bounds. `run()` throws `HearingError` if scanning fails.
+    ///   bounds. `run()` throws `ScanningError` if scanning fails.
     public init(
         _ name: String, scanning: Scanning, settings: MonitorSettings = MonitorSettings(),
         engine: EngineSettings? = nil, ranging: RangingSettings = RangingSettings(),

@@ -15,13 +15,13 @@ public struct Scanning: Sendable {
     /// The importance of a line in the log.
     public typealias LogLevel = OperatorLogging.LogLevel
 
-    private enum Way: Sendable {
+    private enum Source: Sendable {
         case live(LiveOptions)
         case capture(String)
         case source(any SightingSource)
     }
 
-    private var way: Way
+    private var way: Source
 
     // MARK: Sources
 

@@ -31,7 +31,7 @@ extension ConfigurationFile {
     ) throws(ExitFailure) {
         guard let file = configuration.beaconsFile(besides: path) else { return }
         let bytes = try readBeacons(file, for: path)
-        do throws(Mistakes) {
+        do throws(ConfigurationErrors) {
             try configuration.readBeacons(bytes, file: file)
         } catch {
             throw ExitFailure(.configurationInvalid, error.description)

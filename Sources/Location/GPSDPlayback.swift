@@ -112,7 +112,7 @@ final class GPSDPlayback: LocationPlayback {
                 if isStopped { loop.stop() }
             }
             defer { loop.end(watch) }
-            let letters = Letters(mailbox)
+            let letters = MailboxHandler(mailbox)
             source.start(letters)
             defer { source.stop() }
             state.withLock { $0.isTurning = true }
@@ -159,7 +159,7 @@ final class GPSDPlayback: LocationPlayback {
     }
 
     /// Puts the output of a source into the mailbox.
-    private final class Letters: LocationHandler {
+    private final class MailboxHandler: LocationHandler {
         private let mailbox: LocationMailbox
 
         init(_ mailbox: LocationMailbox) { self.mailbox = mailbox }

@@ -44,20 +44,20 @@ final class GPXPlayback: LocationPlayback {
 
     func drain(on clock: any MonitorClock, to monitor: isolated BeaconMonitor, _ feed: LocationFeed) async {
         // Taken and delivered in one call on the monitor, so that nothing can happen in between.
-        LocationNews.tell(takeDue(at: clock.now), at: clock.now, to: monitor, feed)
+        LocationOutput.tell(takeDue(at: clock.now), at: clock.now, to: monitor, feed)
     }
 
     private func handDue(on clock: any MonitorClock, to monitor: BeaconMonitor?, _ feed: LocationFeed) async {
         if let monitor {
             await drain(on: clock, to: monitor, feed)
         } else {
-            LocationNews.tell(takeDue(at: clock.now), at: clock.now, feed)
+            LocationOutput.tell(takeDue(at: clock.now), at: clock.now, feed)
         }
     }
 
-    private func takeDue(at now: Instant) -> [LocationNews] {
+    private func takeDue(at now: Instant) -> [LocationOutput] {
         state.withLock { state in
-            var news: [LocationNews] = []
+            var news: [LocationOutput] = []
             while var current = state, let item = current.upcoming, news.count < Self.itemsMax {
                 let time = current.timeline.time(of: item)
                 guard time <= now else { break }

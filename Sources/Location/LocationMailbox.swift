@@ -10,7 +10,7 @@ final class LocationMailbox: Sendable {
     static let newsMax = 1024
 
     private struct State {
-        var news: [LocationNews] = []
+        var news: [LocationOutput] = []
         var dropped = 0
         /// The waiting tasks by their numbers. Each element is delivered to one of them.
         var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
@@ -26,7 +26,7 @@ final class LocationMailbox: Sendable {
     /// The number of waiting tasks.
     var waiterCount: Int { state.withLock { $0.waiters.count } }
 
-    func put(_ news: LocationNews) {
+    func put(_ news: LocationOutput) {
         let waiters = state.withLock { state in
             if state.news.count == Self.newsMax {
                 state.news.removeFirst()
@@ -40,10 +40,10 @@ final class LocationMailbox: Sendable {
 
     /// Delivers all elements in one call on the monitor, so that a drain is complete when the queue is empty.
     func hand(at now: Instant, to monitor: isolated BeaconMonitor, _ feed: LocationFeed) {
-        LocationNews.tell(takeAll(), at: now, to: monitor, feed)
+        LocationOutput.tell(takeAll(), at: now, to: monitor, feed)
     }
 
-    private func takeAll() -> [LocationNews] {
+    private func takeAll() -> [LocationOutput] {
         state.withLock { state in
             let news = state.news
             state.news = []
@@ -67,7 +67,7 @@ final class LocationMailbox: Sendable {
                 if let monitor {
                     await hand(at: clock.now, to: monitor, feed)
                 } else {
-                    LocationNews.tell(takeAll(), at: clock.now, feed)
+                    LocationOutput.tell(takeAll(), at: clock.now, feed)
                 }
             }
         } onCancel: {

@@ -64,7 +64,7 @@ protocol LocationPlayback: Sendable {
 }
 
 /// An output of a provider.
-enum LocationNews: Sendable, Hashable {
+enum LocationOutput: Sendable, Hashable {
     case fix(LocationFix)
     case lost(since: Instant, reason: String)
     /// The diagnostics of the provider from now on.
@@ -72,7 +72,7 @@ enum LocationNews: Sendable, Hashable {
 
     /// Passes news to a feed and to a monitor.
     static func tell(
-        _ all: [LocationNews], at now: Instant, to monitor: isolated BeaconMonitor, _ feed: LocationFeed
+        _ all: [LocationOutput], at now: Instant, to monitor: isolated BeaconMonitor, _ feed: LocationFeed
     ) {
         for news in all {
             tell([news], at: now, feed)
@@ -85,7 +85,7 @@ enum LocationNews: Sendable, Hashable {
     }
 
     /// Passes news to a feed.
-    static func tell(_ all: [LocationNews], at now: Instant, _ feed: LocationFeed) {
+    static func tell(_ all: [LocationOutput], at now: Instant, _ feed: LocationFeed) {
         for news in all {
             switch news {
             case .fix(let fix): feed.located(fix)

@@ -119,7 +119,7 @@ extension ChildProcess.Ending: CustomStringConvertible {
 }
 
 /// Finds and starts the other programs of this project.
-package enum Companions {
+package enum ProgramFinder {
     /// Returns the path of the program `name`.
     ///
     /// It can be in the folder of this program, in `../libexec/beacon-gateway` of it, or in `../../bin` of it. If it is

@@ -10,7 +10,7 @@ import SystemPackage
 /// that scans is therefore connected to it only by one end of a pair of sockets. It never waits for the publisher and
 /// does not trust its messages.
 package final class PublisherProcess {
-    /// The file name of the publisher program, which ``Companions/path(_:)`` finds.
+    /// The file name of the publisher program, which ``ProgramFinder/path(_:)`` finds.
     package static let program = "beacon-gateway-publisher"
 
     /// The delays and time limits of the process.
@@ -34,7 +34,7 @@ package final class PublisherProcess {
     }
 
     /// A report to the owner.
-    package enum News: Sendable, Hashable {
+    package enum Report: Sendable, Hashable {
         /// A message for the log.
         case remark(PublisherRemark)
         /// A connection to the broker was established or has ended.
@@ -70,10 +70,10 @@ package final class PublisherProcess {
     private let makeSettings: (Int) -> PublisherSettings
     private var tellsNames = false
     private let isForever: Bool
-    private let take: (News) -> Void
+    private let take: (Report) -> Void
 
     private var child: ChildProcess?
-    private var pair: PairEnd?
+    private var pair: SocketPairEnd?
     private var restartTimer: EventLoop.Timer?
     private var pingTimer: EventLoop.Timer?
     private var reapTimer: EventLoop.Timer?
@@ -104,9 +104,9 @@ package final class PublisherProcess {
     ///   - timing: the delays and time limits.
     ///   - take: called with each report.
     package init(
-        _ executable: String = Companions.path(PublisherProcess.program), isForever: Bool,
+        _ executable: String = ProgramFinder.path(PublisherProcess.program), isForever: Bool,
         settings: @escaping (Int) -> PublisherSettings, on loop: EventLoop, timing: Timing = Timing(),
-        _ take: @escaping (News) -> Void
+        _ take: @escaping (Report) -> Void
     ) {
         self.executable = executable
         self.isForever = isForever
@@ -161,7 +161,7 @@ package final class PublisherProcess {
     /// A status from before a connection is not published in that connection, because it says that there is none. The
     /// caller must set the status again after each connection.
     package func tell(status octets: [UInt8]) {
-        guard octets.count < PairEnd.octetsMax else { return }
+        guard octets.count < SocketPairEnd.octetsMax else { return }
         say(.status, octets)
     }
 
@@ -174,7 +174,7 @@ package final class PublisherProcess {
         loop.set(restartTimer, at: loop.now)
     }
 
-    /// Makes the publisher publish as much as it can within some seconds, disconnect and exit. ``News/ended`` is
+    /// Makes the publisher publish as much as it can within some seconds, disconnect and exit. ``Report/ended`` is
     /// reported when it has exited.
     package func stop() {
         guard !isStopping else { return }
@@ -226,11 +226,11 @@ package final class PublisherProcess {
             else { throw Errno(rawValue: errno) }
             defer { _ = Glibc.close(ends[1]) }
             // The longest message must fit. The system reduces a larger value to its maximum (socket(7)).
-            var size = Int32(2 * PairEnd.octetsMax)
+            var size = Int32(2 * SocketPairEnd.octetsMax)
             for descriptor in ends {
                 unsafe setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
             }
-            let pair = try PairEnd(FileDescriptor(rawValue: ends[0]), on: loop)
+            let pair = try SocketPairEnd(FileDescriptor(rawValue: ends[0]), on: loop)
             // These signals stay blocked until the publisher ignores them itself. Otherwise a signal to the process
             // group could end it in its first moments.
             child = try ChildProcess(

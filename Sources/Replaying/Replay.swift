@@ -11,7 +11,7 @@ package struct Replay {
     /// The result of a replay.
     package struct Outcome: Sendable {
         /// The purpose of a replay, which decides its summary.
-        enum Aim: Sendable {
+        enum Purpose: Sendable {
             /// To list each received iBeacon.
             case sightings
             /// To monitor beacons.
@@ -20,7 +20,7 @@ package struct Replay {
             case places
         }
 
-        let aim: Aim
+        let aim: Purpose
         /// Whether records were sorted by their times.
         let isReordered: Bool
         /// Whether a local time went back by about an hour.
@@ -354,7 +354,7 @@ package struct Replay {
         return lines
     }
 
-    private func outcome(_ counts: SourceCounts, _ handled: ReplayStatistics, aim: Outcome.Aim) -> Outcome {
+    private func outcome(_ counts: SourceCounts, _ handled: ReplayStatistics, aim: Outcome.Purpose) -> Outcome {
         var statistics = counts.statistics
         statistics.add(handled)
         statistics.gaps = handled.gaps

@@ -16,7 +16,7 @@ struct ReplaySource: ~Copyable {
     private let interval: Duration?
     /// Whether the records of each adapter are used, by its index in the reader's table; `nil` until its first record.
     private var counted: [Bool?] = []
-    private var met = MetAdapters()
+    private var met = CaptureAdapters()
     private var reorder: ReorderBuffer?
     /// The next record and its time. Its payload is in the window of the reader, or in ``heldBytes``.
     private var head: CaptureRecord?

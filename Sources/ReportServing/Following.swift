@@ -10,7 +10,7 @@ import SystemPackage
 final class Following {
     /// The totals of the lines: the state from which reports are made, and counts.
     struct State: Sendable {
-        var present = PresentFold()
+        var present = LivePresence()
         var counts = LineCounts()
     }
 
@@ -59,9 +59,9 @@ final class Following {
     private var line: [UInt8] = []
     private var watch: DirectoryWatch?
     private var timer: EventLoop.Timer?
-    private let file: FoldFile?
+    private let file: TotalsCache?
     // The totals of the files before the current one, until they are stored, and the marks of these files.
-    private var finished: FoldFile.Fold?
+    private var finished: TotalsCache.Totals?
     private var marks: (segment: String, marks: [SegmentMark])?
     private var keeping: EventLoop.Timer?
     // The file of the last line, and the number of files before it. Then the counts of missing and damaged lines in the
@@ -72,7 +72,7 @@ final class Following {
 
     /// Creates a follower that continues after the totals in `file`, or else starts at the first line. It reads when
     /// the loop runs.
-    init(_ directory: FilePath, keptIn file: FoldFile? = nil, on loop: EventLoop) {
+    init(_ directory: FilePath, keptIn file: TotalsCache? = nil, on loop: EventLoop) {
         (self.directory, self.loop, self.file) = (directory, loop, file)
         if let fold = file?.read() {
             (state, dating, segment, filesBefore) = (fold.state, fold.dating, fold.position.segment, fold.files)
@@ -229,7 +229,7 @@ final class Following {
         guard !segment.isEmpty else { return }
         filesBefore += 1
         guard file != nil, isClean, !dating.isOutdated else { return }
-        finished = FoldFile.Fold(
+        finished = TotalsCache.Totals(
             state: anew ?? state, dating: dating,
             position: LinePosition(sequence: last, segment: follower.position.segment),
             missed: missedBefore + follower.missed, damaged: damagedBefore + follower.damaged, files: filesBefore)

@@ -91,10 +91,10 @@ struct LineCounts: Sendable {
     }
 }
 
-extension LineCounts: Kept {
+extension LineCounts: ByteCoded {
     static var blank: LineCounts { LineCounts() }
 
-    mutating func pass(_ octets: inout KeptOctets) throws(KeptOctets.Damage) {
+    mutating func pass(_ octets: inout ByteCoder) throws(ByteCoder.Damage) {
         try octets.pass(&gateway)
         try octets.pass(&program)
         try octets.pass(&started)
@@ -106,23 +106,23 @@ extension LineCounts: Kept {
         try octets.pass(&lastDate)
         try octets.pass(&sequence)
         try octets.pass(&identifiers)
-        guard identifiers.count <= Self.identifiersMax else { throw KeptOctets.Damage() }
+        guard identifiers.count <= Self.identifiersMax else { throw ByteCoder.Damage() }
     }
 }
 
-extension LineCounts.Subject: Kept {
+extension LineCounts.Subject: ByteCoded {
     static var blank: LineCounts.Subject { LineCounts.Subject(identifier: "", isBeacon: false) }
 
-    mutating func pass(_ octets: inout KeptOctets) throws(KeptOctets.Damage) {
+    mutating func pass(_ octets: inout ByteCoder) throws(ByteCoder.Damage) {
         try octets.pass(&identifier)
         try octets.pass(&isBeacon)
     }
 }
 
-extension LineCounts.EventKind: Kept {
+extension LineCounts.EventKind: ByteCoded {
     static var blank: LineCounts.EventKind { LineCounts.EventKind(subject: .blank, state: .unknown) }
 
-    mutating func pass(_ octets: inout KeptOctets) throws(KeptOctets.Damage) {
+    mutating func pass(_ octets: inout ByteCoder) throws(ByteCoder.Damage) {
         try octets.pass(&subject)
         try octets.pass(&state)
     }

@@ -15,7 +15,7 @@ struct LivePage {
     private let snapshot: Snapshot
     /// The start of the day in which the page is made.
     private let midnight: WallDate
-    private let earlier: [RecentStays.Subject: [RecentStays.Stay]]
+    private let earlier: [RecentVisits.Subject: [RecentVisits.PastVisit]]
 
     init(_ snapshot: Snapshot) {
         self.snapshot = snapshot
@@ -82,7 +82,7 @@ struct LivePage {
             let kind = isSure ? "" : "class=\"unsure\" "
             return "<rect \(kind)x=\"\(from)\" width=\"\(max(2, to - from))\" height=\"10\"/>"
         }
-        let subject = presence.beacon.map { RecentStays.Subject.beacon($0) }
+        let subject = presence.beacon.map { RecentVisits.Subject.beacon($0) }
         let subjects =
             subject.map { [$0] } ?? presence.identifiers.compactMap { (try? Identifier($0)).map { .condition($0) } }
         let before = subjects.flatMap { earlier[$0] ?? [] }

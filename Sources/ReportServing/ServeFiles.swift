@@ -39,7 +39,7 @@ struct ServeFiles: Sendable, Hashable {
 
     private static func users(_ path: String) throws(ExitFailure) -> UsersFile {
         let octets = try octets(path, "serve.users_file", atMost: UsersFile.octetsMax)
-        do throws(UsersFile.Mistake) {
+        do throws(UsersFile.FormatError) {
             return try UsersFile(octets)
         } catch {
             let place = error.line == 0 ? path : "\(path):\(error.line)"

@@ -45,7 +45,7 @@ package enum ServeProcess {
             let source = ReportServer.Source(
                 directory: FilePath(configuration.output.directory),
                 cacheDirectory: FilePath(serve.cacheDirectory), names: configuration.beacons, configuration: path,
-                program: Companions.path("beacon-gateway"), statusSocket: configuration.output.statusSocket)
+                program: ProgramFinder.path("beacon-gateway"), statusSocket: configuration.output.statusSocket)
             let access = files.users.map { BasicAccess($0, on: loop) }
             var shown = settings
             shown.identity = files.identity

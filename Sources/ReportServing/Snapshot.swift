@@ -10,8 +10,8 @@ struct Snapshot {
     /// The beacons and conditions that are present or were when last known, and the gateways that report them.
     let report: PresentReport
     /// The visits that ended recently: at least those of the last 25 hours (the longest day), unless there were more
-    /// than ``RecentStays/most``. Older ones can be among them.
-    let recent: RecentStays
+    /// than ``RecentVisits/most``. Older ones can be among them.
+    let recent: RecentVisits
     let counts: LineCounts
     /// The texts of the state, which `visits --now` uses too.
     let words: PresentWriter

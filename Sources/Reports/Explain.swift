@@ -254,7 +254,7 @@ package struct Explain {
         var following: LogLine?
 
         /// The subject of the line: a condition, or a beacon under it. `nil` for lines that are not about a condition.
-        var subject: VisitsBook.Subject? {
+        var subject: GatewayVisits.Subject? {
             guard let identifier = line.identifier else { return nil }
             let beacon: BeaconIdentity? =
                 switch line.entry {
@@ -262,7 +262,7 @@ package struct Explain {
                 case .visit(let visit) where visit.scope == .beacon: visit.refinement
                 case .event, .visit, .condition, .adapter, .clock, .gateway, .evidence, .erased: nil
                 }
-            return VisitsBook.Subject(identifier: Identifier(lookup: identifier), beacon: beacon)
+            return GatewayVisits.Subject(identifier: Identifier(lookup: identifier), beacon: beacon)
         }
 
         /// The adapters of the gateway at that time with their states, by name.
@@ -338,7 +338,7 @@ extension Explain.Finding {
     }
 
     /// The sightings after the last one that counted. They were too weak to count, or their RSSI is unknown.
-    var weakSightings: [Evidence.Heard] {
+    var weakSightings: [Evidence.LastSighting] {
         guard let exit, let threshold = settings?.exitRSSI, let evidence else { return [] }
         // Dates in lines are cut to microseconds.
         return evidence.sightings.filter {

@@ -16,13 +16,13 @@ struct KnownTime {
     private(set) var all: [Stretch] = []
 
     /// Computes the known time of the gateways with these names.
-    init(of gateways: [String], _ books: VisitsBooks) {
+    init(of gateways: [String], _ books: AllVisits) {
         let heard = gateways.flatMap { Self.heard($0, books) }
         some = Self.covered(heard, atLeast: 1)
         all = gateways.count == 1 ? some : Self.covered(heard, atLeast: gateways.count)
     }
 
-    private static func heard(_ gateway: String, _ books: VisitsBooks) -> [Stretch] {
+    private static func heard(_ gateway: String, _ books: AllVisits) -> [Stretch] {
         guard let book = books.book(of: gateway), let first = book.first, let asOf = book.asOf, first < asOf else {
             return []
         }

@@ -76,7 +76,7 @@ package enum NothingFound {
     ///
     /// - Throws: ``ExitFailure`` (65) if they do not, with the range of the files or the nearest name.
     static func check(
-        _ options: VisitsOptions, _ books: VisitsBooks, _ named: NamedSubjects, untilMade: Bool
+        _ options: VisitsOptions, _ books: AllVisits, _ named: NamedSubjects, untilMade: Bool
     ) throws(ExitFailure) {
         guard let first = books.first, var asOf = books.asOf else { return }
         // If a gateway is alive, it is known which beacons are present when the report is made.

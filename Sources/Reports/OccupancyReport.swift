@@ -100,7 +100,7 @@ package struct OccupancyReport {
 
     private init(reading options: OccupancyOptions) throws {
         var sheet = OccupancySheet(options)
-        let found = try StayReader(options.visits).readEach { stay in try sheet.add(stay) }
+        let found = try VisitReader(options.visits).readEach { stay in try sheet.add(stay) }
         let books = found.books
         guard let first = books.first, let asOf = books.asOf else {
             throw ExitFailure(.inputMissing, "no line in the files has a date")

@@ -41,7 +41,7 @@ struct OccupancySheet {
     /// Adds a visit that one gateway reports.
     ///
     /// - Throws: ``ExitFailure`` if there is no room for it, because numbers without it would be wrong.
-    mutating func add(_ stay: VisitsBook.Stay) throws(ExitFailure) {
+    mutating func add(_ stay: GatewayVisits.SubjectVisit) throws(ExitFailure) {
         let identifier = stay.subject.identifier
         let isOfBeacon = stay.subject.beacon != nil
         // If a condition has visits of beacons, its own visits would count the same time again.
@@ -85,7 +85,9 @@ struct OccupancySheet {
         return place
     }
 
-    private static func series(of stay: VisitsBook.Stay, _ options: OccupancyOptions) -> OccupancyReport.Series {
+    private static func series(of stay: GatewayVisits.SubjectVisit, _ options: OccupancyOptions)
+        -> OccupancyReport.Series
+    {
         let scope: OccupancyReport.Scope = stay.subject.beacon == nil ? .condition : .beacon
         let name: String? =
             switch options.by {
@@ -99,7 +101,7 @@ struct OccupancySheet {
 
     /// Returns an entry with the time of a clipped visit. If the duration is not known, the entry is the one moment
     /// that is known. Returns `nil` if this moment is outside the requested range.
-    private func entry(of stay: VisitsBook.Stay) -> Entry? {
+    private func entry(of stay: GatewayVisits.SubjectVisit) -> Entry? {
         var (from, to): (WallDate, WallDate)
         if let arrival = stay.arrival, stay.duration != nil {
             from = max(arrival, stay.clippedFrom ?? arrival)

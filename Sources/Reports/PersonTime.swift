@@ -37,7 +37,7 @@ struct PersonTime {
     var kept: Int { spans.count }
 
     /// Adds a visit of the beacon under any condition.
-    mutating func add(_ stay: VisitsBook.Stay) {
+    mutating func add(_ stay: GatewayVisits.SubjectVisit) {
         identifiers.insert(stay.subject.identifier)
         if stay.end == .open, !stay.goesOn {
             isOpen = true

@@ -6,10 +6,10 @@ import GatewayConfiguration
 /// Finds the beacons and conditions that are present, and those whose state is unknown, from the open visits of
 /// gateways.
 struct PresenceFinder {
-    private let books: VisitsBooks
+    private let books: AllVisits
     let gateways: [PresentReport.Gateway]
 
-    init(_ books: VisitsBooks, now: WallDate) {
+    init(_ books: AllVisits, now: WallDate) {
         self.books = books
         gateways = books.gateways.compactMap { name in
             guard let book = books.book(of: name), let asOf = book.asOf else { return nil }
@@ -28,7 +28,7 @@ struct PresenceFinder {
         case beacon(BeaconIdentity)
         case condition(Identifier)
 
-        init(_ stay: VisitsBook.Stay) {
+        init(_ stay: GatewayVisits.SubjectVisit) {
             if let beacon = stay.subject.beacon {
                 self = .beacon(beacon)
             } else {
@@ -41,7 +41,7 @@ struct PresenceFinder {
     /// merged over all gateways, with the time since which a subject has been present. `goingOn` has the open visits of
     /// each gateway, which show the gateways that know the state.
     func presences(
-        of merged: [VisitsBook.Stay], goingOn: [VisitsBook.Stay], _ directory: BeaconDirectory
+        of merged: [GatewayVisits.SubjectVisit], goingOn: [GatewayVisits.SubjectVisit], _ directory: BeaconDirectory
     ) -> [PresentReport.Presence] {
         let told = Groups(goingOn) { $0.subject }
         let stays = Groups(merged) { Key($0) }
@@ -70,7 +70,7 @@ struct PresenceFinder {
         // The index of the next visit with the same key; 0 after the last.
         private var next: [Int]
 
-        init(_ stays: [VisitsBook.Stay], _ key: (VisitsBook.Stay) -> Key) {
+        init(_ stays: [GatewayVisits.SubjectVisit], _ key: (GatewayVisits.SubjectVisit) -> Key) {
             next = [Int](repeating: 0, count: stays.count)
             for index in stays.indices {
                 let key = key(stays[index])
@@ -96,7 +96,7 @@ struct PresenceFinder {
     }
 
     private func presence(
-        _ stays: [VisitsBook.Stay], told: [VisitsBook.Stay], _ directory: BeaconDirectory
+        _ stays: [GatewayVisits.SubjectVisit], told: [GatewayVisits.SubjectVisit], _ directory: BeaconDirectory
     ) -> PresentReport.Presence {
         let states = told.isEmpty ? stays : told
         let knowing = states.filter { $0.notKnownSince == nil }

@@ -117,8 +117,8 @@ package struct PresentReport: Sendable {
         do {
             // Visits of several gateways that touch are one visit, because a beacon can have moved from one gateway to
             // another.
-            var merged: [VisitsBook.Stay] = []
-            let found = try StayReader(options).read { stay in if stay.end == .open { merged.append(stay) } }
+            var merged: [GatewayVisits.SubjectVisit] = []
+            let found = try VisitReader(options).read { stay in if stay.end == .open { merged.append(stay) } }
             let finder = PresenceFinder(found.books, now: now)
             let report = PresentReport(
                 made: now, gateways: finder.gateways,

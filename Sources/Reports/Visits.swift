@@ -39,9 +39,9 @@ package struct Visits {
 
     private mutating func read(
         range: (_ from: WallDate, _ to: WallDate) -> Void = { _, _ in },
-        _ body: (VisitsBook.Stay) throws(EventLogError) -> Void
-    ) throws -> (VisitsBooks, [String]) {
-        let reader = StayReader(options)
+        _ body: (GatewayVisits.SubjectVisit) throws(EventLogError) -> Void
+    ) throws -> (AllVisits, [String]) {
+        let reader = VisitReader(options)
         var found = try reader.read(range: range) { stay throws(EventLogError) in
             totals.add(stay)
             try body(stay)
@@ -59,7 +59,7 @@ package struct Visits {
         return (found.books, found.remarks)
     }
 
-    private func wanted(_ silences: [HearingBook.Silence]) -> [HearingBook.Silence] {
+    private func wanted(_ silences: [ScanningPeriods.Silence]) -> [ScanningPeriods.Silence] {
         silences.compactMap { $0.clipped(from: options.from, to: options.to) }
     }
 

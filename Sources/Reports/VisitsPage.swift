@@ -29,10 +29,10 @@ struct VisitsPage {
 
     private let options: VisitsOptions
     private var time: VisitsTime
-    private var bars: [VisitsBook.Subject: [Bar]] = [:]
+    private var bars: [GatewayVisits.Subject: [Bar]] = [:]
     private var barCount = 0
     private(set) var leftOut = 0
-    private var listed: [VisitsBook.Stay] = []
+    private var listed: [GatewayVisits.SubjectVisit] = []
     private var count = 0
     private var columns: Int {
         max(Self.columnsMin, min(Self.columnsMax, Self.columnsInAll / max(1, min(bars.count, Self.rowsMax))))
@@ -43,7 +43,7 @@ struct VisitsPage {
     private var isOneGateway: Bool { options.paths.count < 2 }
     private var parts: PageParts { PageParts(time) }
 
-    mutating func add(_ stay: VisitsBook.Stay) {
+    mutating func add(_ stay: GatewayVisits.SubjectVisit) {
         count += 1
         if count > options.listedAfter, listed.count < options.listedMax { listed.append(stay) }
         guard barCount < Self.barsMax else {
@@ -63,7 +63,7 @@ struct VisitsPage {
     // MARK: The page
 
     mutating func write(
-        _ books: VisitsBooks, _ silences: [HearingBook.Silence], _ totals: VisitsTotals,
+        _ books: AllVisits, _ silences: [ScanningPeriods.Silence], _ totals: VisitsTotals,
         into output: inout LineOutput
     ) throws(EventLogError) {
         let range = range(books)
@@ -101,7 +101,7 @@ struct VisitsPage {
         return beacons.isEmpty ? words(totals.conditions.map(\.total), "condition") : words(beacons, "beacon")
     }
 
-    private func range(_ books: VisitsBooks) -> (from: Int64, to: Int64) {
+    private func range(_ books: AllVisits) -> (from: Int64, to: Int64) {
         let all = bars.values.joined()
         let first = (books.first?.microseconds ?? 0) / 1_000_000
         let begin = all.map { Int64($0.from) }.min() ?? first
@@ -114,7 +114,7 @@ struct VisitsPage {
     private static func date(_ seconds: Int64) -> WallDate { WallDate(microseconds: seconds * 1_000_000) }
 
     private func writeTimeline(
-        _ range: (from: Int64, to: Int64), _ books: VisitsBooks, _ silences: [HearingBook.Silence],
+        _ range: (from: Int64, to: Int64), _ books: AllVisits, _ silences: [ScanningPeriods.Silence],
         into output: inout LineOutput
     ) throws(EventLogError) {
         output.buffer.append("<section class=\"timeline\" aria-label=\"Timeline\">\n")
@@ -141,7 +141,7 @@ struct VisitsPage {
             output.buffer.append(
                 "<p>\(subjects.count - Self.rowsMax) more are not drawn. Select fewer with --condition.</p>\n")
         }
-        var adapters: [String: [HearingBook.Silence]] = [:]
+        var adapters: [String: [ScanningPeriods.Silence]] = [:]
         for silence in silences {
             let gateway = isOneGateway ? "" : "\(silence.gateway) "
             let none = silence.reason == nil ? "not running" : "no adapter"
@@ -187,7 +187,7 @@ struct VisitsPage {
         return Int(inside * Int64(columns) / (range.to - range.from))
     }
 
-    private func columns(_ silence: HearingBook.Silence, _ range: (from: Int64, to: Int64)) -> (Int, Int) {
+    private func columns(_ silence: ScanningPeriods.Silence, _ range: (from: Int64, to: Int64)) -> (Int, Int) {
         (
             column(silence.from.microseconds / 1_000_000, range),
             column(silence.to.map { $0.microseconds / 1_000_000 } ?? range.to, range)
@@ -195,7 +195,7 @@ struct VisitsPage {
     }
 
     /// Returns the columns in which nothing scanned: no gateway was running, or none had an adapter that scanned.
-    private func deafColumns(_ books: VisitsBooks, _ range: (from: Int64, to: Int64)) -> [(Int, Int)] {
+    private func deafColumns(_ books: AllVisits, _ range: (from: Int64, to: Int64)) -> [(Int, Int)] {
         guard let first = books.first, let asOf = books.asOf else { return [] }
         let from = max(Self.date(range.from), first)
         // The time after the last proof up to the requested end is unknown too. The page shows at least a minute, but
@@ -271,7 +271,7 @@ struct VisitsPage {
         buffer.append("</tbody></table>\n")
     }
 
-    private func writeSilences(_ silences: [HearingBook.Silence], into buffer: inout LineBuffer) {
+    private func writeSilences(_ silences: [ScanningPeriods.Silence], into buffer: inout LineBuffer) {
         guard !silences.isEmpty else { return }
         buffer.append(
             "<h2>Not scanning</h2>\n<table><thead><tr><th>Adapter or gateway</th><th>From</th><th>To</th></tr>")

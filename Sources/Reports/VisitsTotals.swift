@@ -16,7 +16,7 @@ struct VisitsTotals {
         /// The conditions of its visits, in their order.
         var identifiers: [Identifier] = []
 
-        fileprivate mutating func add(_ stay: VisitsBook.Stay) {
+        fileprivate mutating func add(_ stay: GatewayVisits.SubjectVisit) {
             count += 1
             duration += stay.duration ?? 0
             if stay.end == .open, !stay.goesOn {
@@ -40,7 +40,7 @@ struct VisitsTotals {
     private(set) var isFolded = false
 
     /// Adds a visit.
-    mutating func add(_ stay: VisitsBook.Stay) {
+    mutating func add(_ stay: GatewayVisits.SubjectVisit) {
         guard let beacon = stay.subject.beacon else {
             let identifier = stay.subject.identifier
             guard conditionTotals[identifier] != nil || conditionTotals.count < Self.countMax else {
@@ -59,7 +59,7 @@ struct VisitsTotals {
         if kept > PersonTime.spansMax { fold() }
     }
 
-    private static func add(_ stay: VisitsBook.Stay, to person: inout PersonTime) -> Int {
+    private static func add(_ stay: GatewayVisits.SubjectVisit, to person: inout PersonTime) -> Int {
         let before = person.kept
         person.add(stay)
         return person.kept - before

@@ -30,7 +30,7 @@ struct VisitsWriter {
 
     // MARK: Visits
 
-    mutating func write(_ stay: VisitsBook.Stay, into buffer: inout LineBuffer) {
+    mutating func write(_ stay: GatewayVisits.SubjectVisit, into buffer: inout LineBuffer) {
         let row = VisitsRow(stay: stay, time: time, directory: options.directory, explanations: nil)
         switch options.format {
         case .table:
@@ -75,7 +75,7 @@ struct VisitsWriter {
 
     // MARK: Periods without scanning, and totals
 
-    mutating func write(_ silence: HearingBook.Silence, into buffer: inout LineBuffer) {
+    mutating func write(_ silence: ScanningPeriods.Silence, into buffer: inout LineBuffer) {
         switch options.format {
         case .table:
             if silences == 0 { buffer.append("\nNot scanning:\n") }
@@ -100,7 +100,7 @@ struct VisitsWriter {
     }
 
     /// Returns the adapter or gateway that did not scan, and the reason.
-    static func what(_ silence: HearingBook.Silence, isOneGateway: Bool) -> String {
+    static func what(_ silence: ScanningPeriods.Silence, isOneGateway: Bool) -> String {
         if let adapter = silence.adapter {
             return "\(isOneGateway ? "" : "\(silence.gateway) ")\(adapter): \(silence.reason ?? "off")"
         }
@@ -112,7 +112,7 @@ struct VisitsWriter {
     }
 
     func end(
-        _ totals: VisitsTotals, _ books: VisitsBooks, into buffer: inout LineBuffer
+        _ totals: VisitsTotals, _ books: AllVisits, into buffer: inout LineBuffer
     ) {
         guard options.format != .csv else { return }
         let (conditions, beacons) = (totals.conditions, totals.beacons)

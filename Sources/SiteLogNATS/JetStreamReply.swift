@@ -100,7 +100,7 @@ struct JetStreamReply {
     ///
     /// - Parameter what: the name of the part or subject, for the text.
     /// - Returns: the error.
-    func trouble(_ what: String) -> LogTrouble {
+    func trouble(_ what: String) -> SiteLogError {
         guard let error else { return .refused("\(what): unexpected answer") }
         if Code.full.contains(error.code) { return .full("\(what): \(error.words)") }
         if Code.noLeader.contains(error.code) { return .unavailable("\(what): \(error.words)") }

@@ -25,8 +25,8 @@ import SiteMonitoring
     ///   - options: the servers, and how to connect to them.
     ///   - address: the prefix of the subjects for answers; a dot and a word follow.
     ///   - wake: wakes the loop.
-    /// - Throws: ``LogTrouble`` with the reason why no server accepts the connection.
-    init(_ options: NATSOptions, address: String, _ wake: WakeUp) throws(LogTrouble) {
+    /// - Throws: ``SiteLogError`` with the reason why no server accepts the connection.
+    init(_ options: NATSOptions, address: String, _ wake: WakeUp) throws(SiteLogError) {
         servers = options.servers.joined(separator: ", ")
         inbox = NATSInbox(wake)
         (handle, subscription) = try Self.connect(options, address, inbox)
@@ -39,11 +39,11 @@ import SiteMonitoring
 
     /// Sends a message whose answer is sent to `answer`.
     ///
-    /// - Throws: ``LogTrouble`` if it was not sent, for example because it is larger than the servers accept, or
+    /// - Throws: ``SiteLogError`` if it was not sent, for example because it is larger than the servers accept, or
     ///   because too much data waits for a server.
     func send(
         _ octets: [UInt8], to subject: String, answer: String, header: (name: String, value: String)? = nil
-    ) throws(LogTrouble) {
+    ) throws(SiteLogError) {
         let handle = unsafe OpaquePointer(bitPattern: handle)
         var message: OpaquePointer?
         var status = unsafe octets.span.bytes.withUnsafeBytes { bytes in
@@ -69,8 +69,8 @@ import SiteMonitoring
 
     private static func connect(
         _ options: NATSOptions, _ address: String, _ inbox: NATSInbox
-    ) throws(LogTrouble) -> (UInt, UInt) {
-        func check(_ status: natsStatus) throws(LogTrouble) {
+    ) throws(SiteLogError) -> (UInt, UInt) {
+        func check(_ status: natsStatus) throws(SiteLogError) {
             guard status == NATS_OK else { throw NATSRefusal(status, options).trouble }
         }
         var made: OpaquePointer?
@@ -83,7 +83,7 @@ import SiteMonitoring
         let context = unsafe Unmanaged.passRetained(inbox)
         let closure = unsafe context.toOpaque()
         var connection: OpaquePointer?
-        do throws(LogTrouble) {
+        do throws(SiteLogError) {
             try check(unsafe natsOptions_SetReconnectedCB(made, heardConnected, closure))
             try check(unsafe natsOptions_SetDisconnectedCB(made, heardDisconnected, closure))
             try check(unsafe natsOptions_SetClosedCB(made, heardClosed, closure))
@@ -95,7 +95,7 @@ import SiteMonitoring
             throw error
         }
         var subscription: OpaquePointer?
-        do throws(LogTrouble) {
+        do throws(SiteLogError) {
             try check(unsafe natsConnection_Subscribe(&subscription, connection, "\(address).>", heardMessage, closure))
             let status = unsafe natsSubscription_SetOnCompleteCB(subscription, heardLast, context.retain().toOpaque())
             if status != NATS_OK { unsafe context.release() }
@@ -112,8 +112,8 @@ import SiteMonitoring
     }
 
     private static func set(
-        _ options: NATSOptions, _ made: OpaquePointer?, _ check: (natsStatus) throws(LogTrouble) -> Void
-    ) throws(LogTrouble) {
+        _ options: NATSOptions, _ made: OpaquePointer?, _ check: (natsStatus) throws(SiteLogError) -> Void
+    ) throws(SiteLogError) {
         let list = unsafe options.servers.map { unsafe strdup($0) }
         defer { unsafe list.forEach { unsafe free($0) } }
         var pointers: [UnsafePointer<CChar>?] = unsafe list.map { unsafe UnsafePointer($0) }

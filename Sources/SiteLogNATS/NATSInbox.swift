@@ -19,13 +19,13 @@ final class NATSInbox: Sendable {
     }
 
     /// The state of the connection.
-    enum Standing: Sendable { case connecting, connected, closed }
+    enum ConnectionState: Sendable { case connecting, connected, closed }
 
     private struct State {
         var messages: [Message] = []
         var octets = 0
         var dropped = 0
-        var standing = Standing.connected
+        var standing = ConnectionState.connected
         var lastError: String?
         var denials: [String] = []
     }
@@ -61,7 +61,7 @@ final class NATSInbox: Sendable {
     }
 
     /// The state of the connection, the last error that the library reported, and the number of dropped messages.
-    var standing: (standing: Standing, lastError: String?, dropped: Int) {
+    var standing: (standing: ConnectionState, lastError: String?, dropped: Int) {
         state.withLock { ($0.standing, $0.lastError, $0.dropped) }
     }
 
@@ -77,7 +77,7 @@ final class NATSInbox: Sendable {
         wake.signal()
     }
 
-    func note(_ standing: Standing) {
+    func note(_ standing: ConnectionState) {
         state.withLock { $0.standing = standing }
         wake.signal()
     }

@@ -8,7 +8,7 @@ import SystemPackage
 
 /// One attempt to connect to a site's servers, in its own thread, because the library blocks for each server in turn.
 private final class NATSAttempt: Sendable {
-    private let outcome = Mutex(Result<NATSConnection, LogTrouble>?.none)
+    private let outcome = Mutex(Result<NATSConnection, SiteLogError>?.none)
 
     /// Starts an attempt.
     static func begin(_ options: NATSOptions, address: String, _ wake: WakeUp) throws(Errno) -> NATSAttempt {
@@ -16,8 +16,8 @@ private final class NATSAttempt: Sendable {
         _ = try OwnThread(named: "site-log") {
             // No other thread joins this one.
             pthread_detach(pthread_self())
-            let outcome: Result<NATSConnection, LogTrouble>
-            do throws(LogTrouble) {
+            let outcome: Result<NATSConnection, SiteLogError>
+            do throws(SiteLogError) {
                 outcome = .success(try NATSConnection(options, address: address, wake))
             } catch {
                 outcome = .failure(error)
@@ -29,7 +29,7 @@ private final class NATSAttempt: Sendable {
     }
 
     /// The result of the attempt; `nil` before it ends.
-    var result: Result<NATSConnection, LogTrouble>? { outcome.withLock { $0 } }
+    var result: Result<NATSConnection, SiteLogError>? { outcome.withLock { $0 } }
 }
 
 /// The connection of a site's log: the current connection, or the next attempt. The pause before an attempt grows with
@@ -50,15 +50,15 @@ final class NATSLink {
     private let wake: WakeUp
     private var state: State
     private var backOff = BackOff(first: pauseFirst, most: pauseMost)
-    private var failure: LogTrouble?
+    private var failure: SiteLogError?
     // Dropped messages of connections that are closed.
     private var droppedBefore = 0
 
     /// Starts to connect.
     ///
-    /// - Throws: ``LogTrouble/unavailable(_:)`` if there is no free descriptor or thread, or the library fails to
+    /// - Throws: ``SiteLogError/unavailable(_:)`` if there is no free descriptor or thread, or the library fails to
     ///   create an address for answers.
-    init(_ options: NATSOptions) throws(LogTrouble) {
+    init(_ options: NATSOptions) throws(SiteLogError) {
         self.options = options
         var word: UnsafeMutablePointer<CChar>?
         guard unsafe natsInbox_Create(&word) == NATS_OK, let made = unsafe word else {
@@ -88,7 +88,7 @@ final class NATSLink {
     var dropped: Int { droppedBefore + (connection?.inbox.standing.dropped ?? 0) }
 
     /// The reason why no server is connected; `nil` if one is.
-    var trouble: LogTrouble? {
+    var trouble: SiteLogError? {
         guard let connection else { return failure ?? .unavailable("\(servers): no server has answered yet") }
         let standing = connection.inbox.standing
         guard standing.standing != .connected else { return nil }
@@ -97,10 +97,10 @@ final class NATSLink {
 
     /// Sends a message.
     ///
-    /// - Throws: ``LogTrouble`` if it was not sent.
+    /// - Throws: ``SiteLogError`` if it was not sent.
     func send(
         _ octets: [UInt8], to subject: String, answer word: String, header: (name: String, value: String)?
-    ) throws(LogTrouble) {
+    ) throws(SiteLogError) {
         guard let connection else { throw trouble ?? .unavailable(servers) }
         try connection.send(octets, to: subject, answer: "\(address).\(word)", header: header)
     }
@@ -134,7 +134,7 @@ final class NATSLink {
     private var servers: String { options.servers.joined(separator: ", ") }
     private var connection: NATSConnection? { if case .standing(let connection) = state { connection } else { nil } }
 
-    private func fail(_ trouble: LogTrouble, at now: Instant) {
+    private func fail(_ trouble: SiteLogError, at now: Instant) {
         failure = trouble
         state = .waiting(until: now + backOff.next())
     }

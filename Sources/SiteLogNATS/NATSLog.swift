@@ -16,7 +16,7 @@ package final class NATSLog: SightingLog {
     private struct Pending {
         let octets: Int
         let end: Instant
-        let trouble: LogTrouble
+        let trouble: SiteLogError
     }
 
     private struct Listener {
@@ -41,9 +41,9 @@ package final class NATSLog: SightingLog {
 
     /// Starts to connect.
     ///
-    /// - Throws: ``LogTrouble/unavailable(_:)`` if there is no free descriptor or thread, or the library fails to
+    /// - Throws: ``SiteLogError/unavailable(_:)`` if there is no free descriptor or thread, or the library fails to
     ///   create an address for answers.
-    package init(_ options: NATSOptions, site: LogName, limits: LogLimits = LogLimits()) throws(LogTrouble) {
+    package init(_ options: NATSOptions, site: LogName, limits: LogLimits = LogLimits()) throws(SiteLogError) {
         self.limits = limits
         streams = SiteStreams(site: site)
         link = try NATSLink(options)
@@ -57,7 +57,7 @@ package final class NATSLog: SightingLog {
 
     /// The reason why no server is connected; `nil` if one is. The connection is retried automatically, with a back-off
     /// of up to half a minute.
-    package var trouble: LogTrouble? { link.trouble }
+    package var trouble: SiteLogError? { link.trouble }
 
     /// The number of messages that were dropped because earlier messages had not been taken.
     package var droppedMessages: Int { link.dropped }
@@ -83,7 +83,7 @@ package final class NATSLog: SightingLog {
         }
     }
 
-    package func send(_ request: LogRequest, at now: Instant) throws(LogTrouble) -> LogTicket {
+    package func send(_ request: LogRequest, at now: Instant) throws(SiteLogError) -> LogTicket {
         try limits.check(request)
         guard pending.count < limits.requestsMax else {
             throw .tooMany("requests wait for the site's log", count: pending.count + 1, most: limits.requestsMax)
@@ -116,7 +116,7 @@ package final class NATSLog: SightingLog {
 
     // MARK: Helpers for requests
 
-    func finish(_ ticket: LogTicket, _ result: Result<LogResponse, LogTrouble>) {
+    func finish(_ ticket: LogTicket, _ result: Result<LogResponse, SiteLogError>) {
         guard pending.removeValue(forKey: ticket) != nil else { return }
         listeners = listeners.filter { $0.value.ticket != ticket }
         ready.append(LogAnswer(ticket, result))
@@ -149,7 +149,7 @@ package final class NATSLog: SightingLog {
         let word = String(words, radix: 36)
         words += 1
         listeners[word] = Listener(ticket: ticket, subject: subject, heard: heard)
-        do throws(LogTrouble) {
+        do throws(SiteLogError) {
             try link.send(octets, to: subject, answer: word, header: header.map { (name: $0.0, value: $0.1) })
         } catch {
             finish(ticket, .failure(error))
@@ -157,7 +157,7 @@ package final class NATSLog: SightingLog {
         return word
     }
 
-    func begin(octets: Int, until end: Instant, _ trouble: LogTrouble) -> LogTicket {
+    func begin(octets: Int, until end: Instant, _ trouble: SiteLogError) -> LogTicket {
         let ticket = LogTicket(count)
         count += 1
         pending[ticket] = Pending(octets: octets, end: end, trouble: trouble)
@@ -293,9 +293,9 @@ package final class NATSLog: SightingLog {
     }
 
     /// Returns the holder in a message; `nil` if the lease was released, which is an empty message.
-    private static func holder(_ octets: [UInt8]) -> Result<LogName?, LogTrouble> {
+    private static func holder(_ octets: [UInt8]) -> Result<LogName?, SiteLogError> {
         guard !octets.isEmpty else { return .success(nil) }
-        do throws(LogTrouble) { return .success(try LogName(String(decoding: octets, as: UTF8.self))) } catch {
+        do throws(SiteLogError) { return .success(try LogName(String(decoding: octets, as: UTF8.self))) } catch {
             return .failure(error)
         }
     }
@@ -440,7 +440,7 @@ package final class NATSLog: SightingLog {
             guard parts.count == 4, let offset = UInt64(parts[1]), let pieces = Int(parts[3]), pieces > 0 else {
                 return nil
             }
-            do throws(LogTrouble) {
+            do throws(SiteLogError) {
                 let name = SnapshotName(offset: offset, writer: try LogName(String(parts[2])))
                 self.init(head: SnapshotHead(name, pieces: pieces), generation: String(parts[0]))
             } catch { return nil }
@@ -505,8 +505,8 @@ package final class NATSLog: SightingLog {
     }
 }
 
-extension Result where Success == LogName?, Failure == LogTrouble {
-    fileprivate func map(_ body: (LogName?) -> Result<LogResponse, LogTrouble>) -> Result<LogResponse, LogTrouble> {
+extension Result where Success == LogName?, Failure == SiteLogError {
+    fileprivate func map(_ body: (LogName?) -> Result<LogResponse, SiteLogError>) -> Result<LogResponse, SiteLogError> {
         flatMap(body)
     }
 }

@@ -1,6 +1,6 @@
 /// The limits of a site's streams, and their number of replicas.
 ///
-/// If the stream of batches is full, further batches are refused (``LogTrouble/full(_:)``). Then new data wait in the
+/// If the stream of batches is full, further batches are refused (``SiteLogError/full(_:)``). Then new data wait in the
 /// gateways' own queues, and nothing in the log is deleted early. Batches are only deleted by age.
 package struct StreamBounds: Sendable, Hashable {
     /// The number of servers that store each message: 1, 3 or 5.

@@ -17,7 +17,7 @@ struct BatchFile {
     /// writing removes it.
     private(set) var isTorn = false
     /// The error of the data after the records.
-    private(set) var damage: LogTrouble?
+    private(set) var damage: SiteLogError?
 
     /// Creates a file that is not read until it is needed.
     init(from first: UInt64, in directory: FilePath, _ files: any FileSystemCalls) {
@@ -86,15 +86,15 @@ struct BatchFile {
     ///
     /// - Parameter isLast: whether the end can be incomplete, as after a power failure.
     /// - Returns: whether there are data after the last complete record.
-    /// - Throws: ``LogTrouble/damaged(_:_:)``. The records before the damage can be read.
-    mutating func scan(isLast: Bool) throws(LogTrouble) -> Bool {
-        do throws(LogTrouble) { return try walk(isLast) } catch {
+    /// - Throws: ``SiteLogError/damaged(_:_:)``. The records before the damage can be read.
+    mutating func scan(isLast: Bool) throws(SiteLogError) -> Bool {
+        do throws(SiteLogError) { return try walk(isLast) } catch {
             damage = error
             throw error
         }
     }
 
-    private mutating func walk(_ isLast: Bool) throws(LogTrouble) -> Bool {
+    private mutating func walk(_ isLast: Bool) throws(SiteLogError) -> Bool {
         let file = try opened()
         defer { files.close(file) }
         let size = try trouble { () throws(Errno) in try files.size(of: file) }
@@ -131,7 +131,7 @@ struct BatchFile {
     }
 
     /// Returns the record of a batch, which must be one of those that were found.
-    func record(_ number: UInt64, _ file: FileSystemCalls.Handle) throws(LogTrouble) -> BatchRecord {
+    func record(_ number: UInt64, _ file: FileSystemCalls.Handle) throws(SiteLogError) -> BatchRecord {
         let index = Int(number - first)
         let octets = try read(file, at: places[index], places[index + 1] - places[index])
         guard let record = BatchRecord(octets[...]) else { throw harm(places[index]) }
@@ -139,11 +139,11 @@ struct BatchFile {
     }
 
     /// Opens the file for reading records.
-    func opened() throws(LogTrouble) -> FileSystemCalls.Handle {
+    func opened() throws(SiteLogError) -> FileSystemCalls.Handle {
         try trouble { () throws(Errno) in try files.openForReading(path) }
     }
 
-    private func harm(_ place: Int) -> LogTrouble {
+    private func harm(_ place: Int) -> SiteLogError {
         .damaged(path.string, "there is no valid record at byte \(place)")
     }
 
@@ -153,11 +153,11 @@ struct BatchFile {
         return rest.allSatisfy { $0 == 0 }
     }
 
-    private func read(_ file: FileSystemCalls.Handle, at place: Int, _ count: Int) throws(LogTrouble) -> [UInt8] {
+    private func read(_ file: FileSystemCalls.Handle, at place: Int, _ count: Int) throws(SiteLogError) -> [UInt8] {
         try trouble { () throws(Errno) in try files.readAll(file, at: place, count: count) }
     }
 
-    private func trouble<Value>(_ body: () throws(Errno) -> Value) throws(LogTrouble) -> Value {
+    private func trouble<Value>(_ body: () throws(Errno) -> Value) throws(SiteLogError) -> Value {
         do throws(Errno) { return try body() } catch { throw .damaged(path.string, "it can't be read: \(error)") }
     }
 }

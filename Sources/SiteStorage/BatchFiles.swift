@@ -19,7 +19,7 @@ package final class BatchFiles {
     private var scanned: Int?
     private var isDirty = false
     // Set when a flush failed. Data that were written before can be lost, so nothing is written after that.
-    private var failure: LogTrouble?
+    private var failure: SiteLogError?
 
     /// Opens the batches of a directory. If it is opened for writing, the directory is created if it does not exist,
     /// and an incomplete batch at the end of the last file is removed.
@@ -29,12 +29,12 @@ package final class BatchFiles {
     ///   - isWriting: whether batches are appended.
     ///   - fileBytesMax: the size at which a new file is started.
     ///   - files: the file system.
-    /// - Throws: ``LogTrouble/unavailable(_:)`` if the directory cannot be used or another process writes to it.
-    ///   ``LogTrouble/damaged(_:_:)`` if it is opened for writing and nothing can be appended because of damage.
+    /// - Throws: ``SiteLogError/unavailable(_:)`` if the directory cannot be used or another process writes to it.
+    ///   ``SiteLogError/damaged(_:_:)`` if it is opened for writing and nothing can be appended because of damage.
     package init(
         _ directory: FilePath, isWriting: Bool, fileBytesMax: Int = 64 << 20,
         files: any FileSystemCalls = SystemFiles()
-    ) throws(LogTrouble) {
+    ) throws(SiteLogError) {
         self.directory = directory
         self.files = files
         self.fileBytesMax = fileBytesMax
@@ -48,14 +48,14 @@ package final class BatchFiles {
         }
         segments = names.compactMap { BatchFile.first($0) }.sorted().map { BatchFile(from: $0, in: directory, files) }
         guard let last = segments.indices.last else { return }
-        do throws(LogTrouble) {
+        do throws(SiteLogError) {
             if try segments[last].scan(isLast: true), isWriting { try repair(last) }
         } catch {
             guard !isWriting else { throw error }
         }
     }
 
-    private static func lock(_ path: FilePath) throws(LogTrouble) -> FileLock {
+    private static func lock(_ path: FilePath) throws(SiteLogError) -> FileLock {
         do throws(FileLock.Failure) {
             return try FileLock(path, program: "a site's log")
         } catch {
@@ -68,7 +68,7 @@ package final class BatchFiles {
         }
     }
 
-    private func repair(_ last: Int) throws(LogTrouble) {
+    private func repair(_ last: Int) throws(SiteLogError) {
         do throws(Errno) {
             if segments[last].end > 0 { return try segments[last].cut() }
             try files.remove(segments[last].path)
@@ -90,9 +90,9 @@ package final class BatchFiles {
     ///   - batch: its bytes, at most 8 MiB.
     ///   - stored: when the log accepted it, since 1970.
     /// - Returns: its number.
-    /// - Throws: ``LogTrouble``. ``LogTrouble/full(_:)`` means that the disk is full; then nothing of the batch is
+    /// - Throws: ``SiteLogError``. ``SiteLogError/full(_:)`` means that the disk is full; then nothing of the batch is
     ///   stored.
-    package func append(_ batch: [UInt8], stored: Instant) throws(LogTrouble) -> UInt64 {
+    package func append(_ batch: [UInt8], stored: Instant) throws(SiteLogError) -> UInt64 {
         guard lock != nil else { throw .refused("\(directory) was opened for reading") }
         if let failure { throw failure }
         guard batch.count <= BatchRecord.octetsMax else {
@@ -106,7 +106,7 @@ package final class BatchFiles {
         }
         isDirty = true
         let newest = segments.count - 1
-        do throws(LogTrouble) { try writing { () throws(Errno) in try segments[newest].append(record) } } catch {
+        do throws(SiteLogError) { try writing { () throws(Errno) in try segments[newest].append(record) } } catch {
             // A later record would be followed by the rest of this one.
             if segments[newest].isTorn {
                 failure = .unavailable(
@@ -134,13 +134,13 @@ package final class BatchFiles {
 
     /// Flushes all batches to the disk.
     ///
-    /// - Throws: ``LogTrouble/unavailable(_:)``. It is then unknown whether the batches are on the disk, so nothing can
+    /// - Throws: ``SiteLogError/unavailable(_:)``. It is then unknown whether the batches are on the disk, so nothing can
     ///   be written any more.
-    package func synchronize() throws(LogTrouble) {
+    package func synchronize() throws(SiteLogError) {
         if let failure { throw failure }
         guard isDirty, let last = segments.last else { return }
         do throws(Errno) { try last.synchronize() } catch {
-            let trouble = LogTrouble.unavailable("\(last.path) cannot be flushed to the disk: \(error)")
+            let trouble = SiteLogError.unavailable("\(last.path) cannot be flushed to the disk: \(error)")
             failure = trouble
             throw trouble
         }
@@ -149,9 +149,9 @@ package final class BatchFiles {
 
     /// Returns batches from a number on. ``LogRange/patience`` has no effect.
     ///
-    /// - Throws: ``LogTrouble/damaged(_:_:)`` if the first batch cannot be read. If a later one is damaged, the page
+    /// - Throws: ``SiteLogError/damaged(_:_:)`` if the first batch cannot be read. If a later one is damaged, the page
     ///   ends before it.
-    package func page(_ range: LogRange) throws(LogTrouble) -> LogPage {
+    package func page(_ range: LogRange) throws(SiteLogError) -> LogPage {
         var entries: [LogEntry] = []
         var room = range.octetsMax
         let all = (first, last)
@@ -163,7 +163,7 @@ package final class BatchFiles {
                 if !entries.isEmpty { break }
                 throw segment.damage ?? .damaged(segment.path.string, "it ends before the next file starts")
             }
-            do throws(LogTrouble) {
+            do throws(SiteLogError) {
                 let file = try segment.opened()
                 defer { files.close(file) }
                 let end = segment.first + UInt64(segment.count)
@@ -198,14 +198,14 @@ package final class BatchFiles {
             // batches.
             if let scanned { segments[scanned].forget() }
             scanned = low
-            do throws(LogTrouble) { _ = try segments[low].scan(isLast: false) } catch {
+            do throws(SiteLogError) { _ = try segments[low].scan(isLast: false) } catch {
                 // The batches before the damage can be read.
             }
         }
         return low
     }
 
-    private func writing(_ body: () throws(Errno) -> Void) throws(LogTrouble) {
+    private func writing(_ body: () throws(Errno) -> Void) throws(SiteLogError) {
         do throws(Errno) { try body() } catch {
             if error == .noSpace { throw .full("\(directory): \(error)") }
             throw .unavailable("\(directory) cannot be written: \(error)")

@@ -32,7 +32,7 @@ package struct BatchQueue {
     /// The counts of batches.
     package private(set) var counts = Counts()
     /// The last error of the log; `nil` after an acknowledgement.
-    package private(set) var logTrouble: LogTrouble?
+    package private(set) var logTrouble: SiteLogError?
     /// The reason why the disk does not accept batches, or why the directory could not be read at the start; `nil`
     /// after batches were written.
     package private(set) var diskTrouble: Errno?
@@ -148,7 +148,7 @@ package struct BatchQueue {
                 remove(number)
                 continue
             }
-            do throws(LogTrouble) {
+            do throws(SiteLogError) {
                 let ticket = try log.send(.append(entry.key, octets), at: now)
                 if entry.wasSent { counts.repeated += 1 }
                 change(number) { entry in
@@ -189,7 +189,7 @@ package struct BatchQueue {
 
     /// Returns whether the log will never accept the batch; then the batch is removed. After all other errors the batch
     /// is sent again. For example, a missing permission can be added later, and is not caused by the batch.
-    private mutating func isRefused(_ trouble: LogTrouble, _ number: Int) -> Bool {
+    private mutating func isRefused(_ trouble: SiteLogError, _ number: Int) -> Bool {
         guard case .tooBig = trouble else { return false }
         logTrouble = trouble
         if entry(number) != nil {
@@ -199,7 +199,7 @@ package struct BatchQueue {
         return true
     }
 
-    private mutating func pause(_ trouble: LogTrouble, at now: Instant) {
+    private mutating func pause(_ trouble: SiteLogError, at now: Instant) {
         logTrouble = trouble
         // Batches that were sent together fail together, which counts as one failure.
         if retryAt.map({ $0 <= now }) ?? true { retryAt = now + backOff.next() }

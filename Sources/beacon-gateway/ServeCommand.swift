@@ -20,7 +20,7 @@ struct ServeCommand: ParsableCommand {
     func run() throws {
         try Terminal.run {
             // This is a separate program, so that no other program links the HTTP library.
-            let failure = Companions.become("beacon-gateway-serve", [config])
+            let failure = ProgramFinder.become("beacon-gateway-serve", [config])
             throw ExitFailure(.failed, "\(failure); reinstall beacon-gateway")
         }
     }

@@ -89,7 +89,7 @@ import Testing
         var late = site.monitor.ranging(for: condition).makeAsyncIterator()
         #expect(await late.next() == nil)
 
-        var monitor: BeaconMonitor? = try BeaconMonitor("ranging discarded", clock: HandClock())
+        var monitor: BeaconMonitor? = try BeaconMonitor("ranging discarded", clock: ManualClock())
         var orphan = try #require(monitor).ranging(for: condition).makeAsyncIterator()
         monitor = nil
         #expect(await orphan.next() == nil)

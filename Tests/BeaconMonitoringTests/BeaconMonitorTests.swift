@@ -8,9 +8,9 @@ import Testing
     // MARK: Names
 
     @Test func `N1: a second monitor with the same name fails with an error that contains the name`() throws {
-        let first = try BeaconMonitor("N1 twice", clock: HandClock())
-        #expect(throws: MonitorError.nameTaken("N1 twice")) { try BeaconMonitor("N1 twice", clock: HandClock()) }
-        _ = try BeaconMonitor("N1 another", clock: HandClock())
+        let first = try BeaconMonitor("N1 twice", clock: ManualClock())
+        #expect(throws: MonitorError.nameTaken("N1 twice")) { try BeaconMonitor("N1 twice", clock: ManualClock()) }
+        _ = try BeaconMonitor("N1 another", clock: ManualClock())
         withExtendedLifetime(first) {}
     }
 
@@ -18,39 +18,39 @@ import Testing
         var settings = MonitorSettings()
         settings.forgetAfter = settings.outageTimeout
         #expect(throws: MonitorError.self) {
-            try BeaconMonitor("N1 refused", clock: HandClock(), settings: settings)
+            try BeaconMonitor("N1 refused", clock: ManualClock(), settings: settings)
         }
-        _ = try BeaconMonitor("N1 refused", clock: HandClock())
+        _ = try BeaconMonitor("N1 refused", clock: ManualClock())
     }
 
     @Test func `N1: a discarded monitor frees its name at once, 1,000 times`() async throws {
         for _ in 0..<1000 {
-            let monitor = try BeaconMonitor("N1 discarded", clock: HandClock())
+            let monitor = try BeaconMonitor("N1 discarded", clock: ManualClock())
             try await monitor.add(.anyA, identifier: "lobby")
         }
     }
 
     @Test func `N1: a subscriber does not keep a discarded monitor alive, and its events end`() async throws {
-        var monitor: BeaconMonitor? = try BeaconMonitor("N1 subscriber", clock: HandClock())
+        var monitor: BeaconMonitor? = try BeaconMonitor("N1 subscriber", clock: ManualClock())
         var events = try #require(monitor).events.makeAsyncIterator()
         monitor = nil
-        _ = try BeaconMonitor("N1 subscriber", clock: HandClock())
+        _ = try BeaconMonitor("N1 subscriber", clock: ManualClock())
         #expect(try await events.next() == nil)
     }
 
     @Test func `N1: a monitor that ended frees its name at once, and never that of its successor`() async throws {
-        var first: BeaconMonitor? = try BeaconMonitor("N1 ended", clock: HandClock())
+        var first: BeaconMonitor? = try BeaconMonitor("N1 ended", clock: ManualClock())
         await first?.end()
-        let second = try BeaconMonitor("N1 ended", clock: HandClock())
+        let second = try BeaconMonitor("N1 ended", clock: ManualClock())
         await first?.end()
         first = nil
-        #expect(throws: MonitorError.nameTaken("N1 ended")) { try BeaconMonitor("N1 ended", clock: HandClock()) }
+        #expect(throws: MonitorError.nameTaken("N1 ended")) { try BeaconMonitor("N1 ended", clock: ManualClock()) }
         withExtendedLifetime(second) {}
     }
 
     @Test func `N1: a monitor whose loop was canceled frees its name when it is ended, 100 times`() async throws {
         for _ in 0..<100 {
-            let clock = HandClock()
+            let clock = ManualClock()
             let monitor = try BeaconMonitor("N1 loop", clock: clock)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { [monitor] in try await monitor.run() }
@@ -68,7 +68,7 @@ import Testing
         async throws
     {
         for _ in 0..<300 {
-            let clock = HandClock()
+            let clock = ManualClock()
             let monitor = try BeaconMonitor("N1 again", clock: clock)
             try await monitor.add(.anyA, identifier: "lobby")
             let loop = Task { [monitor] in try await monitor.run() }
@@ -88,7 +88,7 @@ import Testing
         #expect(try await events.next() == nil)
         await #expect(throws: MonitorError.ended("N1 lost")) { try await site.lobby() }
         await site.monitor.end()
-        #expect(throws: MonitorError.nameTaken("N1 lost")) { try BeaconMonitor("N1 lost", clock: HandClock()) }
+        #expect(throws: MonitorError.nameTaken("N1 lost")) { try BeaconMonitor("N1 lost", clock: ManualClock()) }
         withExtendedLifetime(successor) {}
     }
 
@@ -99,7 +99,7 @@ import Testing
             let loop = Task { [monitor = site.monitor] in try await monitor.run() }
             await site.clock.sleeperStands(at: .seconds(30))
             #expect(throws: MonitorError.nameTaken("N1 run again")) {
-                try BeaconMonitor("N1 run again", clock: HandClock())
+                try BeaconMonitor("N1 run again", clock: ManualClock())
             }
             loop.cancel()
             await #expect(throws: CancellationError.self) { try await loop.value }

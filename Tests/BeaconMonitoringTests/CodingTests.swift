@@ -45,7 +45,7 @@ import Testing
         #expect(try again(visit()) == visit())
         let record = BeaconMonitor.Record(condition: .anyA, lastEvent: event())
         #expect(try again(record) == record)
-        let kept = KeptEvent(number: 7, event: event(), crossing: .entry)
+        let kept = StoredEvent(number: 7, event: event(), crossing: .entry)
         #expect(try again(kept) == kept)
         #expect(try again(VisitUpdate(arrival: event())) == VisitUpdate(arrival: event()))
         #expect(try again(VisitUpdate(ended: visit())) == VisitUpdate(ended: visit()))

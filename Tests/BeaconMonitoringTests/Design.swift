@@ -31,11 +31,11 @@ struct Entered: Sendable, Hashable {
 /// The design of this project.
 struct Ours: Design {
     let monitor: BeaconMonitor
-    private let clock: HandClock
+    private let clock: ManualClock
     private let adapter: AdapterID
 
     static func open(_ name: String, limit: Int) async throws -> Ours {
-        let clock = HandClock()
+        let clock = ManualClock()
         var settings = EngineSettings()
         settings.conditionLimit = limit
         let monitor = try BeaconMonitor(name, clock: clock, engine: settings)

@@ -32,7 +32,7 @@ import Testing
     @Test func `a report, an adapter change and a fix with a future time are handled at the present`() async throws {
         var settings = EngineSettings()
         settings.locationSource = "gpsd"
-        let clock = HandClock(World.start)
+        let clock = ManualClock(World.start)
         let monitor = try BeaconMonitor("future inputs", clock: clock, engine: settings)
         let center = try Coordinate(latitude: 48.2, longitude: 16.4)
         try await monitor.add(

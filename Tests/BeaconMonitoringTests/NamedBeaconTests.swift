@@ -140,17 +140,17 @@ import Testing
                 == [.unsatisfied(at: .seconds(32)), .unsatisfied(beacon: .a(9), at: .seconds(32))])
     }
 
-    @Test(arguments: Implementation.allCases, [Strangers.ignore, .refuse])
+    @Test(arguments: Implementation.allCases, [UnnamedBeacons.ignore, .refuse])
     func `P4: without per_beacon, the setting unnamed has no effect`(
-        _ implementation: Implementation, _ strangers: Strangers
+        _ implementation: Implementation, _ strangers: UnnamedBeacons
     ) {
         var world = World(implementation) { $0.strangers = strangers }
         #expect(world.sighted(.a(1), at: .seconds(1)) == [.satisfied(at: .seconds(1))])
     }
 
-    @Test(arguments: Implementation.allCases, [Strangers.ignore, .refuse])
+    @Test(arguments: Implementation.allCases, [UnnamedBeacons.ignore, .refuse])
     func `P4: a reload that no longer tracks unnamed beacons ends their visits`(
-        _ implementation: Implementation, _ strangers: Strangers
+        _ implementation: Implementation, _ strangers: UnnamedBeacons
     ) {
         var world = World(implementation) { $0.perBeacon = true }
         world.name(.a(9), at: .zero)
@@ -191,7 +191,7 @@ import Testing
     }
 
     @Test func `P4: names and settings of one reload apply together`() throws {
-        func setups(_ strangers: Strangers) throws -> [MonitorSetup] {
+        func setups(_ strangers: UnnamedBeacons) throws -> [MonitorSetup] {
             var settings = ConditionSettings()
             settings.perBeacon = true
             settings.strangers = strangers
@@ -243,7 +243,7 @@ import Testing
     }
 
     @Test func `P4: a restart that ignores unnamed beacons ends the visits of those that were present`() throws {
-        func setups(_ strangers: Strangers) throws -> [MonitorSetup] {
+        func setups(_ strangers: UnnamedBeacons) throws -> [MonitorSetup] {
             var settings = ConditionSettings()
             settings.perBeacon = true
             settings.strangers = strangers

@@ -28,7 +28,7 @@ import Testing
     }
 
     private static func monitor(
-        _ name: String, limit: Int = 0, clock: HandClock = HandClock()
+        _ name: String, limit: Int = 0, clock: ManualClock = ManualClock()
     ) throws -> BeaconMonitor {
         var settings = EngineSettings()
         settings.locationSource = "gpsd"
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test func `a place that contains the gateway stays monitored until its exit event`() async throws {
-        let clock = HandClock()
+        let clock = ManualClock()
         let monitor = try Self.monitor("nearest exit", clock: clock)
         let row = try Self.row(30)
         var events = monitor.events.makeAsyncIterator()

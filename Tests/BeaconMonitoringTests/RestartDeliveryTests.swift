@@ -16,7 +16,7 @@ import Testing
     }
 
     private let folder = Folder()
-    private let clock = HandClock()
+    private let clock = ManualClock()
 
     /// Creates a monitor with the records of the process before it.
     private func open(_ name: String) async throws -> BeaconMonitor {
@@ -213,12 +213,12 @@ import Testing
         await monitor.end()
     }
 
-    private func kept(_ number: Int) -> KeptEvent {
+    private func kept(_ number: Int) -> StoredEvent {
         let event = BeaconMonitor.Event(
             monitor: "site", identifier: "lobby", scope: .condition, state: .satisfied,
             time: World.start + .seconds(number), clockOffset: .zero, condition: .anyA, refinement: nil, previous: nil,
             sighting: nil, lastSeen: nil, diagnostics: [])
-        return KeptEvent(number: number, event: event, crossing: .entry)
+        return StoredEvent(number: number, event: event, crossing: .entry)
     }
 
     @Test func `N3: if more than 65,536 events are not handled, the oldest are dropped and counted`() {

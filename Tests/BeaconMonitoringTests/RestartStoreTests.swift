@@ -17,7 +17,7 @@ import Testing
 
     @Test func `N4: a monitor that is created again with the same name has its conditions and records`() async throws {
         let folder = Folder()
-        let clock = HandClock()
+        let clock = ManualClock()
         do {
             let monitor = try BeaconMonitor(
                 "store-4", clock: clock, store: FileRecordStore(directory: FilePath(folder.path)))
@@ -64,14 +64,14 @@ import Testing
         let other = try StateLock(site, in: FilePath(folder.path + "/store-1"), program: "another program")
         #expect {
             _ = try BeaconMonitor(
-                "store-1", clock: HandClock(), store: FileRecordStore(directory: FilePath(folder.path)))
+                "store-1", clock: ManualClock(), store: FileRecordStore(directory: FilePath(folder.path)))
         } throws: { error in
             guard case MonitorError.recordsUnavailable(let reason)? = error as? MonitorError else { return false }
             return reason.contains("another program")
         }
         other.release()
         let monitor = try BeaconMonitor(
-            "store-1", clock: HandClock(), store: FileRecordStore(directory: FilePath(folder.path)))
+            "store-1", clock: ManualClock(), store: FileRecordStore(directory: FilePath(folder.path)))
         await monitor.end()
     }
 }

@@ -371,7 +371,7 @@ extension RuleExample {
             if let text = given["enter_rssi"] { settings.enterRSSI = RSSI(dBm: Int8(try number(text))) }
             if let text = given["exit_rssi"] { settings.exitRSSI = RSSI(dBm: Int8(try number(text))) }
             settings.perBeacon = given["per_beacon"] == "true"
-            settings.strangers = try value(given["unnamed"], Strangers.init(rawValue:), .track)
+            settings.strangers = try value(given["unnamed"], UnnamedBeacons.init(rawValue:), .track)
             let uuid = try value(given["uuid"], { ["A": ProximityUUID.a, "B": .b][$0] }, .a)
             var condition = Condition.beacon(BeaconMonitor.BeaconIdentityCondition(uuid: uuid))
             if let text = given["minor"] { condition = .a(UInt16(try number(text))) }

@@ -92,7 +92,7 @@ import Testing
 
     @Test func `a monitor and each ranging iterator hold a session until they end or are released`() async throws {
         let registry = ServiceRegistry()
-        let clock = HandClock()
+        let clock = ManualClock()
         let monitor = try BeaconMonitor("service implicit", clock: clock, service: registry)
         #expect(registry.demand == .implicit)
         var updates: BeaconMonitor.RangingUpdates.Iterator? =
@@ -111,7 +111,7 @@ import Testing
 
     @Test func `if explicit sessions are needed, events have serviceSessionRequired until one is held`() async throws {
         let registry = ServiceRegistry(requiresExplicitSessions: true)
-        let clock = HandClock()
+        let clock = ManualClock()
         let monitor = try BeaconMonitor("service explicit", clock: clock, service: registry)
         #expect(registry.demand == nil)
         let adapter = try await monitor.adapter(named: "hci0")

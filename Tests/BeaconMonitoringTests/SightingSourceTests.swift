@@ -34,7 +34,7 @@ import Testing
         #expect(exit?.state == .unsatisfied && exit?.time == entry.map { $0.time + .seconds(30) })
         #expect(try await events.next() == nil)
         // The name can be used again at once.
-        await (try BeaconMonitor("source", clock: HandClock())).end()
+        await (try BeaconMonitor("source", clock: ManualClock())).end()
     }
 
     @Test func `if a source fails, run() throws its error, and events and visits throw hearingEnded`() async throws {
@@ -76,7 +76,7 @@ import Testing
         #expect(try await events.next() == nil)
         // No run performs this step any more, so the call returns.
         await script.hear(.a(7))
-        await (try BeaconMonitor("source cancelled", clock: HandClock())).end()
+        await (try BeaconMonitor("source cancelled", clock: ManualClock())).end()
     }
 
     @Test func `if a monitor is ended, its source ends and run() returns`() async throws {
@@ -91,7 +91,7 @@ import Testing
 
     /// A source with a buffer that a test fills. Only a drain empties the buffer.
     private final class Buffered: SightingSource {
-        let hands = HandClock(World.start)
+        let hands = ManualClock(World.start)
         var clock: any MonitorClock { hands }
         private let buffer = Mutex<(monitor: BeaconMonitor?, beacons: [Duration])>((nil, []))
 
@@ -172,13 +172,13 @@ import Testing
 
     @Test func `L5: 10 s of silence make an adapter deaf with a live clock, but not with a test clock`() async throws {
         struct Live: MonitorClock {
-            let hands: HandClock
+            let hands: ManualClock
             var now: Instant { hands.now }
             var offset: ClockOffset { hands.offset }
             var isLive: Bool { true }
             func sleep(until instant: Instant) async throws { try await hands.sleep(until: instant) }
         }
-        let clock = Live(hands: HandClock())
+        let clock = Live(hands: ManualClock())
         for (clock, expected) in [
             (clock as any MonitorClock, BeaconMonitor.Event.State.unknown), (clock.hands, .unsatisfied),
         ] {
@@ -189,7 +189,7 @@ import Testing
                 Sighting(
                     time: clock.now, adapter: adapter, beacon: .a(1), measuredPower: -59, rssi: RSSI(dBm: -60)))
             (clock as? Live)?.hands.turn(by: .seconds(70))
-            (clock as? HandClock)?.turn(by: .seconds(70))
+            (clock as? ManualClock)?.turn(by: .seconds(70))
             await monitor.catchUp()
             #expect(try await monitor.requestState(for: "lobby") == expected)
             await monitor.end()

@@ -4,7 +4,7 @@ import BeaconMonitoringTesting
 import BluetoothLE
 
 // Times are relative to the start of a test's gateway, as in ``World``.
-extension HandClock {
+extension ManualClock {
     /// Moves the clock to a time.
     func set(_ time: Duration) { turn(to: World.start + time) }
 
@@ -16,7 +16,7 @@ extension HandClock {
 
 /// A monitor with a test clock and one adapter, which scans unless `listening` is `false`.
 struct Site {
-    let clock = HandClock(World.start)
+    let clock = ManualClock(World.start)
     let monitor: BeaconMonitor
     let adapter: AdapterID
 

@@ -15,7 +15,7 @@ import Testing
             var buffered: Sighting?
         }
 
-        let hands = HandClock()
+        let hands = ManualClock()
         var clock: any MonitorClock { hands }
         let running = Gate()
         let asked = Gate()
@@ -102,7 +102,7 @@ import Testing
 
     @Test func `run() does not throw an error that its source gets because the monitor has ended`() async throws {
         struct Hasty: SightingSource {
-            let hands = HandClock()
+            let hands = ManualClock()
             let asked = Gate()
             var clock: any MonitorClock { hands }
             func run(into monitor: BeaconMonitor) async throws {

@@ -130,7 +130,7 @@ import Testing
     @Test func `circles have visits too`() async throws {
         var settings = EngineSettings()
         settings.locationSource = "gpsd"
-        let clock = HandClock()
+        let clock = ManualClock()
         let monitor = try BeaconMonitor("visits circle", clock: clock, engine: settings)
         let center = try Coordinate(latitude: 48.2, longitude: 16.4)
         try await monitor.add(
@@ -168,7 +168,7 @@ import Testing
     @Test func `N4: a visit that started before a restart is delivered at its end, with its arrival`() async throws {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("visits-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: path) }
-        let clock = HandClock()
+        let clock = ManualClock()
         let name = "visits-restart"
         do {
             let monitor = try BeaconMonitor(name, clock: clock, store: FileRecordStore(directory: FilePath(path)))

@@ -113,7 +113,7 @@ import Testing
     @Test func `an unreadable capture is an error of run() and of events`() async throws {
         let monitor = try BeaconMonitor("capture missing", scanning: .capture(scratch.path("nothing.btsnoop")))
         var events = monitor.events.makeAsyncIterator()
-        let error = await #expect(throws: HearingError.self) { try await monitor.run() }
+        let error = await #expect(throws: ScanningError.self) { try await monitor.run() }
         #expect(error?.kind == .captureUnreadable)
         #expect(error?.description.contains("nothing.btsnoop") == true)
         await #expect(throws: MonitorError.self) { try await events.next() }
@@ -122,7 +122,7 @@ import Testing
     @Test func `a capture whose records are all invalid is an error`() async throws {
         let path = try scratch.log("refused.jsonl", [Log.sighting("99999999999"), #"{"time":1,"devices":[]}"#])
         let monitor = try BeaconMonitor("capture refused", scanning: .capture(path))
-        let error = await #expect(throws: HearingError.self) { try await monitor.run() }
+        let error = await #expect(throws: ScanningError.self) { try await monitor.run() }
         #expect(error?.kind == .captureUnreadable)
         let reason =
             "\(path) has no valid record: record 1 at line 1, byte 0: time is 99999999999, in seconds 5138-11-16T09:46:39Z"

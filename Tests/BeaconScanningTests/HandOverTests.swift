@@ -68,7 +68,7 @@ import Testing
         async let drained: Void = handOver.drain()
         var wake = pollfd(fd: handOver.wake.descriptor.rawValue, events: Int16(POLLIN), revents: 0)
         try await until("the drain was requested", saw: "\(wake.revents)") { poll(&wake, 1, 0) != 0 }
-        let thread = try OwnThread(named: "hearing") { Hearing.run(LiveOptions([.dbus]), handOver) }
+        let thread = try OwnThread(named: "hearing") { ScanThread.run(LiveOptions([.dbus]), handOver) }
         var isAnswered = false
         while !isAnswered, let batch = await handOver.fetch() {
             for case .drained(let id) in batch.news.map(\.news) {

@@ -65,7 +65,7 @@ import Testing
         let radio = try Radio(closed: ScannerError(.denied, "this user may not; ask the administrator"))
         let monitor = try await monitor("live denied", radio)
         var events = monitor.events.makeAsyncIterator()
-        await #expect(throws: HearingError(.denied, "this user may not; ask the administrator")) {
+        await #expect(throws: ScanningError(.denied, "this user may not; ask the administrator")) {
             try await monitor.run()
         }
         await #expect(throws: MonitorError.hearingEnded("this user may not; ask the administrator")) {

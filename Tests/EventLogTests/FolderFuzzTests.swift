@@ -101,7 +101,7 @@ struct FolderWorld {
         }
         issued = journal.sequence
         if shipped > 0 {
-            try ShippingCheckpoint(position: LinePosition(sequence: shipped))
+            try PublishingCheckpoint(position: LinePosition(sequence: shipped))
                 .write(FilePath(folder.path + "/state/mqtt.json"), files: files)
         }
         if closes { journal.close(JournalTests.snapshot(.satisfied), at: .start + .seconds(count)) }
@@ -224,7 +224,7 @@ struct FolderWorld {
     /// Returns the highest number in the files that are not event files.
     private static func stated(_ folder: Folder) -> Int {
         let state = (try? folder.octets("state/state.json")).flatMap { try? StateFile(parsing: $0) }?.sequence ?? 0
-        let shipped = try? ShippingCheckpoint.read(FilePath(folder.path + "/state/mqtt.json"))
+        let shipped = try? PublishingCheckpoint.read(FilePath(folder.path + "/state/mqtt.json"))
         return max(state, shipped?.position.sequence ?? 0)
     }
 }

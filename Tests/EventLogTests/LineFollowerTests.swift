@@ -305,10 +305,10 @@ import Testing
     @Test func `a checkpoint is read as it was written, and is nil if there is none`() throws {
         let folder = try Folder()
         let path = FilePath(folder.path + "/mqtt.json")
-        #expect(try ShippingCheckpoint.read(path) == nil)
-        let checkpoint = ShippingCheckpoint(position: LinePosition(sequence: 42, segment: "events-1", offset: 7))
+        #expect(try PublishingCheckpoint.read(path) == nil)
+        let checkpoint = PublishingCheckpoint(position: LinePosition(sequence: 42, segment: "events-1", offset: 7))
         try checkpoint.write(path)
-        #expect(try ShippingCheckpoint.read(path) == checkpoint)
+        #expect(try PublishingCheckpoint.read(path) == checkpoint)
     }
 
     @Test(arguments: [
@@ -317,16 +317,16 @@ import Testing
     func `a damaged checkpoint is an error with its path`(_ text: String) throws {
         let folder = try Folder()
         try folder.write("mqtt.json", text)
-        #expect(throws: ShippingCheckpoint.Problem.damaged(folder.path + "/mqtt.json")) {
-            try ShippingCheckpoint.read(FilePath(folder.path + "/mqtt.json"))
+        #expect(throws: PublishingCheckpoint.Problem.damaged(folder.path + "/mqtt.json")) {
+            try PublishingCheckpoint.read(FilePath(folder.path + "/mqtt.json"))
         }
     }
 
     @Test func `a checkpoint of a newer version is an error with its path and version`() throws {
         let folder = try Folder()
         try folder.write("mqtt.json", #"{"version":2,"sequence":1}"#)
-        #expect(throws: ShippingCheckpoint.Problem.newer(folder.path + "/mqtt.json", 2)) {
-            try ShippingCheckpoint.read(FilePath(folder.path + "/mqtt.json"))
+        #expect(throws: PublishingCheckpoint.Problem.newer(folder.path + "/mqtt.json", 2)) {
+            try PublishingCheckpoint.read(FilePath(folder.path + "/mqtt.json"))
         }
     }
 }

@@ -92,7 +92,7 @@ import Testing
 
     @Test func `numbers continue after the reservation if the last segment is missing`() throws {
         let folder = try written(42) { $0.rotateSize = 4000 }
-        try ShippingCheckpoint(position: LinePosition(sequence: 41)).write(FilePath(folder.path + "/state/mqtt.json"))
+        try PublishingCheckpoint(position: LinePosition(sequence: 41)).write(FilePath(folder.path + "/state/mqtt.json"))
         try FileManager.default.removeItem(atPath: folder.path + "/events/" + folder.segments.last!)
         let (number, remarks) = try restart(folder)
         #expect(number > 10_000 && number < 10_100)
@@ -121,7 +121,7 @@ import Testing
     @Test func `if the files have fewer lines than were published, numbers continue after the published ones`() throws {
         let folder = try written(42)
         try FileManager.default.removeItem(atPath: folder.path + "/state/state.json")
-        try ShippingCheckpoint(position: LinePosition(sequence: 42)).write(FilePath(folder.path + "/state/mqtt.json"))
+        try PublishingCheckpoint(position: LinePosition(sequence: 42)).write(FilePath(folder.path + "/state/mqtt.json"))
         let lines = try folder.lines
         try folder.write("events/" + folder.segments[0], lines[..<30].joined(separator: "\n") + "\n")
         #expect(try restart(folder).number > 42)
@@ -180,9 +180,9 @@ import Testing
         var (line, message): ([UInt8], LineMessage) = ([], LineMessage(prefix: "p"))
         let isThere = try follower.next(into: &line, upTo: .max, &message)
         #expect(!isThere)
-        #expect(throws: ShippingCheckpoint.Problem.self) {
+        #expect(throws: PublishingCheckpoint.Problem.self) {
             try folder.write("mqtt.json", "{\"version\":1,\"sequence\":\(number)}")
-            _ = try ShippingCheckpoint.read(FilePath(folder.path + "/mqtt.json"))
+            _ = try PublishingCheckpoint.read(FilePath(folder.path + "/mqtt.json"))
         }
     }
 

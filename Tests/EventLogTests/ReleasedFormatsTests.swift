@@ -50,7 +50,7 @@ import Testing
     ) throws {
         let folder = try folder(release)
         let checkpoint = try #require(
-            try ShippingCheckpoint.read(FilePath(folder.path + "/state/" + ShippingCheckpoint.fileName)))
+            try PublishingCheckpoint.read(FilePath(folder.path + "/state/" + PublishingCheckpoint.fileName)))
         #expect(checkpoint.position.sequence == shipped)
         var follower = LineFollower(FilePath(folder.path + "/events"), from: checkpoint.position)
         var (line, message): ([UInt8], LineMessage) = ([], LineMessage(prefix: "beacons"))

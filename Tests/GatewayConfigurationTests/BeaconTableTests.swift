@@ -30,7 +30,7 @@ import Testing
         do {
             _ = try read(bytes, configuration)
             return []
-        } catch let mistakes as Mistakes {
+        } catch let mistakes as ConfigurationErrors {
             return mistakes.description.split(separator: "\n").map(String.init)
         }
     }

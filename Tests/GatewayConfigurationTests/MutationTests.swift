@@ -32,9 +32,9 @@ import Testing
                 #expect(!configuration.monitors.isEmpty)
             case .failure(let mistakes):
                 refused += 1
-                #expect((1...Mistakes.listedMost).contains(mistakes.listed.count), "seed \(seed)")
+                #expect((1...ConfigurationErrors.listedMost).contains(mistakes.listed.count), "seed \(seed)")
                 #expect(mistakes.listed.map(\.position) == mistakes.listed.map(\.position).sorted(), "seed \(seed)")
-                #expect(mistakes.more == 0 || mistakes.listed.count == Mistakes.listedMost, "seed \(seed)")
+                #expect(mistakes.more == 0 || mistakes.listed.count == ConfigurationErrors.listedMost, "seed \(seed)")
             }
         }
         #expect(refused > rounds / 4)

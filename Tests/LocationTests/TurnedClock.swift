@@ -4,14 +4,14 @@ import Synchronization
 
 /// A clock that a test sets.
 final class TurnedClock: MonitorClock {
-    private struct Hands {
+    private struct State {
         var now = at(0)
         var given = 0
         var sleepers: [Int: (until: Instant, continuation: CheckedContinuation<Void, any Error>)] = [:]
         var watchers: [(until: Instant, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
-    private let hands = Mutex(Hands())
+    private let hands = Mutex(State())
 
     var now: Instant { hands.withLock { $0.now } }
     var offset: ClockOffset { .zero }

@@ -61,7 +61,7 @@ import Testing
         let broker = world.broker
         let versions = broker.came.now.connects.map(\.version)
         #expect((7...12).contains(versions.count) && versions.allSatisfy { $0 == 5 }, "\(versions)")
-        #expect(try ShippingCheckpoint.read(world.options.checkpoint)?.five == "127.0.0.1:\(broker.port)")
+        #expect(try PublishingCheckpoint.read(world.options.checkpoint)?.five == "127.0.0.1:\(broker.port)")
     }
 
     @Test func `stored support of MQTT 5 applies after a restart, and only to the broker it was stored for`() throws {
@@ -69,7 +69,7 @@ import Testing
             if number <= 4 { _ = link.packet() } else { link.serve() }
         }
         let place = "127.0.0.1:\(world.broker.port)"
-        try ShippingCheckpoint(position: LinePosition(sequence: 0), five: place).write(world.options.checkpoint)
+        try PublishingCheckpoint(position: LinePosition(sequence: 0), five: place).write(world.options.checkpoint)
         try world.run { _ in #expect(world.waits(for: 40)) }
         let versions = world.broker.came.now.connects.map(\.version)
         #expect((5...10).contains(versions.count) && versions.allSatisfy { $0 == 5 }, "\(versions)")
@@ -79,7 +79,7 @@ import Testing
             // This broker supports only 3.1.1, and does not answer to other versions.
             if packet.body[6] == 4, link.answer(packet) { link.serve() }
         }
-        try ShippingCheckpoint(position: LinePosition(sequence: 0), five: place).write(other.options.checkpoint)
+        try PublishingCheckpoint(position: LinePosition(sequence: 0), five: place).write(other.options.checkpoint)
         try other.run { publisher in
             #expect(other.waits(for: 40))
             let said = try publisher.remark(with: "MQTT 3.1.1")
@@ -213,7 +213,7 @@ import Testing
             #expect(publisher.status.missed == 0 && publisher.status.damaged == 0)
         }
         #expect(world.broker.came.now.numbers == [1, 3, 4, 6, 7, 9])
-        #expect(try ShippingCheckpoint.read(world.options.checkpoint)?.position.sequence == 10)
+        #expect(try PublishingCheckpoint.read(world.options.checkpoint)?.position.sequence == 10)
     }
 
     @Test func `a line that is too large only for this broker waits, and the log has the broker's limit`() throws {

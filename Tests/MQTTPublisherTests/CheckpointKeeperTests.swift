@@ -9,8 +9,8 @@ import Testing
 
 /// The checkpoint on the disk, which is the position up to which lines were published.
 @Suite struct CheckpointKeeperTests {
-    private static func window(_ count: Int, of capacity: Int) -> ShippingWindow {
-        var window = ShippingWindow(after: LinePosition(sequence: 0), capacity: capacity)
+    private static func window(_ count: Int, of capacity: Int) -> PublishingWindow {
+        var window = PublishingWindow(after: LinePosition(sequence: 0), capacity: capacity)
         for number in 1...count { window.setAside(LinePosition(sequence: number)) }
         return window
     }
@@ -27,7 +27,7 @@ import Testing
         #expect(news == [true, false])
         #expect(keeper.isStale(window))
         try keeper.keep(&window)
-        let kept = try ShippingCheckpoint.read(path)
+        let kept = try PublishingCheckpoint.read(path)
         #expect(kept?.position.sequence == 7 && kept?.five == "broker:1883")
     }
 

@@ -12,7 +12,7 @@ import Testing
     }
 
     /// Returns the delays after this number of failures in a row.
-    private func delays(_ trouble: BrokerTrouble, _ count: Int, seed: UInt64 = 7) -> [Duration] {
+    private func delays(_ trouble: BrokerError, _ count: Int, seed: UInt64 = 7) -> [Duration] {
         var plan = plan(seed: seed)
         var now = start
         return (0..<count).map { _ in
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test func `two seeds (gateways) give different delays, and one seed always gives the same delays`() {
-        let trouble = BrokerTrouble.unreachable("a:1", "refused")
+        let trouble = BrokerError.unreachable("a:1", "refused")
         #expect(delays(trouble, 8, seed: 1) == delays(trouble, 8, seed: 1))
         #expect(delays(trouble, 8, seed: 1) != delays(trouble, 8, seed: 2))
     }
@@ -170,6 +170,6 @@ import Testing
         (0x8A, true), (0x97, false), (0x85, true),
     ])
     func `a busy broker recovers without an operator, a refused client does not`(_ code: UInt8, _ needsSomebody: Bool) {
-        #expect(BrokerTrouble.refused(code, "x").needsSomebody == needsSomebody)
+        #expect(BrokerError.refused(code, "x").needsSomebody == needsSomebody)
     }
 }

@@ -93,6 +93,6 @@ import Testing
         try publisher.remark(with: "over: ")
         try publisher.stop()
         #expect(broker.came.now.numbers == Array(1...1500))
-        #expect(try ShippingCheckpoint.read(options.checkpoint)?.position.sequence == 1500)
+        #expect(try PublishingCheckpoint.read(options.checkpoint)?.position.sequence == 1500)
     }
 }

@@ -46,7 +46,7 @@ import Testing
         let begun = world.remarks.count { $0.contains("the publisher process") && $0.contains("it is restarted") }
         let over = world.remarks.count { $0.contains("the publisher process runs again") }
         #expect(begun > 0 && (over...over + 1).contains(begun), "\(world.remarks)")
-        #expect(try ShippingCheckpoint.read(FilePath(folder.file("mqtt.json")))?.position.sequence == count)
+        #expect(try PublishingCheckpoint.read(FilePath(folder.file("mqtt.json")))?.position.sequence == count)
         print("kills, seed \(seed): \(kills), \(count) lines, \(subscriber.all.count - count) arrived twice")
     }
 

@@ -9,7 +9,7 @@ import SystemPackage
 ///
 /// Outside of tests, the publisher is a process, and a pair of sockets is used instead.
 final class PublisherMailbox: PublisherOwner, Sendable {
-    private struct News {
+    private struct Report {
         var status: PublisherStatus
         var remarks: [PublisherRemark] = []
         var lostRemarks = 0
@@ -23,7 +23,7 @@ final class PublisherMailbox: PublisherOwner, Sendable {
     /// Signaled if there is a remark, if a connection was established or has ended, and at the end.
     let owner: WakeUp
     private let orders = Mutex(PublisherOrders())
-    private let news: Mutex<News>
+    private let news: Mutex<Report>
 
     /// Creates an empty mailbox.
     ///
@@ -31,7 +31,7 @@ final class PublisherMailbox: PublisherOwner, Sendable {
     init(now: Instant) throws(Errno) {
         publisher = try WakeUp()
         owner = try WakeUp()
-        news = Mutex(News(status: PublisherStatus(since: now)))
+        news = Mutex(Report(status: PublisherStatus(since: now)))
     }
 
     // MARK: For the owner

@@ -8,7 +8,7 @@ import Testing
 @Suite struct PublisherReportTests {
     private static let start = Instant(nanoseconds: 1_000_000_000_000)
     private static func at(_ seconds: Int) -> Instant { start + .seconds(seconds) }
-    private static let away = BrokerTrouble.unreachable("broker:1883", "Connection refused")
+    private static let away = BrokerError.unreachable("broker:1883", "Connection refused")
 
     @Test func `an error that continues is logged once an hour, and is always in the status`() {
         let report = PublisherReport(at: Self.start)

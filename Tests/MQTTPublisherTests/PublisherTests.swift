@@ -78,7 +78,7 @@ extension PublisherOptions {
 
 @Suite struct PublisherTests {
     private func checkpoint(_ folder: TestFolder) throws -> Int? {
-        try ShippingCheckpoint.read(FilePath(folder.file("mqtt.json")))?.position.sequence
+        try PublishingCheckpoint.read(FilePath(folder.file("mqtt.json")))?.position.sequence
     }
 
     @Test func `a backlog is published in order, each line once, and the checkpoint is at its end`() throws {

@@ -161,7 +161,7 @@ import Testing
         #expect(
             said.contains("as gateway") && said.contains("each gateway its own gateway.name or mqtt.client_id"),
             "\(said)")
-        #expect(BrokerTrouble.takenOver(clientID: "gateway").needsSomebody)
+        #expect(BrokerError.takenOver(clientID: "gateway").needsSomebody)
         try publisher.stop()
     }
 

@@ -103,7 +103,7 @@ import Testing
         try world.until("the published state is stored") {
             FileManager.default.fileExists(atPath: folder.file("mqtt-state.json"))
         }
-        try ForgottenBeacon(.badge(7), upTo: last).add(
+        try ErasedBeacon(.badge(7), upTo: last).add(
             in: FilePath(folder.file("mqtt-state.json")).removingLastComponent())
         world.process.reload()
         try world.until("the state is cleared") { retained() == [false, true] }

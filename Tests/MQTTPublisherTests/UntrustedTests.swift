@@ -67,8 +67,8 @@ import Testing
         let kind = Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         try #require(socketpair(AF_UNIX, kind, 0, &ends) == 0)
         let loop = try EventLoop()
-        let writer = try PairEnd(FileDescriptor(rawValue: ends[0]), on: loop)
-        let reader = try PairEnd(FileDescriptor(rawValue: ends[1]), on: loop)
+        let writer = try SocketPairEnd(FileDescriptor(rawValue: ends[0]), on: loop)
+        let reader = try SocketPairEnd(FileDescriptor(rawValue: ends[1]), on: loop)
         for number in 1...20_000 {
             writer.put(2, Array("\(number)".utf8))
             writer.put(3, [UInt8](repeating: UInt8(number & 0xFF), count: 50_000))
@@ -98,10 +98,10 @@ import Testing
         let kind = Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         try #require(socketpair(AF_UNIX, kind, 0, &ends) == 0)
         let loop = try EventLoop()
-        let reader = try PairEnd(FileDescriptor(rawValue: ends[1]), on: loop)
-        var end: PairEnd.End?
+        let reader = try SocketPairEnd(FileDescriptor(rawValue: ends[1]), on: loop)
+        var end: SocketPairEnd.End?
         reader.ended = { end = $0 }
-        let long = [UInt8](repeating: 1, count: PairEnd.octetsMax + 1)
+        let long = [UInt8](repeating: 1, count: SocketPairEnd.octetsMax + 1)
         #expect(send(ends[0], long, long.count, 0) == long.count)
         try loop.turn(until: "the pair ended") { end != nil }
         #expect(end == .garbage)

@@ -3,14 +3,14 @@ import Foundation
 /// The correct results of a simulated site, as reports show them to people.
 extension SiteModel {
     /// Returns the stays at some gateways that are partly or completely within `clip`.
-    private func stays(of names: Set<String>, in clip: Span) -> [Stay] {
+    private func stays(of names: Set<String>, in clip: Span) -> [SubjectVisit] {
         stays(of: names).filter { stay in
             stay.from < clip.to && (stay.isOpen ? stay.to > clip.from : stay.to >= clip.from)
         }
     }
 
     /// Returns the gateways among `names` that reported a stay.
-    private func places(_ stay: Stay, of names: Set<String>) -> Set<String> {
+    private func places(_ stay: SubjectVisit, of names: Set<String>) -> Set<String> {
         let telling = gateways.filter { gateway in
             gateway.stays.contains { $0.minor == stay.minor && (stay.from...stay.until).contains($0.from) }
         }

@@ -18,8 +18,8 @@ extension SiteModel {
 
     /// Returns the stays at some gateways, each once. If a stay starts while another gateway still holds the beacon, it
     /// is part of the same stay.
-    func stays(of names: Set<String>) -> [Stay] {
-        var all: [Stay] = []
+    func stays(of names: Set<String>) -> [SubjectVisit] {
+        var all: [SubjectVisit] = []
         let heard = gateways.filter { names.contains($0.name) }.flatMap(\.stays)
         for stays in Dictionary(grouping: heard, by: \.minor).values {
             var pending = stays.sorted { $0.from < $1.from }
@@ -73,7 +73,7 @@ extension SiteModel {
         }
         // A year has about 10,000 stays and more intervals, so each interval is only compared with the stays of its
         // days.
-        var byDay: [Int: [Stay]] = [:]
+        var byDay: [Int: [SubjectVisit]] = [:]
         for stay in stays {
             for day in stay.from / 86_400...stay.to / 86_400 { byDay[day, default: []].append(stay) }
         }

@@ -23,13 +23,13 @@ struct SiteModel {
         var down: [Span] = []
         /// Periods in which its second adapter did not scan.
         var oneDeaf: [Span] = []
-        var stays: [Stay] = []
+        var stays: [SubjectVisit] = []
 
         /// Periods in which it received nothing, in order.
         var unknown: [Span] { (deaf + down).sorted { $0.from < $1.from } }
     }
 
-    struct Stay: Hashable {
+    struct SubjectVisit: Hashable {
         var minor: Int
         var from: Int
         /// The time of the last sighting. If the stay is open, the time at which the gateway was last known to be
@@ -89,12 +89,12 @@ struct SiteModel {
     private mutating func hear(_ minor: Int, _ span: Span, _ random: inout SeededGenerator) {
         let middle = (span.from + span.to) / 2
         switch random.below(4) {
-        case 0: gateways[0].stays.append(Stay(minor: minor, from: span.from, to: span.to))
-        case 1: gateways[1].stays.append(Stay(minor: minor, from: span.from, to: span.to))
+        case 0: gateways[0].stays.append(SubjectVisit(minor: minor, from: span.from, to: span.to))
+        case 1: gateways[1].stays.append(SubjectVisit(minor: minor, from: span.from, to: span.to))
         default:
             let other = max(span.from, middle - 300 + random.below(320))
-            gateways[0].stays.append(Stay(minor: minor, from: span.from, to: middle))
-            gateways[1].stays.append(Stay(minor: minor, from: min(other, span.to), to: span.to))
+            gateways[0].stays.append(SubjectVisit(minor: minor, from: span.from, to: middle))
+            gateways[1].stays.append(SubjectVisit(minor: minor, from: min(other, span.to), to: span.to))
         }
     }
 }

@@ -16,7 +16,7 @@ import Testing
         let client = try await LogDriver(world)
         let log = try #require(client.log as? NATSLog)
         let lobby = try LogName("lobby")
-        func append(_ sequence: UInt64) async throws -> Result<LogResponse, LogTrouble> {
+        func append(_ sequence: UInt64) async throws -> Result<LogResponse, SiteLogError> {
             let key = BatchKey(gateway: lobby, boot: 1, sequence: sequence)
             return try await client.result(client.send(.append(key, Array(repeating: 7, count: 10_000))))
         }

@@ -23,7 +23,7 @@ final class NATSWorld: LogWorld {
     ///   - site: its name.
     ///   - lease: the duration of its lease, which the servers measure by their own clock. No test lasts an hour.
     ///   - answerTime: the time after which a request counts as unanswered.
-    /// - Throws: ``LogTrouble`` if a name is invalid.
+    /// - Throws: ``SiteLogError`` if a name is invalid.
     init(
         _ servers: [String], replicas: Int, site: String, lease: Duration = .seconds(3600),
         answerTime: Duration = .seconds(120)

@@ -24,8 +24,8 @@ import Testing
     }
 
     /// Returns the first error that `isMeant` accepts. Earlier errors can report only that no server has answered.
-    private func trouble(_ log: NATSLog, _ world: NATSWorld, _ isMeant: (LogTrouble) -> Bool) async throws -> String {
-        var found: LogTrouble?
+    private func trouble(_ log: NATSLog, _ world: NATSWorld, _ isMeant: (SiteLogError) -> Bool) async throws -> String {
+        var found: SiteLogError?
         try await until("the problem is reported", saw: "\(String(describing: log.trouble))") {
             world.turn(log)
             _ = log.answers(at: world.now)
@@ -75,8 +75,8 @@ import Testing
         let world = try world(servers, "lobby", "right")
         let log = try world.newLog()
         try await connects(log, world)
-        var answers: [LogTicket: Result<LogResponse, LogTrouble>] = [:]
-        func answer(_ request: LogRequest) async throws -> Result<LogResponse, LogTrouble>? {
+        var answers: [LogTicket: Result<LogResponse, SiteLogError>] = [:]
+        func answer(_ request: LogRequest) async throws -> Result<LogResponse, SiteLogError>? {
             let ticket = try log.send(request, at: world.now)
             try await until("an answer", saw: "\(answers)") {
                 world.turn(log)

@@ -105,7 +105,7 @@ final class StubbornWriter {
         }
     }
 
-    private func take(_ result: Result<LogResponse, LogTrouble>, _ sequence: UInt64) {
+    private func take(_ result: Result<LogResponse, SiteLogError>, _ sequence: UInt64) {
         switch result {
         case .success(.appended(let offset, isRepeat: _)):
             acknowledged[sequence] = offset

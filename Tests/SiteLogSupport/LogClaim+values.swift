@@ -40,7 +40,7 @@ extension LogClaim {
             .writeSnapshot(SnapshotPiece(snapshot, index: -1, isLast: true, octets: [])),
             .writeValue(name, big(limits.valueOctetsMax), over: nil),
         ] {
-            do throws(LogTrouble) {
+            do throws(SiteLogError) {
                 _ = try client.send(request)
             } catch {
                 try expect(error.mayPass, is: false, "whether the same request can succeed later")
@@ -49,9 +49,9 @@ extension LogClaim {
             throw LogClaimBroken(description: "the log accepted \(LogRequestKind(request)) beyond a limit")
         }
         // If waiting read requests use all places, further requests must be refused, and can be sent later.
-        var refusal: LogTrouble?
+        var refusal: SiteLogError?
         for _ in 0...limits.requestsMax {
-            do throws(LogTrouble) {
+            do throws(SiteLogError) {
                 _ = try client.send(.readBatches(LogRange(from: 1, patience: .seconds(20))))
             } catch { refusal = error }
         }

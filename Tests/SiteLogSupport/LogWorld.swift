@@ -40,7 +40,7 @@ package final class LogDriver {
     /// The client.
     package let log: any SightingLog
     private let world: any LogWorld
-    private var answers: [LogTicket: Result<LogResponse, LogTrouble>] = [:]
+    private var answers: [LogTicket: Result<LogResponse, SiteLogError>] = [:]
 
     /// Creates a further client in a world.
     package init(_ world: any LogWorld) async throws {
@@ -49,16 +49,16 @@ package final class LogDriver {
     }
 
     /// Sends a request, and does not wait.
-    package func send(_ request: LogRequest) throws(LogTrouble) -> LogTicket { try log.send(request, at: world.now) }
+    package func send(_ request: LogRequest) throws(SiteLogError) -> LogTicket { try log.send(request, at: world.now) }
 
     /// Returns the answer to a request, once; `nil` if there is none yet.
-    package func answer(_ ticket: LogTicket) -> Result<LogResponse, LogTrouble>? {
+    package func answer(_ ticket: LogTicket) -> Result<LogResponse, SiteLogError>? {
         for answer in log.answers(at: world.now) { answers[answer.ticket] = answer.result }
         return answers.removeValue(forKey: ticket)
     }
 
     /// Waits for the result of a request.
-    package func result(_ ticket: LogTicket) async throws -> Result<LogResponse, LogTrouble> {
+    package func result(_ ticket: LogTicket) async throws -> Result<LogResponse, SiteLogError> {
         var result = answer(ticket)
         try await until("an answer to request \(ticket.number)", saw: "\(self)") {
             if result == nil {

@@ -38,7 +38,7 @@ package final class MemoryLog {
 
     /// Executes a request; returns `nil` if it is a read request that can wait for more batches.
     func perform(_ request: LogRequest, at now: Instant, knowsRepeats: Bool = true, mayWait: Bool = false)
-        -> Result<LogResponse, LogTrouble>?
+        -> Result<LogResponse, SiteLogError>?
     {
         switch request {
         case .append(let key, let octets):

@@ -28,7 +28,7 @@ package final class MemoryLogClient: SightingLog {
         let fault: MemoryLogFault?
         var performAt: Instant
         // `nil` until the request is executed, and if it never is.
-        var result: Result<LogResponse, LogTrouble>?
+        var result: Result<LogResponse, SiteLogError>?
         var isAnswered = false
     }
 
@@ -49,7 +49,7 @@ package final class MemoryLogClient: SightingLog {
     /// Sets a fault for the next request of this kind that has no fault yet.
     package func script(_ fault: MemoryLogFault, for kind: LogRequestKind) { script.append((kind, fault)) }
 
-    package func send(_ request: LogRequest, at now: Instant) throws(LogTrouble) -> LogTicket {
+    package func send(_ request: LogRequest, at now: Instant) throws(SiteLogError) -> LogTicket {
         try limits.check(request)
         let waiting = sent.filter { !$0.isAnswered }
         guard waiting.count < limits.requestsMax else {

@@ -17,7 +17,7 @@ struct SnapshotShelf {
     }
 
     /// Stores the next piece of a snapshot. The last stored piece is accepted again without a change.
-    mutating func write(_ piece: SnapshotPiece) -> Result<LogResponse, LogTrouble> {
+    mutating func write(_ piece: SnapshotPiece) -> Result<LogResponse, SiteLogError> {
         // The last piece is sent again if its answer did not arrive.
         if piece.isLast, whole.last?.name == piece.name, whole.last?.pieces.last == piece.octets {
             return .success(.stored)

@@ -15,13 +15,13 @@ private final class Shelf {
 
     init() throws { folder = try TestFolder() }
 
-    func open(isWriting: Bool = true, fileBytesMax: Int = 64 << 20) throws(LogTrouble) -> BatchFiles {
+    func open(isWriting: Bool = true, fileBytesMax: Int = 64 << 20) throws(SiteLogError) -> BatchFiles {
         try BatchFiles(FilePath(folder.path), isWriting: isWriting, fileBytesMax: fileBytesMax, files: files)
     }
 
     /// Writes a batch and flushes it.
     @discardableResult
-    func append(_ batches: BatchFiles, _ text: String) throws(LogTrouble) -> UInt64 {
+    func append(_ batches: BatchFiles, _ text: String) throws(SiteLogError) -> UInt64 {
         now = now + .seconds(1)
         let number = try batches.append(Array(text.utf8), stored: now)
         try batches.synchronize()
@@ -34,13 +34,13 @@ private final class Shelf {
         for number in 1...count { try append(batches, "batch \(number)") }
     }
 
-    func texts(_ batches: BatchFiles, from: UInt64 = 1) throws(LogTrouble) -> [String] {
+    func texts(_ batches: BatchFiles, from: UInt64 = 1) throws(SiteLogError) -> [String] {
         try batches.page(LogRange(from: from)).entries.map { String(decoding: $0.octets, as: UTF8.self) }
     }
 
     /// Returns the error of a call, which must throw one.
-    func trouble(_ body: () throws(LogTrouble) -> Void) throws -> LogTrouble {
-        do throws(LogTrouble) { try body() } catch { return error }
+    func trouble(_ body: () throws(SiteLogError) -> Void) throws -> SiteLogError {
+        do throws(SiteLogError) { try body() } catch { return error }
         throw NothingCame(description: "no error was thrown")
     }
 
@@ -93,7 +93,7 @@ private final class Shelf {
         let batches = try shelf.open()
         let largest = Array(repeating: UInt8(7), count: 8 << 20)
         #expect(try batches.append(largest, stored: shelf.now) == 1)
-        let error = LogTrouble.tooBig("a batch", octets: (8 << 20) + 1, most: 8 << 20)
+        let error = SiteLogError.tooBig("a batch", octets: (8 << 20) + 1, most: 8 << 20)
         #expect(throws: error) { try batches.append(largest + [7], stored: shelf.now) }
         #expect(try batches.page(LogRange(from: 1)).entries.map(\.octets) == [largest])
     }
@@ -101,11 +101,11 @@ private final class Shelf {
     @Test func `only one process can write in a directory, and others can read`() throws {
         let batches = try shelf.open()
         try shelf.append(batches, "one")
-        let error = try shelf.trouble { () throws(LogTrouble) in _ = try shelf.open() }
+        let error = try shelf.trouble { () throws(SiteLogError) in _ = try shelf.open() }
         #expect(error.description.contains("lock is held by another process (a site's log, process "), "\(error)")
         let reader = try shelf.open(isWriting: false)
         #expect(try shelf.texts(reader) == ["one"])
-        let refusal = LogTrouble.refused("\(shelf.folder.path) was opened for reading")
+        let refusal = SiteLogError.refused("\(shelf.folder.path) was opened for reading")
         #expect(throws: refusal) { try reader.append([1], stored: shelf.now) }
         #expect(try shelf.texts(batches) == ["one"])
     }
@@ -121,7 +121,7 @@ private final class Shelf {
 
     @Test func `the error for a directory that does not exist names it`() throws {
         let path = shelf.folder.file("nowhere")
-        let error = try shelf.trouble { () throws(LogTrouble) in
+        let error = try shelf.trouble { () throws(SiteLogError) in
             _ = try BatchFiles(FilePath(path), isWriting: false)
         }
         #expect(error.description.contains("\(path) cannot be read"), "\(error)")
@@ -181,7 +181,7 @@ private final class Shelf {
             let before = place < 8 ? 0 : (place - 8) / size
             let found = before == 0 ? [] : try shelf.texts(batches)
             #expect(found == (0..<before).map { "batch \($0 + 1)" })
-            let error = try shelf.trouble { () throws(LogTrouble) in
+            let error = try shelf.trouble { () throws(SiteLogError) in
                 _ = try batches.page(LogRange(from: UInt64(before) + 1))
             }
             guard case .damaged(shelf.first.path, _) = error else {
@@ -189,7 +189,7 @@ private final class Shelf {
                 continue
             }
             // Nothing is written after the damage.
-            let refusal = try shelf.trouble { () throws(LogTrouble) in _ = try shelf.open() }
+            let refusal = try shelf.trouble { () throws(SiteLogError) in _ = try shelf.open() }
             #expect(refusal.description.contains("batches-00000000000000000001.log"), "\(refusal)")
         }
     }
@@ -202,7 +202,7 @@ private final class Shelf {
         try octets.write(to: shelf.first)
         let batches = try shelf.open(isWriting: false)
         #expect(try shelf.texts(batches) == ["batch 1"])
-        let error = LogTrouble.damaged(shelf.first.path, "there is no valid record at byte \(8 + size)")
+        let error = SiteLogError.damaged(shelf.first.path, "there is no valid record at byte \(8 + size)")
         #expect(throws: error) { try batches.page(LogRange(from: 2)) }
         #expect(try shelf.texts(batches, from: 3) == ["batch 3", "batch 4"])
     }
@@ -213,7 +213,7 @@ private final class Shelf {
         let whole = try Data(contentsOf: shelf.first)
         shelf.files.partial = 5
         shelf.files.failures = [.write: .noSpace]
-        guard case .full = try shelf.trouble({ () throws(LogTrouble) in try shelf.append(batches, "two") }) else {
+        guard case .full = try shelf.trouble({ () throws(SiteLogError) in try shelf.append(batches, "two") }) else {
             Issue.record("the error is not that of a full disk")
             return
         }
@@ -231,9 +231,9 @@ private final class Shelf {
             try shelf.append(batches, "one")
             shelf.files.partial = 20
             shelf.files.failures = [.write: .noSpace, .truncate: .ioError]
-            _ = try shelf.trouble { () throws(LogTrouble) in try shelf.append(batches, "a long batch") }
+            _ = try shelf.trouble { () throws(SiteLogError) in try shelf.append(batches, "a long batch") }
             shelf.files.failures = [:]
-            let error = try shelf.trouble { () throws(LogTrouble) in try shelf.append(batches, "2") }
+            let error = try shelf.trouble { () throws(SiteLogError) in try shelf.append(batches, "2") }
             #expect(error.description.contains("ends with an incomplete batch"), "\(error)")
             #expect(try shelf.texts(batches) == ["one"])
         }
@@ -247,7 +247,7 @@ private final class Shelf {
         try shelf.append(batches, "one")
         let path = shelf.folder.file("batches-00000000000000000002.log")
         try Data("not ours".utf8).write(to: URL(fileURLWithPath: path))
-        _ = try shelf.trouble { () throws(LogTrouble) in try shelf.append(batches, "two") }
+        _ = try shelf.trouble { () throws(SiteLogError) in try shelf.append(batches, "two") }
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data("not ours".utf8))
     }
 
@@ -258,7 +258,7 @@ private final class Shelf {
         octets[octets.count - 1] ^= 1
         try octets.write(to: shelf.first)
         #expect(try shelf.texts(batches) == ["batch 1", "batch 2"])
-        guard case .damaged = try shelf.trouble({ () throws(LogTrouble) in _ = try batches.page(LogRange(from: 3)) })
+        guard case .damaged = try shelf.trouble({ () throws(SiteLogError) in _ = try batches.page(LogRange(from: 3)) })
         else {
             Issue.record("the error is not that of damage")
             return
@@ -270,7 +270,7 @@ private final class Shelf {
         let batches = try shelf.open(fileBytesMax: 1)
         try shelf.append(batches, "one")
         shelf.files.failures = [call: .ioError]
-        guard case .unavailable = try shelf.trouble({ () throws(LogTrouble) in try shelf.append(batches, "two") })
+        guard case .unavailable = try shelf.trouble({ () throws(SiteLogError) in try shelf.append(batches, "two") })
         else {
             Issue.record("the error is not that of the disk")
             return
@@ -284,7 +284,7 @@ private final class Shelf {
         let batches = try shelf.open()
         try shelf.append(batches, "one")
         shelf.files.failures = [.synchronize: .ioError]
-        let error = try shelf.trouble { () throws(LogTrouble) in try shelf.append(batches, "two") }
+        let error = try shelf.trouble { () throws(SiteLogError) in try shelf.append(batches, "two") }
         #expect(error.description.contains("cannot be flushed to the disk"), "\(error)")
         shelf.files.failures = [:]
         #expect(throws: error) { try batches.append([3], stored: shelf.now) }

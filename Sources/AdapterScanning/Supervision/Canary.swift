@@ -33,13 +33,13 @@ package struct Canary: Sendable, Hashable {
 ///
 /// A value without side effects: events and times are passed in.
 struct CanaryWatch: Sendable {
-    struct Deafness: Sendable, Hashable {
+    struct Silence: Sendable, Hashable {
         let adapter: Int
         /// The time of the canary's last report, or the time at which the adapter started to listen.
         let since: Instant
     }
 
-    private struct Ear: Sendable {
+    private struct WatchedAdapter: Sendable {
         let adapter: Int
         var isListening = false
         var hasHeard = false
@@ -50,7 +50,7 @@ struct CanaryWatch: Sendable {
 
     let canary: Canary
     let deafAfter: Duration
-    private var ears: [Ear] = []
+    private var ears: [WatchedAdapter] = []
     private(set) var isProven = false
 
     /// - Parameters:
@@ -87,7 +87,7 @@ struct CanaryWatch: Sendable {
     /// restarted scan proves nothing.
     mutating func listening(_ adapter: Int, at time: Instant) {
         guard let place = place(of: adapter) else {
-            ears.append(Ear(adapter: adapter, isListening: true, last: time))
+            ears.append(WatchedAdapter(adapter: adapter, isListening: true, last: time))
             return
         }
         if !ears[place].isListening, !ears[place].isDeaf { ears[place].last = max(ears[place].last, time) }
@@ -109,7 +109,7 @@ struct CanaryWatch: Sendable {
     /// - Returns: the adapters that are no longer out of order.
     mutating func heard(on adapter: Int, at time: Instant) -> [Int] {
         guard let place = place(of: adapter) else {
-            ears.append(Ear(adapter: adapter, isListening: true, hasHeard: true, last: time))
+            ears.append(WatchedAdapter(adapter: adapter, isListening: true, hasHeard: true, last: time))
             return prove()
         }
         ears[place].last = max(ears[place].last, time)
@@ -142,13 +142,13 @@ struct CanaryWatch: Sendable {
     }
 
     /// Returns the adapters that have become out of order by `now`.
-    mutating func advance(to now: Instant) -> [Deafness] {
-        var deaf: [Deafness] = []
+    mutating func advance(to now: Instant) -> [Silence] {
+        var deaf: [Silence] = []
         for place in ears.indices {
             let ear = ears[place]
             guard ear.isListening, !ear.isDeaf, ear.hasHeard || !isProven, ear.last + deafAfter <= now else { continue }
             ears[place].isDeaf = true
-            deaf.append(Deafness(adapter: ear.adapter, since: ear.last))
+            deaf.append(Silence(adapter: ear.adapter, since: ear.last))
         }
         return deaf
     }

@@ -53,7 +53,7 @@ package final class ScanSupervisor {
     let log: (MessageKind, String) -> Void
     var handler: (any ScanHandler)?
     var timer: EventLoop.Timer?
-    private var chooser: WayChooser
+    private var chooser: BackendChooser
     var sources: [ScanSource?]
     private var retired: [ScanSource] = []
     var watches: [AdapterWatch] = []
@@ -85,7 +85,7 @@ package final class ScanSupervisor {
         self.exitTimeout = exitTimeout
         self.log = log
         let backends = options.backends.isEmpty ? ScannerBackend.allCases : options.backends
-        chooser = WayChooser(backends)
+        chooser = BackendChooser(backends)
         sources = Array(repeating: nil, count: backends.count)
         overall = ScanStatus(since: loop.now)
     }
@@ -146,7 +146,7 @@ package final class ScanSupervisor {
         var status = overall
         status.backend = chooser.used.map { chooser.backend(of: $0) }
         status.ways = (0..<chooser.count).map {
-            ScanStatus.Way(
+            ScanStatus.BackendStatus(
                 backend: chooser.backend(of: $0), standing: chooser.standing(of: $0), isOpen: chooser.isBegun($0),
                 isDenied: chooser.isDenied($0))
         }
@@ -323,7 +323,7 @@ package final class ScanSupervisor {
 
     // MARK: Backends
 
-    private func perform(_ action: WayChooser.Action, at now: Instant) {
+    private func perform(_ action: BackendChooser.Action, at now: Instant) {
         switch action {
         case .begin(let index): begin(index, at: now)
         case .end(let index):

@@ -16,7 +16,7 @@ struct ConditionLookup: Sendable {
     }
 
     /// The cached results for recent beacons.
-    private(set) var memo = MatchMemo()
+    private(set) var memo = MatchCache()
     /// UUID → index in ``groups``; UUID with major, or with major and minor → first condition in its list.
     private var table = IdentityTable()
     private var groups: ContiguousArray<Group> = []
@@ -62,8 +62,8 @@ struct ConditionLookup: Sendable {
         }
     }
 
-    /// Caches the subjects that a sighting of a beacon concerns, at most ``MatchMemo/conditionsMax``.
-    mutating func remember(_ entry: MatchMemo.Entry, for beacon: BeaconIdentity, hash: UInt64) {
+    /// Caches the subjects that a sighting of a beacon concerns, at most ``MatchCache/conditionsMax``.
+    mutating func remember(_ entry: MatchCache.Entry, for beacon: BeaconIdentity, hash: UInt64) {
         memo.keep(entry, for: beacon, hash: hash)
     }
 

@@ -195,10 +195,10 @@ struct ConditionTable: Sendable {
     /// subject for each beacon.
     /// - Returns: whether they were cached.
     mutating func remember(_ found: [ConditionIndex], for beacon: BeaconIdentity, hash: UInt64) -> Bool {
-        guard found.count <= MatchMemo.conditionsMax, !found.contains(where: { matches[$0.offset].perBeacon }) else {
+        guard found.count <= MatchCache.conditionsMax, !found.contains(where: { matches[$0.offset].perBeacon }) else {
             return false
         }
-        var entry = MatchMemo.Entry()
+        var entry = MatchCache.Entry()
         entry.count = Int32(truncatingIfNeeded: found.count)
         for (number, condition) in found.enumerated() { entry.subjects[number] = matches[condition.offset].subject }
         lookup.remember(entry, for: beacon, hash: hash)

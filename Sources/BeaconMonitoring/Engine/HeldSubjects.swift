@@ -347,7 +347,7 @@ struct HeldSubjects: Sendable {
     // A static function of the parts, so that the subjects can change while the entry is borrowed.
     @inline(__always)
     private static func refreshAlone(
-        _ subjects: inout SubjectTable, of entries: borrowing ContiguousArray<MatchMemo.Entry>, at place: Int,
+        _ subjects: inout SubjectTable, of entries: borrowing ContiguousArray<MatchCache.Entry>, at place: Int,
         by last: Refresh, _ strength: Int16, _ clock: Int64
     ) -> UInt8 {
         let entries = entries.span
@@ -590,5 +590,5 @@ struct HeldSubjects: Sendable {
         if holders.isEmpty { addHold(on: subject, by: .together) }
     }
 
-    private func kept(_ moment: PastMoment) -> Int64 { KeptMoment(moment, at: present).word }
+    private func kept(_ moment: PastMoment) -> Int64 { PackedMoment(moment, at: present).word }
 }

@@ -58,11 +58,11 @@ extension MonitorSnapshot.Subject {
         wasSatisfied = subject.wasSatisfied
         if subject.hasPrevious { previous = held[detailsOf: index].previous }
         if subject.isRefreshed, held.isCircle(index) {
-            lastSeen = KeptMoment(subject.last.time).past
+            lastSeen = PackedMoment(subject.last.time).past
         } else if subject.isRefreshed {
             let sighting = subject.last.sighting(uuid: held.conditions[subject.condition].uuid)
             lastRefresh = MonitorSnapshot.Refresh(
-                time: KeptMoment(subject.last.time).past, beacon: sighting.beacon,
+                time: PackedMoment(subject.last.time).past, beacon: sighting.beacon,
                 measuredPower: sighting.measuredPower, rssi: sighting.rssi, address: sighting.address,
                 adapter: held.adapters[AdapterIndex(sighting.adapter)].name)
         }
@@ -71,7 +71,7 @@ extension MonitorSnapshot.Subject {
         if subject.isVisited {
             let arrival = held[detailsOf: index].arrival
             visit = MonitorSnapshot.OpenVisit(
-                arrival: arrival == SubjectDetails.assumed ? nil : KeptMoment(arrival).past,
+                arrival: arrival == SubjectDetails.assumed ? nil : PackedMoment(arrival).past,
                 refreshes: subject.refreshes, strength: subject.strength)
         }
     }

@@ -15,8 +15,8 @@ struct SubjectEvaluator: Sendable {
     private(set) var untrackedBeacons = 0
     private(set) var displacedBeacons = 0
     private(set) var refusedBeacons = 0
-    private var wayIn = WayIn()
-    private var strangers = PresentStrangers()
+    private var wayIn = EntryCandidates()
+    private var strangers = PresentUnnamedBeacons()
     private var tokens: NewBeaconTokens
     private var episodes = TrackingEpisodes()
     // Reused for all inputs to avoid allocations; empty between inputs.
@@ -448,7 +448,7 @@ struct SubjectEvaluator: Sendable {
     mutating func shedBeacons(into actions: inout ActionBuffer) {
         let excess = held.subjects.beaconCount - settings.maxBeacons
         guard excess > 0 else { return }
-        for subject in PresentStrangers.leavingOrder(held.subjects).prefix(excess) {
+        for subject in PresentUnnamedBeacons.leavingOrder(held.subjects).prefix(excess) {
             displace(subject, into: &actions)
         }
     }
@@ -677,5 +677,5 @@ struct SubjectEvaluator: Sendable {
         for (adapter, name) in held.adapters.takeNewNames() { actions.append(.adapterNamed(adapter.id, name: name)) }
     }
 
-    private func instant(_ kept: Int64) -> Instant { KeptMoment(kept).instant(offset: clockOffset) }
+    private func instant(_ kept: Int64) -> Instant { PackedMoment(kept).instant(offset: clockOffset) }
 }

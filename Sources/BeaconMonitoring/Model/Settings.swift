@@ -9,7 +9,7 @@ public enum SettingBounds {
 }
 
 /// The treatment of beacons without names under a condition with `per_beacon` (rule P4).
-public enum Strangers: String, Sendable, Hashable, CaseIterable {
+public enum UnnamedBeacons: String, Sendable, Hashable, CaseIterable {
     /// They are subjects like all other beacons.
     case track
     /// They are not subjects, but their sightings count for the condition.
@@ -42,7 +42,7 @@ public struct ConditionSettings: Sendable, Hashable {
     /// Whether each beacon under the condition has events of its own (rule P1).
     public var perBeacon = false
     /// The treatment of beacons without names (rule P4). It has no effect without ``perBeacon``.
-    public var strangers = Strangers.track
+    public var strangers = UnnamedBeacons.track
 
     /// Creates the default settings.
     public init() {}

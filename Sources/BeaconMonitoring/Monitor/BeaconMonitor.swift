@@ -550,7 +550,7 @@ extension BeaconMonitor {
         if alarm.map({ deadline < $0 }) ?? true { signal.raise() }
     }
 
-    private func deliver(_ crossings: [Event.Crossing?], _ kept: [KeptEvent]) {
+    private func deliver(_ crossings: [Event.Crossing?], _ kept: [StoredEvent]) {
         var crossings = crossings.makeIterator()
         var numbers = kept.lazy.filter { !$0.isPlaceholder }.map(\.number).makeIterator()
         for action in actions.actions {

@@ -35,7 +35,7 @@ final class EventHub: Sendable {
     /// Starts with the content of a store: the records, and the events that were not handled.
     ///
     /// If there are more than 65,536 such events, the oldest are dropped and counted.
-    func restore(_ records: [Identifier: KeptEvent], _ unhandled: [KeptEvent]) {
+    func restore(_ records: [Identifier: StoredEvent], _ unhandled: [StoredEvent]) {
         self.records.restore(records)
         if unhandled.count > backlogMax {
             notes?.forget(unhandled.dropLast(backlogMax).map(\.number))
@@ -103,7 +103,7 @@ private final class RecordTable: Sendable {
         }
     }
 
-    func restore(_ records: [Identifier: KeptEvent]) {
+    func restore(_ records: [Identifier: StoredEvent]) {
         state.withLock { state in
             for (identifier, kept) in records {
                 state.generations += 1

@@ -83,7 +83,7 @@ struct RecordKeeper {
     /// - Returns: the stored events; empty without a store.
     mutating func keep(
         _ actions: ActionBuffer, _ crossings: [BeaconMonitor.Event.Crossing?], _ engine: MonitorEngine
-    ) -> [KeptEvent] {
+    ) -> [StoredEvent] {
         guard let store else { return [] }
         reportHandled()
         let events = numbered(actions, crossings)
@@ -112,18 +112,18 @@ struct RecordKeeper {
     /// Numbers the events among actions, and the first records of conditions.
     private mutating func numbered(
         _ actions: ActionBuffer, _ crossings: [BeaconMonitor.Event.Crossing?]
-    ) -> [KeptEvent] {
-        var events: [KeptEvent] = []
+    ) -> [StoredEvent] {
+        var events: [StoredEvent] = []
         var crossings = crossings.makeIterator()
         for action in actions.actions {
             switch action {
             case .event(let event):
                 lastNumber += 1
-                events.append(KeptEvent(number: lastNumber, event: event, crossing: crossings.next() ?? nil))
+                events.append(StoredEvent(number: lastNumber, event: event, crossing: crossings.next() ?? nil))
             case .condition(let change) where change.kind == .added || change.kind == .replaced:
                 lastNumber += 1
                 let first = BeaconMonitor.Record(beginning: change).lastEvent
-                events.append(KeptEvent(number: lastNumber, event: first, isPlaceholder: true))
+                events.append(StoredEvent(number: lastNumber, event: first, isPlaceholder: true))
             case .condition, .visit, .adapter, .adapterNamed, .trackingLimitExceeded: break
             }
         }

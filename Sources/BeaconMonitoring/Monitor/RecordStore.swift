@@ -24,11 +24,11 @@ public protocol RecordStore: AnyObject {
     ///   - actions: the actions to store.
     ///   - events: the events among the actions, in their order. None has been handled yet. Those that ``handled(_:)``
     ///     never names must be returned by ``unhandledEvents`` in the next process. Placeholders of new conditions are
-    ///     also among them, and are records immediately (``KeptEvent/isPlaceholder``).
+    ///     also among them, and are records immediately (``StoredEvent/isPlaceholder``).
     ///   - now: the current time on the timeline.
     ///   - snapshot: returns the current state of the engine, for a store that needs it.
     func keep(
-        _ actions: ActionBuffer, events: [KeptEvent], at now: Instant, snapshot: () -> MonitorSnapshot)
+        _ actions: ActionBuffer, events: [StoredEvent], at now: Instant, snapshot: () -> MonitorSnapshot)
     /// Records that events were handled: each event once, in any order. Of the events of the condition itself (not of
     /// single beacons), the one with the highest number becomes the `lastEvent` of its record.
     ///
@@ -39,14 +39,14 @@ public protocol RecordStore: AnyObject {
     /// - Parameter numbers: the numbers of the events.
     func forget(_ numbers: [Int])
     /// The events that were stored and not handled when the store was opened, in order.
-    var unhandledEvents: [KeptEvent] { get }
+    var unhandledEvents: [StoredEvent] { get }
     /// The time at which ``advance(to:snapshot:)`` should be called; `nil` if there is no work to do.
     var nextDeadline: Instant? { get }
     /// Does the work that is due.
     func advance(to now: Instant, snapshot: () -> MonitorSnapshot)
     /// Returns the last event of a condition that was handled before the store was opened (rule N3), or its placeholder
     /// if there is none; `nil` if the store has neither.
-    func lastHandled(of identifier: Identifier) -> KeptEvent?
+    func lastHandled(of identifier: Identifier) -> StoredEvent?
     /// Whether records can be stored at present (rule N5).
     var isKeeping: Bool { get }
     /// Stores the waiting data and the snapshot, and closes the store. Another monitor can use the name after that.

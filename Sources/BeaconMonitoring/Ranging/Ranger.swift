@@ -32,7 +32,7 @@ public struct Ranger: Sendable {
     /// The number of beacons that were left out because ``listedMax`` were nearer, counted each second.
     public private(set) var unlisted = 0
 
-    private struct Heard: Sendable {
+    private struct Entry: Sendable {
         let beacon: BeaconIdentity
         var measuredPower: Int8
         var last: Instant
@@ -49,7 +49,7 @@ public struct Ranger: Sendable {
     /// UUID, UUID with major, or all three → index in ``wanted``; and the number of conditions of each kind.
     private var conditionTable = IdentityTable()
     private var kinds: InlineArray<3, Int> = [0, 0, 0]
-    private var heard: ContiguousArray<Heard> = []
+    private var heard: ContiguousArray<Entry> = []
     private var beaconTable = IdentityTable()
     private var present = Instant.earliest
     private var due: Instant?
@@ -141,7 +141,7 @@ public struct Ranger: Sendable {
             place = heard.count
             beaconTable.set(beacon.uuid, extra: numbers, to: Int32(place))
             heard.append(
-                Heard(beacon: beacon, measuredPower: measuredPower, last: present, meter: SignalMeter(at: present)))
+                Entry(beacon: beacon, measuredPower: measuredPower, last: present, meter: SignalMeter(at: present)))
             if due == nil { due = Self.secondAfter(present) }
         }
         // Seconds for which `advance` was not called are skipped, because this sighting would be part of them.
@@ -207,7 +207,7 @@ public struct Ranger: Sendable {
         }
     }
 
-    private func rangedBeacon(_ entry: Heard, at time: Instant) -> RangedBeacon {
+    private func rangedBeacon(_ entry: Entry, at time: Instant) -> RangedBeacon {
         let reading = entry.meter.reading(of: settings.window, at: time)
         let rssi = reading.mean
         let distance = rssi.flatMap { settings.model.distance(measuredPower: entry.measuredPower, rssi: $0) }

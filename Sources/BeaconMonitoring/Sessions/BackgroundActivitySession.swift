@@ -17,7 +17,7 @@ import Synchronization
 /// Source: Apple, `CLBackgroundActivitySession`, which keeps an app's updates coming in the background.
 public final class BackgroundActivitySession: Sendable {
     /// The result of a session.
-    public enum Standing: Sendable, Hashable {
+    public enum Status: Sendable, Hashable {
         /// The machine does not suspend while the session is held.
         case held
         /// No inhibitor is needed: no service on this machine suspends it. The text has the reason.
@@ -43,7 +43,7 @@ public final class BackgroundActivitySession: Sendable {
     }
 
     /// Whether the machine is kept awake, and the reason if it is not.
-    public var standing: Standing {
+    public var standing: Status {
         grant.withLock { grant in
             switch grant {
             case .held: .held

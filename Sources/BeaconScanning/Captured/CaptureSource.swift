@@ -10,12 +10,12 @@ final class CaptureSource: SightingSource {
     private let path: String
     private let time: CaptureClock
     /// The error if the start of the capture cannot be read; ``run(into:)`` throws it.
-    private let failure: HearingError?
+    private let failure: ScanningError?
 
     /// Creates a source. The time of the monitor starts with the capture.
     init(_ path: String) {
         self.path = path
-        do throws(HearingError) {
+        do throws(ScanningError) {
             time = CaptureClock(try CapturedReports.beginning(of: path))
             failure = nil
         } catch {
@@ -26,7 +26,7 @@ final class CaptureSource: SightingSource {
 
     /// Delivers the capture as fast as its events are handled.
     ///
-    /// - Throws: ``HearingError`` if it cannot be read; `CancellationError`.
+    /// - Throws: ``ScanningError`` if it cannot be read; `CancellationError`.
     func run(into monitor: BeaconMonitor) async throws {
         if let failure { throw failure }
         var reports = try CapturedReports(path)

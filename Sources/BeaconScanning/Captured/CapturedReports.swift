@@ -9,40 +9,40 @@ struct CapturedReports: ~Copyable {
 
     private var reader: CaptureReader
     private var decoder = ReportDecoder()
-    private var reports = HeardReports()
-    private var news: [(index: Int, news: CaptureChunk.News)] = []
+    private var reports = ReportCollector()
+    private var news: [(index: Int, news: CaptureChunk.Change)] = []
     private var latest = Instant.earliest
-    private var met = MetAdapters()
+    private var met = CaptureAdapters()
     private var hasEnded = false
     private var hasRecords = false
 
     /// Opens a capture.
     ///
-    /// - Throws: ``HearingError`` if it cannot be read or has no times.
-    init(_ path: String) throws(HearingError) { reader = try Self.open(path) }
+    /// - Throws: ``ScanningError`` if it cannot be read or has no times.
+    init(_ path: String) throws(ScanningError) { reader = try Self.open(path) }
 
-    private static func open(_ path: String) throws(HearingError) -> CaptureReader {
+    private static func open(_ path: String) throws(ScanningError) -> CaptureReader {
         let reader = try Self.read(path)
         guard reader.hasTimes else {
-            throw HearingError(
+            throw ScanningError(
                 .captureUnreadable,
                 "\(path) has no times, so it gives no events; use a capture with times")
         }
         return reader
     }
 
-    private static func read(_ path: String) throws(HearingError) -> CaptureReader {
+    private static func read(_ path: String) throws(ScanningError) -> CaptureReader {
         do throws(CaptureError) {
             return try CaptureReader(.path(path))
         } catch {
-            throw HearingError(.captureUnreadable, error.description)
+            throw ScanningError(.captureUnreadable, error.description)
         }
     }
 
     /// Returns the time of the first record of a capture; the earliest time if it has none.
     ///
-    /// - Throws: ``HearingError`` if it cannot be read.
-    static func beginning(of path: String) throws(HearingError) -> Instant {
+    /// - Throws: ``ScanningError`` if it cannot be read.
+    static func beginning(of path: String) throws(ScanningError) -> Instant {
         var reports = try CapturedReports(path)
         while let record = try reports.record() {
             if let time = record.time { return time }
@@ -52,8 +52,8 @@ struct CapturedReports: ~Copyable {
 
     /// Returns the next part; `nil` at the end.
     ///
-    /// - Throws: ``HearingError`` if the rest of the capture cannot be read.
-    mutating func next() throws(HearingError) -> CaptureChunk? {
+    /// - Throws: ``ScanningError`` if the rest of the capture cannot be read.
+    mutating func next() throws(ScanningError) -> CaptureChunk? {
         guard !hasEnded else { return nil }
         for _ in 0..<Self.recordsMax {
             guard let record = try record() else {
@@ -69,17 +69,17 @@ struct CapturedReports: ~Copyable {
 
     /// Returns the next record. At the end of a capture that has only damaged records, it throws, because that must not
     /// look like a capture without advertisements.
-    private mutating func record() throws(HearingError) -> CaptureRecord? {
+    private mutating func record() throws(ScanningError) -> CaptureRecord? {
         do throws(CaptureError) {
             if let record = try reader.next() {
                 hasRecords = true
                 return record
             }
         } catch {
-            throw HearingError(.captureUnreadable, error.description)
+            throw ScanningError(.captureUnreadable, error.description)
         }
         if !hasRecords, let damage = reader.damages.first.first {
-            throw HearingError(.captureUnreadable, "\(reader.name) has no valid record: \(damage)")
+            throw ScanningError(.captureUnreadable, "\(reader.name) has no valid record: \(damage)")
         }
         return nil
     }
@@ -107,7 +107,7 @@ struct CapturedReports: ~Copyable {
     // A static function of the parts, so that the decoder can change while the bytes are borrowed.
     private static func decode(
         _ record: CaptureRecord, of reader: borrowing CaptureReader, with decoder: inout ReportDecoder,
-        to reports: inout HeardReports
+        to reports: inout ReportCollector
     ) {
         decoder.decode(record, in: reader.window.span, to: &reports)
     }
@@ -118,7 +118,7 @@ struct CapturedReports: ~Copyable {
         tell(.listening(isListening, index: index, at: time, since: since))
     }
 
-    private mutating func tell(_ what: CaptureChunk.News) {
+    private mutating func tell(_ what: CaptureChunk.Change) {
         reports.close()
         news.append((reports.entries.count, what))
     }

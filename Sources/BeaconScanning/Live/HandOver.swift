@@ -19,7 +19,7 @@ final class HandOver: Sendable {
     static let newsMax = 4096
 
     /// The changes between reports.
-    enum News: Sendable {
+    enum Change: Sendable {
         /// A change of an adapter, or an obstacle.
         case change(ScanChange, at: Instant)
         /// Whether the wall clock is synchronized.
@@ -33,13 +33,13 @@ final class HandOver: Sendable {
         /// The reports, in the order of time.
         var entries: ContiguousArray<FrameBatch.Entry> = []
         /// The changes, each with the index of the report that follows it.
-        var news: [(place: Int, news: News)] = []
+        var news: [(place: Int, news: Change)] = []
 
         var isEmpty: Bool { entries.isEmpty && news.isEmpty }
     }
 
     /// The requests to the thread.
-    struct Wishes: Sendable {
+    struct Requests: Sendable {
         var isStopped: Bool
         /// The number of the last task that waits for the reports received so far.
         var drains: Int?
@@ -51,7 +51,7 @@ final class HandOver: Sendable {
         var batch = Batch()
         var fetcher: CheckedContinuation<Void, Never>?
         var end: Result<Void, any Error>?
-        var wishes: Wishes
+        var wishes: Requests
         var drainsGiven = 0
         var drains: [Int: CheckedContinuation<Void, Never>] = [:]
     }
@@ -65,7 +65,7 @@ final class HandOver: Sendable {
     /// - Throws: `Errno` of eventfd(2) if too many descriptors are open.
     init(demand: ServiceDemand?) throws(Errno) {
         wake = try WakeUp()
-        state = Mutex(State(wishes: Wishes(isStopped: false, drains: nil, demand: demand)))
+        state = Mutex(State(wishes: Requests(isStopped: false, drains: nil, demand: demand)))
     }
 
     // MARK: For the scanning thread
@@ -86,7 +86,7 @@ final class HandOver: Sendable {
     /// Adds a change.
     ///
     /// - Returns: whether there was room.
-    func add(_ news: News) -> Bool {
+    func add(_ news: Change) -> Bool {
         let (isTaken, fetcher) = state.withLock { state -> (Bool, CheckedContinuation<Void, Never>?) in
             guard state.batch.news.count < Self.newsMax else { return (false, nil) }
             state.batch.news.append((state.batch.entries.count, news))
@@ -100,7 +100,7 @@ final class HandOver: Sendable {
     var demand: ServiceDemand? { state.withLock { $0.wishes.demand } }
 
     /// Returns the current requests. A request for a drain is returned once; the thread answers it with a change.
-    func takeWishes() -> Wishes {
+    func takeWishes() -> Requests {
         state.withLock { state in
             defer { state.wishes.drains = nil }
             return state.wishes

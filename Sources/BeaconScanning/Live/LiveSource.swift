@@ -16,7 +16,7 @@ final class LiveSource: SightingSource {
 
     /// Scans until the task is cancelled.
     ///
-    /// - Throws: ``HearingError`` if no backend can be used by this user on this machine; `CancellationError`.
+    /// - Throws: ``ScanningError`` if no backend can be used by this user on this machine; `CancellationError`.
     func run(into monitor: BeaconMonitor) async throws {
         let registry = monitor.service
         var options = options
@@ -25,9 +25,9 @@ final class LiveSource: SightingSource {
         let thread: OwnThread
         do throws(Errno) {
             handOver = try HandOver(demand: registry.demand)
-            thread = try OwnThread(named: "beacon-hearing") { [options, handOver] in Hearing.run(options, handOver) }
+            thread = try OwnThread(named: "beacon-hearing") { [options, handOver] in ScanThread.run(options, handOver) }
         } catch {
-            throw HearingError(.failed, "the process can't scan in the background: \(error)")
+            throw ScanningError(.failed, "the process can't scan in the background: \(error)")
         }
         current.withLock { $0 = handOver }
         await withTaskCancellationHandler {

@@ -34,10 +34,10 @@ public struct CaptureRecord: Sendable {
 
         /// The start or stop of scanning; `nil` for other records.
         @inline(__always)
-        package var mark: MetAdapters.Mark? {
+        package var mark: CaptureAdapters.Mark? {
             switch self {
-            case .listening(let isListening): MetAdapters.Mark(isListening: isListening, since: nil)
-            case .stopped(let since): MetAdapters.Mark(isListening: false, since: since)
+            case .listening(let isListening): CaptureAdapters.Mark(isListening: isListening, since: nil)
+            case .stopped(let since): CaptureAdapters.Mark(isListening: false, since: since)
             default: nil
             }
         }

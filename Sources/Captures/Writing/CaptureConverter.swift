@@ -93,13 +93,13 @@ public struct CaptureConverter {
     // By the index of the adapter.
     private var seen: [SeenAdapter] = []
     // The first records of adapters, until they are written or skipped: at most as many as there are adapters.
-    private var starting: [Meeting] = []
-    private var met = MetAdapters()
+    private var starting: [FirstRecord] = []
+    private var met = CaptureAdapters()
     private var writtenUpTo: Instant?
     // The latest record that was skipped and is later than everything that was written.
     private var leftOut: (time: Instant, adapter: Int?)?
 
-    private struct Meeting {
+    private struct FirstRecord {
         var place: Int
         var time: Instant
         /// The number of the record.
@@ -248,7 +248,7 @@ public struct CaptureConverter {
         met.meet(adapter, table.names, table.addresses)
         seen[adapter].beganAt = time
         if starting.count == AdapterTable.placesMax { try writeStarting(&writer) }
-        starting.append(Meeting(place: adapter, time: time, record: records))
+        starting.append(FirstRecord(place: adapter, time: time, record: records))
     }
 
     /// Returns whether another name had the address of an adapter before.

@@ -72,7 +72,7 @@ extension RecordBuilder.StoredRecord {
 package struct StateErasure {
     // A start renames an unreadable state file to this name.
     private static let asideName = StateFile.name + ".damaged"
-    private static let names = [StateFile.name, ErasureOrder.fileName, ForgottenBeacon.fileName, "mqtt-state.json"]
+    private static let names = [StateFile.name, ErasureOrder.fileName, ErasedBeacon.fileName, "mqtt-state.json"]
     // A power failure during a write leaves one of these files.
     private static let temporaryNames = names.map { ".\($0).new" }
 

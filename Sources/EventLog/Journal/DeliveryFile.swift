@@ -18,7 +18,7 @@ import SystemPackage
 final class DeliveryFile {
     /// An event on the timeline of the start in which it was made.
     private struct Entry {
-        var kept: KeptEvent
+        var kept: StoredEvent
         /// The name of the adapter that received its sighting.
         var adapter: String
         var boot: String
@@ -58,7 +58,7 @@ final class DeliveryFile {
         offset = clockOffset
         for (identifier, record) in stored {
             records[identifier] = Entry(
-                kept: KeptEvent(number: 1, event: record.event), adapter: record.adapter,
+                kept: StoredEvent(number: 1, event: record.event), adapter: record.adapter,
                 boot: boot.text)
         }
         do throws(Errno) {
@@ -76,16 +76,16 @@ final class DeliveryFile {
     // MARK: Content
 
     /// Returns the events that have not been handled, in order, on the current timeline.
-    func unhandledEvents(_ adapters: [String: AdapterID]) -> [KeptEvent] {
+    func unhandledEvents(_ adapters: [String: AdapterID]) -> [StoredEvent] {
         unhandled.sorted { $0.key < $1.key }.map { present($0.value, adapters) }
     }
 
     /// Returns the last handled event of a condition, on the current timeline.
-    func lastHandled(of identifier: Identifier, _ adapters: [String: AdapterID]) -> KeptEvent? {
+    func lastHandled(of identifier: Identifier, _ adapters: [String: AdapterID]) -> StoredEvent? {
         records[identifier].map { present($0, adapters) }
     }
 
-    private func present(_ entry: Entry, _ adapters: [String: AdapterID]) -> KeptEvent {
+    private func present(_ entry: Entry, _ adapters: [String: AdapterID]) -> StoredEvent {
         var kept = entry.kept
         if BootID.machine(of: entry.boot) != boot.machine {
             // After a restart of the machine, the date stays the same.
@@ -104,7 +104,7 @@ final class DeliveryFile {
 
     /// Stores events that have not been handled, and changes of records. They are durable on return, unless ``trouble``
     /// has a reason.
-    func keep(_ actions: ActionBuffer, events: [KeptEvent], adapterName: (AdapterID) -> String) {
+    func keep(_ actions: ActionBuffer, events: [StoredEvent], adapterName: (AdapterID) -> String) {
         for case .condition(let change) in actions.actions where change.kind == .removed {
             records[Identifier(lookup: change.identifier)] = nil
             line { $0.write("removed", change.identifier) }
@@ -219,7 +219,7 @@ final class DeliveryFile {
             crossing = parser.text.isText("entry", at: place) ? .entry : .exit
         }
         let entry = Entry(
-            kept: KeptEvent(number: number, event: event, crossing: crossing),
+            kept: StoredEvent(number: number, event: event, crossing: crossing),
             adapter: event.sighting.map { parser.adapters.name(of: $0.adapter) } ?? "", boot: parser.boot)
         if parser.text.bool(parser.text.find("record", in: 0)) ?? false {
             records[Identifier(lookup: event.identifier)] = entry

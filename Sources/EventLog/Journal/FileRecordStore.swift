@@ -59,7 +59,7 @@ public final class FileRecordStore: RecordStore {
 
     /// Appends the lines of `actions` and synchronizes them. Stores a snapshot if one is due.
     public func keep(
-        _ actions: ActionBuffer, events: [KeptEvent], at now: Instant, snapshot: () -> MonitorSnapshot
+        _ actions: ActionBuffer, events: [StoredEvent], at now: Instant, snapshot: () -> MonitorSnapshot
     ) {
         for case .adapterNamed(let adapter, let name) in actions.actions { note(adapter, name) }
         // The deliveries come first: after a power failure between the two, an event is delivered again, but none is
@@ -78,7 +78,7 @@ public final class FileRecordStore: RecordStore {
     public func forget(_ numbers: [Int]) { deliveries?.forget(numbers) }
 
     /// The events that were not handled when the earlier process ended.
-    public var unhandledEvents: [KeptEvent] { deliveries?.unhandledEvents(adapters) ?? [] }
+    public var unhandledEvents: [StoredEvent] { deliveries?.unhandledEvents(adapters) ?? [] }
 
     /// The next time at which ``advance(to:snapshot:)`` must be called; `nil` if there is none.
     public var nextDeadline: Instant? {
@@ -106,7 +106,7 @@ public final class FileRecordStore: RecordStore {
     }
 
     /// Returns the last event of a condition that was handled before this start.
-    public func lastHandled(of identifier: Identifier) -> KeptEvent? {
+    public func lastHandled(of identifier: Identifier) -> StoredEvent? {
         deliveries?.lastHandled(of: identifier, adapters)
     }
 

@@ -37,7 +37,7 @@ public final class Journal {
 
     private var queue: LineQueue
     private var writer: SegmentWriter
-    private var shelf: SegmentShelf
+    private var shelf: SegmentStore
     private var records: RecordTable
     private var snapshots: SnapshotKeeper
     private var tally: WriteTally
@@ -76,7 +76,7 @@ public final class Journal {
         recovery = Recovery(found, machine: boot.machine)
         queue = LineQueue(options, boot: boot, after: recovery.sequence)
         writer = SegmentWriter(options.directory, files)
-        shelf = SegmentShelf(found.segments, options, files)
+        shelf = SegmentStore(found.segments, options, files)
         records = RecordTable(found.builder.records)
         snapshots = SnapshotKeeper(found, options, files, at: now)
         tally = WriteTally(start: now)
@@ -394,7 +394,7 @@ public final class Journal {
     /// Deletes closed segments that are too old, or because the total size is too large. Retries the symbolic link.
     private func housekeep() {
         writer.refreshLink(&tally)
-        let present = SegmentShelf.Present(
+        let present = SegmentStore.Present(
             now: now, clockOffset: clockOffset, machine: boot.machine, open: writer.name, written: queue.written,
             durable: durableSequence, shipped: shipped, covered: snapshots.sequence)
         shelf.deleteSome(present, &tally, &remarks)

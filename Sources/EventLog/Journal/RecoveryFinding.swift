@@ -84,8 +84,8 @@ extension Journal.Recovery {
 
         /// Returns the progress of the publisher; 0 if its file cannot be used, which the publisher reports itself.
         private static func shipped(_ options: JournalOptions, _ files: any FileSystemCalls) -> Int {
-            let path = options.stateDirectory.appending(ShippingCheckpoint.fileName)
-            return (try? ShippingCheckpoint.read(path, files: files))?.position.sequence ?? 0
+            let path = options.stateDirectory.appending(PublishingCheckpoint.fileName)
+            return (try? PublishingCheckpoint.read(path, files: files))?.position.sequence ?? 0
         }
 
         /// Ends the visit that the last line ended, if its line is missing (rule N3).

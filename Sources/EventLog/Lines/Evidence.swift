@@ -15,7 +15,7 @@ public struct Evidence: Sendable, Hashable {
     }
 
     /// One of the last sightings.
-    public struct Heard: Sendable, Hashable {
+    public struct LastSighting: Sendable, Hashable {
         /// The time of the sighting, on the timeline.
         public var time: Instant
         /// The name of the adapter that received it.
@@ -64,7 +64,7 @@ public struct Evidence: Sendable, Hashable {
     public var holders: [Holder]
     /// The last sightings of the beacon that was received last, oldest first; at most
     /// ``EvidenceRecorder/sightingsMax``.
-    public var sightings: [Heard]
+    public var sightings: [LastSighting]
     /// The gaps between the sightings of that beacon.
     public var gaps: Gaps
 }

@@ -21,7 +21,7 @@ public struct EvidenceRecorder {
     // the interval of a beacon: a night at home gives no information about the reception.
     private static let absence: Int64 = 600 * 1_000_000_000
 
-    private struct Heard {
+    private struct LastSighting {
         var time: Int64 = 0
         var adapter: UInt16 = 0
         var rssi: UInt8 = 0
@@ -29,7 +29,7 @@ public struct EvidenceRecorder {
 
     private struct Slot {
         var beacon: BeaconIdentity
-        var sightings = InlineArray<24, Heard>(repeating: Heard())
+        var sightings = InlineArray<24, LastSighting>(repeating: LastSighting())
         /// The number of all sightings of the beacon.
         var count = 0
         var gaps = GapSketch()
@@ -57,7 +57,7 @@ public struct EvidenceRecorder {
     }
 
     /// The times at which an adapter scanned.
-    private struct Listening {
+    private struct ScanTimes {
         var name = ""
         /// The periods that have ended, oldest first. A few are enough for the time of the stored sightings.
         var past: [(start: Int64, end: Int64)] = []
@@ -97,8 +97,8 @@ public struct EvidenceRecorder {
     private var places: [BeaconIdentity: Int32] = [:]
     private var passing = List()
     private var regular = List()
-    private var adapters: [UInt16: Listening] = [:]
-    /// The latest of their ``Listening/silentUntil``. For a sighting at or after this time, the adapter need not be
+    private var adapters: [UInt16: ScanTimes] = [:]
+    /// The latest of their ``ScanTimes/silentUntil``. For a sighting at or after this time, the adapter need not be
     /// checked.
     private var silentUntil: Int64 = .min
     private var settings: [Identifier: ConditionSettings] = [:]
@@ -119,7 +119,7 @@ public struct EvidenceRecorder {
 
     /// Sets the name of an adapter in lines.
     public mutating func name(_ adapter: AdapterID, _ name: String) {
-        adapters[adapter.index, default: Listening()].name = name
+        adapters[adapter.index, default: ScanTimes()].name = name
     }
 
     /// Sets the settings of a restored condition. Later changes come with ``note(_:number:)``.
@@ -164,7 +164,7 @@ public struct EvidenceRecorder {
                 slots[place].lastGap = listened(last) ? time.nanoseconds - last.time : -1
             }
         }
-        slots[place].sightings[count % Self.sightingsMax] = Heard(
+        slots[place].sightings[count % Self.sightingsMax] = LastSighting(
             time: time.nanoseconds, adapter: adapter.index, rssi: RSSI.octet(rssi))
         unlink(place)
         slots[place].count = count + 1
@@ -173,7 +173,7 @@ public struct EvidenceRecorder {
 
     /// Returns true if the adapter of this sighting has scanned without a break since. Otherwise the time since is not
     /// a gap.
-    private func listened(_ heard: Heard) -> Bool {
+    private func listened(_ heard: LastSighting) -> Bool {
         heard.time >= silentUntil || heard.time >= adapters[heard.adapter]?.silentUntil ?? .min
     }
 
@@ -181,7 +181,7 @@ public struct EvidenceRecorder {
     public mutating func forget(_ beacon: BeaconIdentity) {
         guard let place = places[beacon].map({ Int($0) }) else { return }
         unlink(place)
-        slots[place].sightings = InlineArray(repeating: Heard())
+        slots[place].sightings = InlineArray(repeating: LastSighting())
         (slots[place].count, slots[place].gaps, slots[place].lastGap) = (0, GapSketch(), -1)
         slots[place].longer = InlineArray(repeating: (0, 0))
         link(place)
@@ -226,7 +226,7 @@ public struct EvidenceRecorder {
         let now = event.time.nanoseconds
         let condition = settings[Identifier(lookup: event.identifier)]
         let threshold = condition?.exitRSSI
-        var heard: [Heard] = []
+        var heard: [LastSighting] = []
         var gaps = Evidence.Gaps(count: 0)
         if let place = places[event.refinement ?? sighting.beacon].map({ Int($0) }) {
             var slot = slots[place]
@@ -260,7 +260,7 @@ public struct EvidenceRecorder {
             rule: event.state == .unknown ? "L2" : isWeak ? "X1" : "X2", time: event.time,
             clockOffset: event.clockOffset, holders: holders,
             sightings: heard.map {
-                Evidence.Heard(
+                Evidence.LastSighting(
                     time: Instant(nanoseconds: $0.time), adapter: adapters[$0.adapter]?.name ?? "",
                     rssi: RSSI(reported: $0.rssi))
             }, gaps: gaps)

@@ -56,11 +56,11 @@ package struct LineDating {
     }
 }
 
-extension LineDating: Kept {
+extension LineDating: ByteCoded {
     package static var blank: LineDating { LineDating() }
 
     /// Passes the content of the `clock` lines. Values computed from them are not stored.
-    package mutating func pass(_ octets: inout KeptOctets) throws(KeptOctets.Damage) {
+    package mutating func pass(_ octets: inout ByteCoder) throws(ByteCoder.Damage) {
         try octets.pass(&stamping)
         try octets.pass(&clockSequence)
         boot = LogReader.Boot()

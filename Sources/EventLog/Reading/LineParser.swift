@@ -187,7 +187,7 @@ package struct LineParser: Sendable {
                 guard let adapter = text.string(text.find("adapter", in: place)),
                     let date = text.date(text.find("date", in: place))
                 else { return nil }
-                return Evidence.Heard(
+                return Evidence.LastSighting(
                     time: Instant(remembered: date, offset: head.offset), adapter: adapter,
                     rssi: text.rssi(text.find("rssi", in: place)))
             },

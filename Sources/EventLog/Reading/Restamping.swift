@@ -7,13 +7,13 @@ import SystemPackage
 /// The offset between wall clock and timeline is constant between steps, and a step corrects an error. So for all lines
 /// of a start of the machine, the right offset is the last one while the clock was synchronized. If it never was, it is
 /// the last offset.
-struct Restamping: Kept {
-    private struct Known: Kept {
+struct Restamping: ByteCoded {
+    private struct Known: ByteCoded {
         var offset: ClockOffset
         var isSynchronized: Bool
 
         static var blank: Known { Known(offset: .zero, isSynchronized: false) }
-        mutating func pass(_ octets: inout KeptOctets) throws(KeptOctets.Damage) {
+        mutating func pass(_ octets: inout ByteCoder) throws(ByteCoder.Damage) {
             try octets.pass(&offset)
             try octets.pass(&isSynchronized)
         }
@@ -24,7 +24,7 @@ struct Restamping: Kept {
     init() {}
 
     static var blank: Restamping { Restamping() }
-    mutating func pass(_ octets: inout KeptOctets) throws(KeptOctets.Damage) { try octets.pass(&offsets) }
+    mutating func pass(_ octets: inout ByteCoder) throws(ByteCoder.Damage) { try octets.pass(&offsets) }
 
     /// Applies a `clock` line.
     mutating func note(_ change: ClockChange, machine: String) {

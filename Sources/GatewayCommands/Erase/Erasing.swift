@@ -175,7 +175,7 @@ package struct Erasing {
             if !isRunning, options.request.before == nil,
                 SmallFile.exists(stateDirectory.appending(Self.presentStates))
             {
-                if !options.isDryRun { try ForgottenBeacon(options.request.beacon, upTo: 0).add(in: stateDirectory) }
+                if !options.isDryRun { try ErasedBeacon(options.request.beacon, upTo: 0).add(in: stateDirectory) }
                 told.append(Self.presentStates)
             }
             return told

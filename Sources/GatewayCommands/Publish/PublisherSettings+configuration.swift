@@ -64,8 +64,8 @@ extension PublisherSettings {
     /// Returns the last sequence number that the broker has acknowledged according to the checkpoint; `nil` if the
     /// checkpoint is missing or cannot be read. The publisher reports that error.
     static func lastAcknowledged(_ output: OutputConfiguration) -> Int? {
-        do throws(ShippingCheckpoint.Problem) {
-            return try ShippingCheckpoint.read(checkpoint(output))?.position.sequence
+        do throws(PublishingCheckpoint.Problem) {
+            return try PublishingCheckpoint.read(checkpoint(output))?.position.sequence
         } catch {
             return nil
         }

@@ -74,7 +74,7 @@ package final class Publishing {
     /// - Throws: ``ExitFailure`` if nothing can be published at all. If the broker is unavailable, the command waits
     ///   for it.
     package func run() throws(ExitFailure) {
-        let executable = Companions.path(PublisherProcess.program)
+        let executable = ProgramFinder.path(PublisherProcess.program)
         guard SmallFile.exists(FilePath(executable)) else {
             throw ExitFailure(.failed, "\(executable) does not exist; reinstall beacon-gateway")
         }
@@ -111,7 +111,7 @@ package final class Publishing {
         return settings
     }
 
-    private func hear(_ news: PublisherProcess.News) {
+    private func hear(_ news: PublisherProcess.Report) {
         switch news {
         case .remark(let remark):
             progress.end()

@@ -49,7 +49,8 @@ final class BrokerLink {
     ///   - status: returns the status of the gateway, as one line.
     ///   - log: receives the messages for the operator.
     init(
-        _ mqtt: MQTTConfiguration, executable: String = Companions.path(PublisherProcess.program), on loop: EventLoop,
+        _ mqtt: MQTTConfiguration, executable: String = ProgramFinder.path(PublisherProcess.program),
+        on loop: EventLoop,
         settings: @escaping (Int) -> PublisherSettings,
         names: @escaping () -> [(BeaconIdentity, PublishedName)] = { [] }, status: @escaping () -> String,
         log: @escaping (MessageKind, String) -> Void
@@ -123,7 +124,7 @@ final class BrokerLink {
         process?.tell(status: Array(status().utf8.dropLast()))
     }
 
-    private func hear(_ news: PublisherProcess.News) {
+    private func hear(_ news: PublisherProcess.Report) {
         switch news {
         case .remark(let remark): log(remark.isTrouble ? .brokerError : .brokerAvailable, "mqtt: \(remark.text)")
         // A status from before the connection reports that there is none, so it must be sent again.

@@ -24,7 +24,7 @@ struct CapabilityNeeds: Equatable {
     ///   - ways: the states of the backends, the best first.
     ///   - used: the backend in use.
     ///   - present: the capabilities that this process has.
-    init(_ ways: [ScanStatus.Way], used: ScannerBackend?, present: Set<Capabilities.Capability>) {
+    init(_ ways: [ScanStatus.BackendStatus], used: ScannerBackend?, present: Set<Capabilities.Capability>) {
         var reasons: [Capabilities.Capability: [String]] = [:]
         for way in ways where !way.isDenied {
             switch way.backend {
@@ -64,7 +64,7 @@ struct ProcessCapabilities {
     }
 }
 
-extension ScanStatus.Way {
+extension ScanStatus.BackendStatus {
     /// The capability for opening this backend; `nil` if it needs none. The process can have dropped it since.
     var capabilityToBegin: Capabilities.Capability? {
         switch backend {

@@ -42,7 +42,7 @@ package final class Daemon {
     private let startTime: Instant
     private let log: (MessageKind, String) -> Void
     private let manager: ManagerReports
-    private var life: LifeSigns
+    private var life: AliveRecorder
     private var broker: BrokerLink?
     private var statusServer: StatusServer?
     /// Whether a scanner has changed since the status was last reported.
@@ -93,7 +93,7 @@ package final class Daemon {
         do throws(EventLogError) {
             locks = try Self.lock(configuration)
             let boot = try Self.boot()
-            life = LifeSigns(in: FilePath(configuration.output.directory), gateway: gateway, boot: boot)
+            life = AliveRecorder(in: FilePath(configuration.output.directory), gateway: gateway, boot: boot)
             monitor = try GatewayMonitor(configuration, gateway: gateway, boot: boot, at: now, log: log)
         } catch {
             throw ExitFailure(error)
@@ -219,7 +219,7 @@ extension Daemon {
             probeTimer = timer
             loop.set(timer, at: loop.now + interval)
         }
-        if LifeSigns.needsTimer(watchdogInterval: manager.watchdogInterval) {
+        if AliveRecorder.needsTimer(watchdogInterval: manager.watchdogInterval) {
             // This timer only wakes the loop. The end of the turn does the work.
             lifeTimer = loop.makeTimer { _ in }
         }
@@ -442,7 +442,7 @@ extension Daemon {
     private func eraseAtBroker(_ request: ErasureRequest, upTo last: Int) {
         guard let broker, request.before == nil else { return }
         do throws(EventLogError) {
-            try ForgottenBeacon(request.beacon, upTo: last).add(in: FilePath(configuration.output.stateDirectory))
+            try ErasedBeacon(request.beacon, upTo: last).add(in: FilePath(configuration.output.stateDirectory))
         } catch {
             log(.beaconNotForgotten, "the broker keeps retained messages of a forgotten beacon: \(error)")
         }

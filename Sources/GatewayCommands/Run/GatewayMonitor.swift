@@ -95,7 +95,7 @@ final class GatewayMonitor {
     func changed(_ change: ScanChange, at time: Instant) { live.changed(change, at: time) }
 
     /// Handles a fix, or the report that there is none.
-    func located(_ news: LocationTracker.News) {
+    func located(_ news: LocationTracker.Input) {
         switch news {
         case .fix(let fix): live.located(fix)
         case .lost(let since, let reason, let time): live.lostLocation(since: since, reason: reason, at: time)

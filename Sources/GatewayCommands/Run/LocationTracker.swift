@@ -11,14 +11,14 @@ import OperatorLogging
 /// It passes the output of the source to the engine, which makes all decisions about presence.
 final class LocationTracker: LocationHandler {
     /// An input for the engine.
-    enum News: Equatable {
+    enum Input: Equatable {
         case fix(LocationFix)
         /// There has been no fix since `since`.
         case lost(since: Instant, reason: String, at: Instant)
     }
 
     /// The state of the source, for operators.
-    struct Standing: Equatable {
+    struct SourceState: Equatable {
         /// The name of the source in lines.
         var name: String
         /// The last fix since the source was started; `nil` if there was none.
@@ -29,10 +29,10 @@ final class LocationTracker: LocationHandler {
 
     private let loop: EventLoop
     private let log: (MessageKind, String) -> Void
-    private let tell: (News) -> Void
+    private let tell: (Input) -> Void
     private var source: (any LocationSource)?
     /// The state of the source; `nil` if no circle is monitored, or if the configuration has no source.
-    private(set) var standing: Standing?
+    private(set) var standing: SourceState?
 
     /// Creates a tracker without a source.
     ///
@@ -41,7 +41,7 @@ final class LocationTracker: LocationHandler {
     ///   - log: receives the messages for the operator.
     ///   - tell: receives the inputs for the engine.
     init(
-        on loop: EventLoop, log: @escaping (MessageKind, String) -> Void, _ tell: @escaping (News) -> Void
+        on loop: EventLoop, log: @escaping (MessageKind, String) -> Void, _ tell: @escaping (Input) -> Void
     ) {
         self.loop = loop
         self.log = log
@@ -52,7 +52,7 @@ final class LocationTracker: LocationHandler {
     func start(_ configuration: Configuration) {
         standing = nil
         guard let settings = configuration.location, configuration.monitorsCircles else { return }
-        standing = Standing(name: settings.name)
+        standing = SourceState(name: settings.name)
         do throws(ExitFailure) {
             let source = try makeSource(settings)
             self.source = source

@@ -31,7 +31,7 @@ struct StatusReport {
     let malformations: MalformationCounts
     let ranging: RangingWriter
     let journal: Journal
-    let location: LocationTracker.Standing?
+    let location: LocationTracker.SourceState?
     let broker: BrokerLink?
     let reloads: Int
     let wakeUps: Int

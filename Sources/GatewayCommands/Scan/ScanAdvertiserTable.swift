@@ -5,7 +5,7 @@ import OperatorLogging
 
 /// The advertisers in range, for `scan --all`.
 ///
-/// It is a value that gets reports and times. Its bounds are those of ``HeardTable``. All advertisers without an
+/// It is a value that gets reports and times. Its bounds are those of ``ReceptionTable``. All advertisers without an
 /// address share one entry.
 struct AdvertiserTable: Sendable {
     /// The state of an advertiser at one time.
@@ -47,7 +47,7 @@ struct AdvertiserTable: Sendable {
     /// The maximum number of bytes of a name that are stored. The Core Specification permits 248 (Vol 3 Part C §12.1).
     static let nameOctetsMax = 64
 
-    private var table = HeardTable<UInt64, Details>()
+    private var table = ReceptionTable<UInt64, Details>()
     /// The number of reports with malformed data. The structures before the malformed one are used.
     private(set) var malformed = 0
 

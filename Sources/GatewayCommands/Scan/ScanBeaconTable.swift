@@ -5,7 +5,7 @@ import GatewayConfiguration
 
 /// The beacons in range, for `scan`.
 ///
-/// It is a value that gets reports and times. Its bounds are those of ``HeardTable``.
+/// It is a value that gets reports and times. Its bounds are those of ``ReceptionTable``.
 struct BeaconTable: Sendable {
     /// The state of a beacon at one time.
     struct Row: Sendable, Hashable {
@@ -39,7 +39,7 @@ struct BeaconTable: Sendable {
         let conditions: [String]
     }
 
-    private var table: HeardTable<BeaconIdentity, Details>
+    private var table: ReceptionTable<BeaconIdentity, Details>
     private let ranging: RangingSettings
     private let conditions: ScanConditions
     private let uuids: Set<ProximityUUID>
@@ -58,7 +58,7 @@ struct BeaconTable: Sendable {
         conditions: ScanConditions = ScanConditions(), uuids: Set<ProximityUUID> = [],
         ranging: RangingSettings = RangingSettings(), names: BeaconNames = BeaconNames()
     ) {
-        table = HeardTable(window: ranging.window)
+        table = ReceptionTable(window: ranging.window)
         self.ranging = ranging
         self.conditions = conditions
         self.uuids = uuids

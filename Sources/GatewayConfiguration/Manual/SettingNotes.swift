@@ -214,7 +214,7 @@ extension MonitoringKey {
                 "Whether each beacon of a condition has its own events and visits (rule P1).")
         case .unnamed:
             SettingNote(
-                .choice(Strangers.allCases.map(\.rawValue)), .value("track"),
+                .choice(UnnamedBeacons.allCases.map(\.rawValue)), .value("track"),
                 "How a beacon without a name is handled under a condition with `per_beacon` (rule P4). `track`: like any other; "
                     + "`ignore`: it has no events and visits, but counts for the condition; `refuse`: its sightings are not "
                     + "used. The former name of the setting, `strangers`, also works.")

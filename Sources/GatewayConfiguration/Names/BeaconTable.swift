@@ -12,7 +12,7 @@ extension Configuration {
     ///   - bytes: the content of the file.
     ///   - file: the name of the file in errors.
     /// - Throws: all errors with their rows. Nothing has changed then.
-    public mutating func readBeacons(_ bytes: [UInt8], file: String) throws(Mistakes) {
+    public mutating func readBeacons(_ bytes: [UInt8], file: String) throws(ConfigurationErrors) {
         let source = SourceText(bytes)
         var table = BeaconTable(source, uuids: beaconUUIDs)
         if let (offset, message, hint) = source.problem(isYAML: false) {
@@ -20,7 +20,7 @@ extension Configuration {
         } else {
             table.read()
         }
-        guard table.mistakes.isEmpty else { throw Mistakes(table.mistakes, in: source, file: file) }
+        guard table.mistakes.isEmpty else { throw ConfigurationErrors(table.mistakes, in: source, file: file) }
         beacons = table.names
         for warning in nameWarnings {
             let (name, position) =
@@ -29,7 +29,8 @@ extension Configuration {
                 case .beacon(let place): (file, source.position(of: table.offsets[place]))
                 case .condition(let position): (self.file, position)
                 }
-            warnings.append(Mistake(file: name, position: position, message: warning.message, hint: warning.hint))
+            warnings.append(
+                ConfigurationIssue(file: name, position: position, message: warning.message, hint: warning.hint))
         }
         // The warnings of the configuration first.
         warnings.sort { ($0.file == file ? 1 : 0, $0.position) < ($1.file == file ? 1 : 0, $1.position) }

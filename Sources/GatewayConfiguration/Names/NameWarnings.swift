@@ -42,7 +42,7 @@ extension Configuration {
                 selective.append(monitor.conditions[place])
             }
         }
-        for policy in [Strangers.refuse, .ignore] {
+        for policy in [UnnamedBeacons.refuse, .ignore] {
             let affected = selective.filter { $0.settings.strangers == policy && !$0.condition.isCircle }
             guard let first = affected.first else { continue }
             let dependent = affected.filter(\.settings.perBeacon)
@@ -100,7 +100,7 @@ extension Configuration {
     }
 
     /// Returns the warning about conditions that only accept beacons with names, but match none of them.
-    private func missingNames(_ conditions: [ConditionConfiguration], _ policy: Strangers) -> NameWarning? {
+    private func missingNames(_ conditions: [ConditionConfiguration], _ policy: UnnamedBeacons) -> NameWarning? {
         var named: Set<BeaconMonitor.BeaconIdentityCondition>?
         let missing = conditions.filter { condition in
             guard case .beacon(let identity) = condition.condition else { return false }

@@ -22,17 +22,19 @@ extension Configuration {
     public static func parse(
         _ bytes: [UInt8], file: String, deafAfterUnlessSet: Duration? = EngineConfiguration.liveDeafAfter,
         locatesOtherwise: Bool = false
-    ) -> Result<Configuration, Mistakes> {
+    ) -> Result<Configuration, ConfigurationErrors> {
         let source = SourceText(bytes)
         if let (offset, message, hint) = source.problem() {
             var mistakes = Findings()
             mistakes.report(at: offset, message, hint: hint)
-            return .failure(Mistakes(mistakes, in: source, file: file))
+            return .failure(ConfigurationErrors(mistakes, in: source, file: file))
         }
         let (document, mistakes) = Document.read(source)
         var reader = Reader(document, mistakes: mistakes, deafAfterUnlessSet: deafAfterUnlessSet)
         var configuration = reader.configuration(locatesOtherwise: locatesOtherwise)
-        guard reader.mistakes.isEmpty else { return .failure(Mistakes(reader.mistakes, in: source, file: file)) }
+        guard reader.mistakes.isEmpty else {
+            return .failure(ConfigurationErrors(reader.mistakes, in: source, file: file))
+        }
         configuration.file = file
         configuration.statusSocketPosition = reader.statusSocket.map { source.position(of: $0) }
         (configuration.warnings, configuration.warningsLeftOut) = reader.warnings.finish(in: source, file: file)
@@ -46,7 +48,7 @@ extension Configuration {
                     case .beacon(let place): source.position(of: reader.namedBeacons[place])
                     case .condition(let position): position
                     }
-                return Mistake(file: file, position: position, message: warning.message, hint: warning.hint)
+                return ConfigurationIssue(file: file, position: position, message: warning.message, hint: warning.hint)
             }
         }
         configuration.warnings.sort { $0.position < $1.position }
@@ -68,7 +70,7 @@ extension Configuration {
     }
 }
 
-extension Mistakes {
+extension ConfigurationErrors {
     init(_ findings: Findings, in source: SourceText, file: String) {
         var findings = findings
         (listed, more) = findings.finish(in: source, file: file)

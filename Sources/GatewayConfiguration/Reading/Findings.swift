@@ -23,21 +23,21 @@ struct Findings {
         reported += 1
         guard offset <= offsetMost else { return }
         drafts.append(Draft(offset: offset, order: reported, message: message(), hint: hint()))
-        if drafts.count >= 2 * Mistakes.listedMost { keepFirst() }
+        if drafts.count >= 2 * ConfigurationErrors.listedMost { keepFirst() }
     }
 
     private mutating func keepFirst() {
         drafts.sort { ($0.offset, $0.order) < ($1.offset, $1.order) }
-        guard drafts.count > Mistakes.listedMost else { return }
-        drafts.removeLast(drafts.count - Mistakes.listedMost)
+        guard drafts.count > ConfigurationErrors.listedMost else { return }
+        drafts.removeLast(drafts.count - ConfigurationErrors.listedMost)
         offsetMost = drafts.last.map { $0.offset } ?? .max
     }
 
     /// Returns the first findings in the order of the file, with lines and columns, and the number of further ones.
-    mutating func finish(in source: SourceText, file: String) -> (listed: [Mistake], more: Int) {
+    mutating func finish(in source: SourceText, file: String) -> (listed: [ConfigurationIssue], more: Int) {
         keepFirst()
         let listed = drafts.map {
-            Mistake(file: file, position: source.position(of: $0.offset), message: $0.message, hint: $0.hint)
+            ConfigurationIssue(file: file, position: source.position(of: $0.offset), message: $0.message, hint: $0.hint)
         }
         return (listed, reported - listed.count)
     }

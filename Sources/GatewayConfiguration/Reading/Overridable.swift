@@ -9,7 +9,7 @@ struct Overridable {
     var exitRSSI: Reader.Setting<RSSI> = .absent
     var exitTimeout: Reader.Setting<Duration> = .absent
     var perBeacon: Reader.Setting<Bool> = .absent
-    var unnamed: Reader.Setting<Strangers> = .absent
+    var unnamed: Reader.Setting<UnnamedBeacons> = .absent
     var ranging: Reader.Setting<Bool> = .absent
 
     /// Returns `settings` with the values that are set here.
@@ -36,7 +36,7 @@ extension Reader {
             exitRSSI: setting(.exitRSSI, of: section, Self.rssi),
             exitTimeout: setting(.exitTimeout, of: section, Self.duration(in: SettingBounds.duration)),
             perBeacon: setting(.perBeacon, of: section, ScalarSyntax.bool),
-            unnamed: setting(.unnamed, of: section, Self.choice(Strangers.self)),
+            unnamed: setting(.unnamed, of: section, Self.choice(UnnamedBeacons.self)),
             ranging: setting(.ranging, of: section, ScalarSyntax.bool))
     }
 

@@ -61,16 +61,16 @@ enum TopicBounds {
 
 extension Configuration {
     /// Returns warnings about topics that are too long for some brokers, at the first condition with one.
-    func topicWarnings(file: String) -> [Mistake] {
+    func topicWarnings(file: String) -> [ConfigurationIssue] {
         guard let mqtt else { return [] }
         let conditions = monitors.flatMap(\.conditions).map {
             ($0, TopicBounds.longest($0, mqtt, gateway: gatewayName?.text ?? ""))
         }
-        func warning(_ what: String, _ most: Int, _ count: (TopicBounds.Longest) -> Int) -> Mistake? {
+        func warning(_ what: String, _ most: Int, _ count: (TopicBounds.Longest) -> Int) -> ConfigurationIssue? {
             let over = conditions.filter { count($0.1) > most }
             guard let (condition, longest) = over.first else { return nil }
             let others = over.count == 1 ? "" : " (and \(over.count - 1) more)"
-            return Mistake(
+            return ConfigurationIssue(
                 file: file, position: condition.position,
                 message: "topics of \(condition.identifier)\(others) have up to \(count(longest)) \(what)",
                 hint:

@@ -41,8 +41,8 @@ public struct Configuration: Sendable {
     /// The name of the file in errors.
     var file = ""
     /// Valid settings that are probably not intended, in the order of the file, then those of the file with names: at
-    /// most ``Mistakes/listedMost``, and seven more about topics and names.
-    public internal(set) var warnings: [Mistake] = []
+    /// most ``ConfigurationErrors/listedMost``, and seven more about topics and names.
+    public internal(set) var warnings: [ConfigurationIssue] = []
     /// The number of further warnings.
     public internal(set) var warningsLeftOut = 0
 }

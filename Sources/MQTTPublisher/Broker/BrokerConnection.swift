@@ -14,7 +14,7 @@ protocol BrokerConnectionOwner: AnyObject {
     /// Called when an attempt has failed or a connection has ended, with the reason, the version of MQTT, and how far
     /// the attempt got.
     func connectionFailed(
-        _ trouble: BrokerTrouble, _ version: ConnectionPlan.Version, _ reach: ConnectionPlan.Reach)
+        _ trouble: BrokerError, _ version: ConnectionPlan.Version, _ reach: ConnectionPlan.Reach)
 }
 
 /// One connection to the broker at a time, from the resolution of its name to its end.
@@ -76,7 +76,7 @@ final class BrokerConnection {
     func open(_ version: ConnectionPlan.Version, will: String?) {
         (self.version, self.will) = (version, will)
         wasUnanswered = false
-        do throws(BrokerTrouble) {
+        do throws(BrokerError) {
             addresses = try Resolver.addresses(of: options.host)
         } catch {
             return fail(error)
@@ -85,11 +85,11 @@ final class BrokerConnection {
     }
 
     // mosquitto_connect_async tries only the first address of a name, so each address is resolved and tried here.
-    private func connectToNext(after trouble: BrokerTrouble) {
+    private func connectToNext(after trouble: BrokerError) {
         var trouble = trouble
         while !addresses.isEmpty {
             let address = addresses.removeFirst()
-            do throws(BrokerTrouble) {
+            do throws(BrokerError) {
                 return try connect(to: address)
             } catch {
                 drop()
@@ -102,7 +102,7 @@ final class BrokerConnection {
         fail(trouble)
     }
 
-    private func connect(to address: String) throws(BrokerTrouble) {
+    private func connect(to address: String) throws(BrokerError) {
         var tls: TLSContext?
         if let wanted = options.tls { tls = try TLSContext(wanted, host: options.host) }
         let client = try MosquittoClient(options, version, tls, password: try password(), will: will)
@@ -124,7 +124,7 @@ final class BrokerConnection {
         updateWatch()
     }
 
-    private func password() throws(BrokerTrouble) -> [UInt8]? {
+    private func password() throws(BrokerError) -> [UInt8]? {
         guard options.username != nil, let path = options.passwordFile else { return nil }
         do throws(Errno) {
             return try SecretFile.password(path)
@@ -256,7 +256,7 @@ final class BrokerConnection {
     // MARK: The end
 
     /// Handles an address that did not lead to a connection: tries the next one, if there is one.
-    private func failAddress(_ trouble: BrokerTrouble) {
+    private func failAddress(_ trouble: BrokerError) {
         drop()
         connectToNext(after: trouble)
     }
@@ -276,7 +276,7 @@ final class BrokerConnection {
     }
 
     /// Returns the error for a connection that ended.
-    private func trouble(of client: MosquittoClient, _ code: Int32, _ error: Errno) -> BrokerTrouble {
+    private func trouble(of client: MosquittoClient, _ code: Int32, _ error: Errno) -> BrokerError {
         let trouble = client.trouble(code, error, isEstablished: isEstablished)
         noteSilence()
         guard case .lost = trouble, wasUnanswered, client.answer == nil else { return trouble }
@@ -289,7 +289,7 @@ final class BrokerConnection {
         wasUnanswered = true
     }
 
-    private func fail(_ trouble: BrokerTrouble) {
+    private func fail(_ trouble: BrokerError) {
         let version = client?.version ?? version
         let reach: ConnectionPlan.Reach =
             client?.answer != nil ? .answered : wasUnanswered ? .unanswered : .nobody

@@ -107,7 +107,7 @@ package struct ConnectionPlan: Sendable {
     /// - Returns: `true` if the next attempt is immediate, with another version or without retained messages. Then this
     ///   one does not count as a failure.
     @discardableResult package mutating func failed(
-        _ trouble: BrokerTrouble, _ version: Version, _ reach: Reach, wasWithoutRetained: Bool = false, at now: Instant
+        _ trouble: BrokerError, _ version: Version, _ reach: Reach, wasWithoutRetained: Bool = false, at now: Instant
     ) -> Bool {
         noteEnd(trouble, at: now)
         if trouble == .versionRefused, version == .five, choice == .auto {
@@ -135,7 +135,7 @@ package struct ConnectionPlan: Sendable {
         return false
     }
 
-    private mutating func noteEnd(_ trouble: BrokerTrouble, at now: Instant) {
+    private mutating func noteEnd(_ trouble: BrokerError, at now: Instant) {
         guard let began = connectedAt else { return }
         connectedAt = nil
         let wasSteady = now - began >= Self.steadyAfter

@@ -67,11 +67,11 @@ import SystemPackage
 
     /// Creates a client that is not connected.
     ///
-    /// - Throws: ``BrokerTrouble/lost(_:)`` if no memory is left.
+    /// - Throws: ``BrokerError/lost(_:)`` if no memory is left.
     init(
         _ options: PublisherOptions, _ version: ConnectionPlan.Version, _ tls: TLSContext?, password: [UInt8]?,
         will: String?
-    ) throws(BrokerTrouble) {
+    ) throws(BrokerError) {
         guard Self.library == MOSQ_ERR_SUCCESS.rawValue, let made = unsafe mosquitto_new(options.clientID, true, nil)
         else { throw .lost("libmosquitto can't create a client: \(Errno(rawValue: errno))") }
         unsafe handle = made
@@ -372,7 +372,7 @@ import SystemPackage
     }
 
     /// Returns the reason why a connection ended or, if `isEstablished` is false, why it could not be established.
-    func trouble(_ code: Int32, _ error: Errno, isEstablished: Bool) -> BrokerTrouble {
+    func trouble(_ code: Int32, _ error: Errno, isEstablished: Bool) -> BrokerError {
         if let trouble = tls?.trouble { return .tls(trouble) }
         if let answer, answer.reason != 0 {
             // The codes for an unsupported version of the protocol: 0x01 in MQTT 3.1.1, 0x84 in MQTT 5.
@@ -388,7 +388,7 @@ import SystemPackage
         }
         if let tls, isEstablished, !tls.isAgreed {
             let text = code == Int32(MOSQ_ERR_TLS.rawValue) ? lastError ?? "no reason was given" : "unexpected eof"
-            return .tls(TLSTrouble.sorted(text, wasAnswered: tls.wasAnswered))
+            return .tls(TLSError.sorted(text, wasAnswered: tls.wasAnswered))
         }
         switch code {
         case Int32(MOSQ_ERR_TLS.rawValue): return .tls(.failed(lastError ?? "no reason was given"))

@@ -10,8 +10,8 @@ enum Resolver {
     /// Returns the addresses of `host` as text, in the order in which they should be tried (getaddrinfo(3)).
     ///
     /// It blocks until the name server answers: for tens of seconds if none does.
-    /// - Throws: ``BrokerTrouble/unresolved(_:_:)``.
-    static func addresses(of host: String) throws(BrokerTrouble) -> [String] {
+    /// - Throws: ``BrokerError/unresolved(_:_:)``.
+    static func addresses(of host: String) throws(BrokerError) -> [String] {
         var hints = unsafe addrinfo()
         unsafe hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         // Addresses of a family in which this machine has no address are useless, except its own loopback addresses.

@@ -11,7 +11,7 @@ import SystemPackage
     /// The context of OpenSSL.
     let context: OpaquePointer
     /// The reason why the connection failed, as far as it is known.
-    private(set) var trouble: TLSTrouble?
+    private(set) var trouble: TLSError?
     /// Whether the broker's ServerHello was received.
     private(set) var wasAnswered = false
     /// Whether the TLS handshake has finished.
@@ -22,9 +22,9 @@ import SystemPackage
 
     /// Creates a context from settings. The files are read now.
     ///
-    /// - Throws: ``BrokerTrouble/file(_:_:_:)``, ``BrokerTrouble/keyNeedsPassword(_:)`` or ``BrokerTrouble/tls(_:)``. A
+    /// - Throws: ``BrokerError/file(_:_:_:)``, ``BrokerError/keyNeedsPassword(_:)`` or ``BrokerError/tls(_:)``. A
     ///   setting that cannot be applied is never ignored.
-    init(_ options: PublisherOptions.TLS, host: String) throws(BrokerTrouble) {
+    init(_ options: PublisherOptions.TLS, host: String) throws(BrokerError) {
         serverName = options.serverName ?? host
         hasCertificate = options.certificateFile != nil
         ERR_clear_error()
@@ -56,7 +56,7 @@ import SystemPackage
 
     // MARK: Settings
 
-    private func loadAuthorities(_ options: PublisherOptions.TLS) throws(BrokerTrouble) {
+    private func loadAuthorities(_ options: PublisherOptions.TLS) throws(BrokerError) {
         if options.caFile == nil, options.caDirectory == nil {
             guard unsafe SSL_CTX_set_default_verify_paths(context) == 1 else {
                 throw .tls(.failed(Self.lastError() ?? "the system's certificate authorities can't be read"))
@@ -76,7 +76,7 @@ import SystemPackage
         }
     }
 
-    private func loadCertificate(_ options: PublisherOptions.TLS) throws(BrokerTrouble) {
+    private func loadCertificate(_ options: PublisherOptions.TLS) throws(BrokerError) {
         guard let certificate = options.certificateFile, let key = options.keyFile else { return }
         try Self.look(certificate, "mqtt.tls.certificate_file")
         guard unsafe SSL_CTX_use_certificate_chain_file(context, certificate) == 1 else {
@@ -104,7 +104,7 @@ import SystemPackage
     }
 
     /// Checks that a file exists and can be read. OpenSSL would only report an error in "system lib".
-    private static func look(_ path: String, _ setting: String) throws(BrokerTrouble) {
+    private static func look(_ path: String, _ setting: String) throws(BrokerError) {
         do {
             try FileDescriptor.open(FilePath(path), .readOnly, options: [.closeOnExec, .nonBlocking]).close()
         } catch {
@@ -112,7 +112,7 @@ import SystemPackage
         }
     }
 
-    private func expectName() throws(BrokerTrouble) {
+    private func expectName() throws(BrokerError) {
         guard let parameters = unsafe SSL_CTX_get0_param(context) else { throw .tls(.failed("no memory")) }
         let result =
             unsafe Resolver.isAddress(serverName)

@@ -20,7 +20,7 @@ final class OwnerLink: PublisherOwner {
     private(set) var stops = false
 
     private let loop: EventLoop
-    private let pair: PairEnd
+    private let pair: SocketPairEnd
     private var orders = PublisherOrders()
     private var names = PublishedNamesReader()
     private var last: PublisherStatus?
@@ -31,7 +31,7 @@ final class OwnerLink: PublisherOwner {
 
     init(_ descriptor: FileDescriptor, on loop: EventLoop) throws(Errno) {
         self.loop = loop
-        pair = try PairEnd(descriptor, on: loop)
+        pair = try SocketPairEnd(descriptor, on: loop)
         timer = loop.makeTimer { [unowned self] _ in if let held { send(held) } }
         pair.take = { [unowned self] kind, octets in hear(kind, octets) }
         pair.ended = { [unowned self] _ in gone?() }

@@ -8,7 +8,7 @@ package struct UsersFile: Sendable, Hashable {
     private static let kinds = ["$y$", "$gy$", "$7$", "$2b$", "$2y$", "$6$", "$5$"]
 
     /// An error in a line; line 0 means the whole file.
-    package struct Mistake: Error, Hashable {
+    package struct FormatError: Error, Hashable {
         package var line: Int
         package var words: String
     }
@@ -21,15 +21,15 @@ package struct UsersFile: Sendable, Hashable {
     package var count: Int { hashes.count }
 
     /// Reads the bytes of a file. Lines that are empty or start with `#` are ignored.
-    package init(_ octets: [UInt8]) throws(Mistake) {
+    package init(_ octets: [UInt8]) throws(FormatError) {
         guard let text = String(validating: octets, as: UTF8.self), !octets.contains(0) else {
-            throw Mistake(line: 0, words: "the file is not UTF-8 text")
+            throw FormatError(line: 0, words: "the file is not UTF-8 text")
         }
         var hashes: [String: String] = [:]
         // "\r\n" is one `Character` in Swift.
         for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
             guard !line.isEmpty, line.first != "#" else { continue }
-            func mistake(_ words: String) -> Mistake { Mistake(line: index + 1, words: words) }
+            func mistake(_ words: String) -> FormatError { FormatError(line: index + 1, words: words) }
             let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2, !parts[0].isEmpty else {
                 throw mistake("expected NAME:HASH, with a hash from `mkpasswd -m yescrypt`")
@@ -42,7 +42,7 @@ package struct UsersFile: Sendable, Hashable {
             guard hashes.updateValue(hash, forKey: name) == nil else { throw mistake("\(name) is listed twice") }
             guard hashes.count <= Self.usersMax else { throw mistake("expected at most \(Self.usersMax) users") }
         }
-        guard !hashes.isEmpty else { throw Mistake(line: 0, words: "the file has no users, so all logins would fail") }
+        guard !hashes.isEmpty else { throw FormatError(line: 0, words: "the file has no users, so all logins would fail") }
         self.hashes = hashes
         dearest = hashes.values.sorted().max { Self.cost(of: $0) < Self.cost(of: $1) } ?? ""
     }

@@ -18,7 +18,7 @@ package struct LogLimits: Sendable, Hashable {
     /// How long a repeated batch is recognized by its key. It must be longer than any retry over a working connection;
     /// NATS recognizes repeated messages for two minutes by default.
     package var repeatWindow = Duration.seconds(120)
-    /// How long a request can be without an answer. After that, its answer is ``LogTrouble/unanswered(_:)``.
+    /// How long a request can be without an answer. After that, its answer is ``SiteLogError/unanswered(_:)``.
     package var answerTime = Duration.seconds(5)
     /// The maximum time that a read request can wait for new batches.
     package var patienceMax = Duration.seconds(30)
@@ -37,8 +37,8 @@ package struct LogLimits: Sendable, Hashable {
 
     /// Checks that a request is within the limits. All logs use this method, so they refuse the same requests.
     ///
-    /// - Throws: ``LogTrouble/tooBig(_:octets:most:)`` or ``LogTrouble/tooMany(_:count:most:)``.
-    package func check(_ request: LogRequest) throws(LogTrouble) {
+    /// - Throws: ``SiteLogError/tooBig(_:octets:most:)`` or ``SiteLogError/tooMany(_:count:most:)``.
+    package func check(_ request: LogRequest) throws(SiteLogError) {
         switch request {
         case .append(let key, let octets): try check("the batch \(key)", octets, batchOctetsMax)
         case .writeValue(let key, let octets, over: _): try check("the value \(key)", octets, valueOctetsMax)
@@ -51,7 +51,7 @@ package struct LogLimits: Sendable, Hashable {
         }
     }
 
-    private func check(_ what: String, _ octets: [UInt8], _ most: Int) throws(LogTrouble) {
+    private func check(_ what: String, _ octets: [UInt8], _ most: Int) throws(SiteLogError) {
         guard octets.count <= most else { throw .tooBig(what, octets: octets.count, most: most) }
     }
 }

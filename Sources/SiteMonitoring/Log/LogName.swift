@@ -9,8 +9,8 @@ package struct LogName: Sendable, Hashable, Comparable, CustomStringConvertible 
 
     /// Creates a name.
     ///
-    /// - Throws: ``LogTrouble/badName(_:)`` if the text is empty, too long, or contains other characters.
-    package init(_ text: String) throws(LogTrouble) {
+    /// - Throws: ``SiteLogError/badName(_:)`` if the text is empty, too long, or contains other characters.
+    package init(_ text: String) throws(SiteLogError) {
         guard !text.isEmpty, text.utf8.count <= Self.octetsMax, text.utf8.allSatisfy(Self.isAllowed) else {
             throw .badName(String(text.prefix(Self.octetsMax)))
         }

@@ -8,7 +8,7 @@ package import BaseTypes
 /// watches. Time is passed in, so that a log in memory always behaves in the same way.
 ///
 /// Requests of one client are started in the order in which they were sent, and can be answered in another order. A
-/// request with the answer ``LogTrouble/unanswered(_:)`` can have been executed. A client that repeats it must be
+/// request with the answer ``SiteLogError/unanswered(_:)`` can have been executed. A client that repeats it must be
 /// correct in both cases, by means of the batch's key or a revision.
 package protocol SightingLog: AnyObject {
     /// The maximum sizes of requests, and how many can wait for an answer.
@@ -20,8 +20,8 @@ package protocol SightingLog: AnyObject {
     /// Sends a request.
     ///
     /// - Returns: the ticket that the answer will have.
-    /// - Throws: ``LogTrouble`` if the request cannot be sent: it is too large, or too many requests wait.
-    func send(_ request: LogRequest, at now: Instant) throws(LogTrouble) -> LogTicket
+    /// - Throws: ``SiteLogError`` if the request cannot be sent: it is too large, or too many requests wait.
+    func send(_ request: LogRequest, at now: Instant) throws(SiteLogError) -> LogTicket
 
     /// Returns the answers that arrived, each once, the oldest first; at most ``LogLimits/requestsMax``.
     func answers(at now: Instant) -> [LogAnswer]
@@ -44,10 +44,10 @@ package struct LogAnswer: Sendable, Hashable {
     /// The ticket of the request.
     package let ticket: LogTicket
     /// The response of the log, or the reason for the failure.
-    package let result: Result<LogResponse, LogTrouble>
+    package let result: Result<LogResponse, SiteLogError>
 
     /// Creates the answer to the request with a ticket.
-    package init(_ ticket: LogTicket, _ result: Result<LogResponse, LogTrouble>) {
+    package init(_ ticket: LogTicket, _ result: Result<LogResponse, SiteLogError>) {
         self.ticket = ticket
         self.result = result
     }

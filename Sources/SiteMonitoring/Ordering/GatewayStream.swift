@@ -10,7 +10,7 @@ struct GatewayStream: Sendable, Hashable {
     }
 
     /// An adapter, and whether it scans.
-    struct Listening: Sendable, Hashable {
+    struct AdapterState: Sendable, Hashable {
         let adapter: SiteAdapterNumber
         var isListening: Bool
     }
@@ -39,7 +39,7 @@ struct GatewayStream: Sendable, Hashable {
     /// The time from which the stream has been waited for, if it is waited for.
     var joinedAt: Int64 = 0
     /// The adapters that the accepted batches have named, and whether they scan.
-    private(set) var adapters: [Listening] = []
+    private(set) var adapters: [AdapterState] = []
     var clock: ClockEstimate
     /// How far the stream's clock is behind the log's, as counted in ``ClockFleet``; `nil` if it is not counted.
     var skew: Int64?
@@ -125,7 +125,7 @@ struct GatewayStream: Sendable, Hashable {
         if let place = adapters.firstIndex(where: { $0.adapter == adapter }) {
             adapters[place].isListening = isListening
         } else {
-            adapters.append(Listening(adapter: adapter, isListening: isListening))
+            adapters.append(AdapterState(adapter: adapter, isListening: isListening))
         }
     }
 

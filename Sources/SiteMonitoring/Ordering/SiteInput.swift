@@ -27,7 +27,7 @@ package struct SiteInput: Sendable, Hashable {
     }
 
     /// The content of an input.
-    package enum What: Sendable, Hashable {
+    package enum Content: Sendable, Hashable {
         /// An adapter delivered a report of any kind (rules L4, L5).
         case heard(SiteAdapterNumber)
         /// An adapter received a beacon, with this RSSI; `nil` if the controller did not know it.
@@ -46,7 +46,7 @@ package struct SiteInput: Sendable, Hashable {
     /// The place of the input among all.
     package let place: Place
     /// The content for the engine.
-    package let what: What
+    package let what: Content
 }
 
 /// Identifies an adapter of a site by its index in ``SiteOrder/adapters``.

@@ -228,7 +228,7 @@ package struct SiteOrder: Sendable {
     }
 
     /// Holds an input until the watermark has passed it.
-    mutating func hold(_ what: SiteInput.What, at time: Int64, of place: Int) {
+    mutating func hold(_ what: SiteInput.Content, at time: Int64, of place: Int) {
         let input = SiteInput(
             place: SiteInput.Place(
                 time: Instant(nanoseconds: time), gateway: streams[place].gateway, boot: streams[place].boot,
@@ -309,7 +309,7 @@ package struct SiteOrder: Sendable {
             countSighting(at: time, of: place)
             holdUnlessLate(.sighted(sighting.advertiser, sighting.rssi, by: adapter), at: time, of: place)
         case .changed(let change):
-            let what: SiteInput.What
+            let what: SiteInput.Content
             switch change.kind {
             case .started: what = .listens(adapter, reason: change.reason)
             case .stopped(let since):
@@ -327,13 +327,13 @@ package struct SiteOrder: Sendable {
         if isLate(time, of: place) { counters.lateSightings += 1 } else { counters.sightings += 1 }
     }
 
-    private mutating func holdUnlessLate(_ what: SiteInput.What, at time: Int64, of place: Int) {
+    private mutating func holdUnlessLate(_ what: SiteInput.Content, at time: Int64, of place: Int) {
         if !isLate(time, of: place) { hold(what, at: time, of: place) }
     }
 
     /// Records a change of scanning. If it is late, it is valid from the watermark on (rule M4).
     private mutating func note(
-        _ adapter: SiteAdapterNumber, _ what: SiteInput.What, at time: Int64, of place: Int
+        _ adapter: SiteAdapterNumber, _ what: SiteInput.Content, at time: Int64, of place: Int
     ) {
         if case .listens = what {
             streams[place].note(adapter, isListening: true)

@@ -49,7 +49,7 @@ import Testing
     @Test func `cached results are discarded when a condition is added or removed`() {
         var lookup = ConditionLookup()
         func remember() {
-            var entry = MatchMemo.Entry()
+            var entry = MatchCache.Entry()
             entry.count = 1
             entry.subjects[0] = SubjectIndex(4)
             lookup.remember(entry, for: .a(7), hash: lookup.hash(.a))
@@ -101,7 +101,7 @@ import Testing
     @Test func `the conditions of a beacon are not cached if they are too many, or if one has per_beacon`() {
         var table = ConditionTable()
         var conditions: [ConditionIndex] = []
-        for number in 0...MatchMemo.conditionsMax {
+        for number in 0...MatchCache.conditionsMax {
             conditions.append(add("c\(number)", to: &table))
             table.begin(conditions[number], as: SubjectIndex(number))
         }

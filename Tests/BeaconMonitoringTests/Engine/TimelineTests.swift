@@ -31,17 +31,17 @@ import Testing
 
     @Test func `a time on the timeline is stored unchanged, unless it is after the present: then it is the present`() {
         #expect(
-            KeptMoment(.timeline(Instant(nanoseconds: 5)), at: 9).past
+            PackedMoment(.timeline(Instant(nanoseconds: 5)), at: 9).past
                 == .timeline(Instant(nanoseconds: 5)))
         #expect(
-            KeptMoment(.timeline(Instant(nanoseconds: 10)), at: 9).past
+            PackedMoment(.timeline(Instant(nanoseconds: 10)), at: 9).past
                 == .timeline(Instant(nanoseconds: 9)))
-        #expect(KeptMoment(5).instant(offset: offset) == Instant(nanoseconds: 5))
+        #expect(PackedMoment(5).instant(offset: offset) == Instant(nanoseconds: 5))
     }
 
     @Test func `a date from before a restart of the machine is printed unchanged`() {
         let date = WallDate(microseconds: 1_600_000_000_000_000)
-        let kept = KeptMoment(.date(date), at: 9)
+        let kept = PackedMoment(.date(date), at: 9)
         #expect(kept.past == .date(date))
         #expect(WallDate(kept.instant(offset: offset), offset: offset) == date)
     }

@@ -28,15 +28,15 @@ import Testing
         ) { [process] _, line in process.lines.append(line) }
     }
 
-    private func status(_ backend: ScannerBackend?, _ ways: [ScanStatus.Way]) -> ScanStatus {
+    private func status(_ backend: ScannerBackend?, _ ways: [ScanStatus.BackendStatus]) -> ScanStatus {
         var status = ScanStatus(since: Instant(nanoseconds: 0))
         status.backend = backend
         status.ways = ways
         return status
     }
 
-    private func way(_ backend: ScannerBackend, _ isOpen: Bool) -> ScanStatus.Way {
-        ScanStatus.Way(backend: backend, standing: "", isOpen: isOpen, isDenied: false)
+    private func way(_ backend: ScannerBackend, _ isOpen: Bool) -> ScanStatus.BackendStatus {
+        ScanStatus.BackendStatus(backend: backend, standing: "", isOpen: isOpen, isDenied: false)
     }
 
     @Test func `no capability is dropped before a backend is in use`() {

@@ -8,12 +8,14 @@ import Testing
 @Suite struct CapabilityNeedsTests {
     private static let both: Set<Capabilities.Capability> = [.networkAdministration, .rawNetwork]
 
-    private func way(_ backend: ScannerBackend, _ isOpen: Bool = false, isDenied: Bool = false) -> ScanStatus.Way {
-        ScanStatus.Way(backend: backend, standing: "", isOpen: isOpen, isDenied: isDenied)
+    private func way(_ backend: ScannerBackend, _ isOpen: Bool = false, isDenied: Bool = false)
+        -> ScanStatus.BackendStatus
+    {
+        ScanStatus.BackendStatus(backend: backend, standing: "", isOpen: isOpen, isDenied: isDenied)
     }
 
     private func kept(
-        _ ways: [ScanStatus.Way], used: ScannerBackend, of present: Set<Capabilities.Capability> = both
+        _ ways: [ScanStatus.BackendStatus], used: ScannerBackend, of present: Set<Capabilities.Capability> = both
     ) -> Set<Capabilities.Capability> {
         CapabilityNeeds(ways, used: used, present: present).capabilities
     }

@@ -9,7 +9,7 @@ import Testing
 
 @Suite struct LocationTrackerTests {
     private final class Told {
-        var news: [LocationTracker.News] = []
+        var news: [LocationTracker.Input] = []
         var lines: [String] = []
     }
 
@@ -43,7 +43,7 @@ import Testing
         tracker.start(try configuration("{source: gpx, file: /nowhere.gpx}"))
         let trouble = "location.file /nowhere.gpx can't be read, or is not a GPX file; circles have no fix"
         #expect(told.lines == [trouble])
-        #expect(tracker.standing == LocationTracker.Standing(name: "gpx", lastFix: nil, trouble: trouble))
+        #expect(tracker.standing == LocationTracker.SourceState(name: "gpx", lastFix: nil, trouble: trouble))
     }
 
     @Test func `a source without a fix has a problem in the status until the next fix`() throws {

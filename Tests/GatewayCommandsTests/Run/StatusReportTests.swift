@@ -54,7 +54,7 @@ import Testing
             needs: [], configuration: configuration,
             monitor: LiveMonitor(engine: engine),
             malformations: ReportDecoder().malformations, ranging: RangingWriter(configuration), journal: journal,
-            location: LocationTracker.Standing(name: "gpsd", lastFix: nil, trouble: "gpsd is away"), broker: nil,
+            location: LocationTracker.SourceState(name: "gpsd", lastFix: nil, trouble: "gpsd is away"), broker: nil,
             reloads: 3, wakeUps: 4)
     }
 
@@ -63,7 +63,9 @@ import Testing
         status.adapters = (0..<adapters).map {
             ScanStatus.Adapter(number: $0, since: Instant(nanoseconds: 60_000_000_000))
         }
-        status.ways = [ScanStatus.Way(backend: .management, standing: "closed", isOpen: false, isDenied: true)]
+        status.ways = [
+            ScanStatus.BackendStatus(backend: .management, standing: "closed", isOpen: false, isDenied: true)
+        ]
         return status
     }
 

@@ -87,8 +87,8 @@ import Testing
         var table = BeaconTable()
         hear(&table, badge(1, major: 9), -60, 0)
         for number in 0..<10_000 { hear(&table, badge(UInt16(number)), -60, 1) }
-        #expect(table.count == HeardTable<BeaconIdentity, Int>.entriesMax)
-        #expect(table.unlisted == 10_001 - HeardTable<BeaconIdentity, Int>.entriesMax)
+        #expect(table.count == ReceptionTable<BeaconIdentity, Int>.entriesMax)
+        #expect(table.unlisted == 10_001 - ReceptionTable<BeaconIdentity, Int>.entriesMax)
         #expect(table.rows(at: at(1)).contains { $0.beacon == badge(1, major: 9) })
         // Five seconds later, other beacons can take their places.
         let unlisted = table.unlisted

@@ -4,8 +4,8 @@ import Testing
 @testable import ReportServing
 
 @Suite struct UsersFileTests {
-    private func mistake(_ text: String) -> UsersFile.Mistake? {
-        do throws(UsersFile.Mistake) {
+    private func mistake(_ text: String) -> UsersFile.FormatError? {
+        do throws(UsersFile.FormatError) {
             _ = try UsersFile(Array(text.utf8))
             return nil
         } catch {

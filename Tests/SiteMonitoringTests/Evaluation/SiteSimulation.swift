@@ -43,7 +43,7 @@ struct SiteSimulation {
     ///     reordered.
     ///   - count: the number of gateways.
     ///   - badges: the number of badges.
-    /// - Throws: ``LogTrouble`` if a name is invalid.
+    /// - Throws: ``SiteLogError`` if a name is invalid.
     init(seed: UInt64, hasFaults: Bool = false, gateways count: Int = 4, badges: Int = 12) throws {
         self.hasFaults = hasFaults
         random = SeededGenerator(state: seed)

@@ -45,7 +45,7 @@ private final class DamagedLog: SightingLog {
     var limits: LogLimits { log.limits }
     var nextDeadline: Instant? { log.nextDeadline }
 
-    func send(_ request: LogRequest, at now: Instant) throws(LogTrouble) -> LogTicket {
+    func send(_ request: LogRequest, at now: Instant) throws(SiteLogError) -> LogTicket {
         let ticket = try log.send(changed(request), at: now)
         requests[ticket] = request
         return ticket

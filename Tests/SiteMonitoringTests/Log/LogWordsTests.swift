@@ -9,7 +9,7 @@ import Testing
 
     @Test(arguments: ["", "a.b", "a b", "a/b", "*", ">", "ü", "a\n", "a\0", String(repeating: "x", count: 65)])
     func `a name that is empty, too long, or special for a broker or a file system is invalid`(_ text: String) {
-        #expect(throws: LogTrouble.badName(String(text.prefix(64)))) { try LogName(text) }
+        #expect(throws: SiteLogError.badName(String(text.prefix(64)))) { try LogName(text) }
     }
 
     @Test func `the description of a key has the boot in 32 hexadecimal digits`() throws {
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test func `only an unanswered request can have been executed, and only three errors can be temporary`() {
-        let all: [LogTrouble] = [
+        let all: [SiteLogError] = [
             .unavailable("x"), .unanswered(.seconds(5)), .full("x"), .tooBig("x", octets: 2, most: 1),
             .tooMany("x", count: 2, most: 1), .notPermitted("x"), .missing("x"), .damaged("x", "y"), .refused("x"),
             .badName("x"),

@@ -21,7 +21,7 @@ import Testing
     @Test func `a journal is written, followed and read`() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "listings-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
-        let now = HandClock().now
+        let now = ManualClock().now
         let (site, lobby) = (try Identifier("site"), try Identifier("lobby"))
         var engine = MonitorEngine(start: now)
         var actions = ActionBuffer()
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test func `a watch over the clock, and a recorder of sightings`() {
-        let (now, rssi) = (HandClock().now, RSSI(dBm: -70))
+        let (now, rssi) = (ManualClock().now, RSSI(dBm: -70))
         let (adapter, beacon) = (AdapterID(index: 0), BeaconIdentity(uuid: staff, major: 1, minor: 7))
         var recorder = EvidenceRecorder()
         recorder.name(adapter, "hci0")
@@ -66,7 +66,7 @@ import Testing
     }
 
     /// Compiled only: these use the folders of an installed program.
-    static func elsewhere(journal: Journal, clock: HandClock, offset: ClockOffset, reading: ClockOffset) throws {
+    static func elsewhere(journal: Journal, clock: ManualClock, offset: ClockOffset, reading: ClockOffset) throws {
         let now = clock.now
         do {
             var watch = WallClockWatch(offset: offset, isSynchronized: false)

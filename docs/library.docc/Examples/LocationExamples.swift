@@ -6,7 +6,7 @@ import Testing
 
 /// The listings of “Coming from Core Location” that use `Location`.
 @Suite struct LocationExamples {
-    let clock = HandClock()
+    let clock = ManualClock()
 
     private func fix(_ latitude: Double, after seconds: Int, accuracy: Double = 5) throws -> LocationFix {
         try LocationFix(

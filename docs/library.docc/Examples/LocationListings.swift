@@ -6,7 +6,7 @@ import Testing
 
 /// The examples in the documentation comments of `Location`.
 @Suite struct LocationListings {
-    let clock = HandClock()
+    let clock = ManualClock()
     let fix: LocationFix
 
     init() throws {

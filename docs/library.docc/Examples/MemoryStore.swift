@@ -7,9 +7,9 @@ final class Shelf: Sendable {
     struct Contents {
         var snapshot: MonitorSnapshot?
         /// The events that are not handled yet, by number.
-        var unhandled: [Int: KeptEvent] = [:]
+        var unhandled: [Int: StoredEvent] = [:]
         /// The last handled event of each condition, or the state in which it started.
-        var last: [String: KeptEvent] = [:]
+        var last: [String: StoredEvent] = [:]
     }
 
     let contents = Mutex(Contents())
@@ -29,13 +29,13 @@ final class MemoryStore: RecordStore {
 
     func name(_ adapter: AdapterID, _ name: String) {}
 
-    func lastHandled(of identifier: Identifier) -> KeptEvent? { shelf.contents.withLock { $0.last[identifier.text] } }
+    func lastHandled(of identifier: Identifier) -> StoredEvent? { shelf.contents.withLock { $0.last[identifier.text] } }
 
-    var unhandledEvents: [KeptEvent] {
+    var unhandledEvents: [StoredEvent] {
         shelf.contents.withLock { $0.unhandled.values.sorted { $0.number < $1.number } }
     }
 
-    func keep(_ actions: ActionBuffer, events: [KeptEvent], at now: Instant, snapshot: () -> MonitorSnapshot) {
+    func keep(_ actions: ActionBuffer, events: [StoredEvent], at now: Instant, snapshot: () -> MonitorSnapshot) {
         let snapshot = snapshot()
         shelf.contents.withLock { contents in
             contents.snapshot = snapshot

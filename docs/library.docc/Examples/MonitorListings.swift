@@ -8,7 +8,7 @@ import Testing
 
 /// The examples in the documentation comments of the monitoring libraries.
 @Suite(.timeLimit(.minutes(20))) struct MonitorListings {
-    let clock = HandClock()
+    let clock = ManualClock()
     let uuid = staff
     let badge = BeaconIdentity(uuid: staff, major: 1, minor: 7)
 
@@ -137,7 +137,7 @@ import Testing
     }
 
     @Test func `a clock that a test sets`() async throws {
-        let clock = HandClock()
+        let clock = ManualClock()
         let monitor = try BeaconMonitor("minutes", clock: clock)
         clock.turn(by: .seconds(30))
         await monitor.end()

@@ -4,7 +4,7 @@ import Testing
 
 /// The listings of “Coming from Core Location” that use `BeaconMonitor`.
 @Suite struct MonitoringExamples {
-    let clock = HandClock()
+    let clock = ManualClock()
     let uuid = staff
 
     @Test func `from a name to the first event`() async throws {

@@ -4,7 +4,7 @@ import Testing
 
 /// The listings of “Coming from Core Location” about ranging and sessions.
 @Suite struct RangingExamples {
-    let clock = HandClock()
+    let clock = ManualClock()
     let uuid = staff
 
     @Test func `the beacons in view, the nearest first`() async throws {

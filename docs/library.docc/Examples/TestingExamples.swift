@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test func `time alone`() async throws {
-        let clock = HandClock()
+        let clock = ManualClock()
         let monitor = try BeaconMonitor("gate", clock: clock)
         clock.turn(by: .seconds(86_400))
         try await monitor.add(.beacon(uuid: staff), identifier: "near")

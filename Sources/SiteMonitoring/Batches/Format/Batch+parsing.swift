@@ -128,7 +128,7 @@ private struct ReadAdvertisers {
 extension BatchReader {
     fileprivate mutating func name(_ what: String) throws(BatchFormatError) -> LogName {
         let text = try short(what)
-        do throws(LogTrouble) { return try LogName(text) } catch { throw invalid("\(what)'s name: \(error)") }
+        do throws(SiteLogError) { return try LogName(text) } catch { throw invalid("\(what)'s name: \(error)") }
     }
 
     fileprivate mutating func adapter(since from: Instant) throws(BatchFormatError) -> Batch.Adapter {

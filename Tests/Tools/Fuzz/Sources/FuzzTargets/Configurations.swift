@@ -10,14 +10,14 @@ func fuzzConfiguration(_ input: Span<UInt8>) {
         check(configuration.warnings, in: bytes)
     case .failure(let mistakes):
         precondition(!mistakes.listed.isEmpty, "a configuration was refused without an error")
-        precondition(mistakes.more == 0 || mistakes.listed.count == Mistakes.listedMost)
+        precondition(mistakes.more == 0 || mistakes.listed.count == ConfigurationErrors.listedMost)
         precondition(!mistakes.description.isEmpty)
         check(mistakes.listed, in: bytes)
     }
 }
 
-private func check(_ mistakes: [Mistake], in bytes: [UInt8]) {
-    precondition(mistakes.count <= Mistakes.listedMost)
+private func check(_ mistakes: [ConfigurationIssue], in bytes: [UInt8]) {
+    precondition(mistakes.count <= ConfigurationErrors.listedMost)
     let lines = bytes.count { $0 == 0x0A || $0 == 0x0D } + 1
     var last = Position(line: 1, column: 1)
     for mistake in mistakes {

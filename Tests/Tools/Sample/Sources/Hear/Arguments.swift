@@ -3,7 +3,7 @@ import BeaconScanning
 
 /// The arguments of the command line.
 struct Arguments {
-    struct Mistake: Error, CustomStringConvertible {
+    struct ConfigurationIssue: Error, CustomStringConvertible {
         let description: String
     }
 
@@ -13,7 +13,7 @@ struct Arguments {
     var events = 0
     private var script: ScriptedSightings?
 
-    init(_ words: some Sequence<String>) throws(Mistake) {
+    init(_ words: some Sequence<String>) throws(ConfigurationIssue) {
         var words = Array(words)[...]
         let way = words.popFirst() ?? "automatic"
         switch way {
@@ -26,19 +26,21 @@ struct Arguments {
             self.script = script
             scanning = .scripted(script)
         case "capture":
-            guard let path = words.popFirst() else { throw Mistake(description: "capture requires a file") }
+            guard let path = words.popFirst() else { throw ConfigurationIssue(description: "capture requires a file") }
             scanning = .capture(path)
-        default: throw Mistake(description: "\(way) is not automatic, management, bluetoothd, hci, scripted or capture")
+        default:
+            throw ConfigurationIssue(
+                description: "\(way) is not automatic, management, bluetoothd, hci, scripted or capture")
         }
         scanning = scanning.logging { _, text in Hear.say(text) }
         while let option = words.popFirst() {
             guard let number = words.popFirst().flatMap({ Int($0) }), number > 0 else {
-                throw Mistake(description: "\(option) requires a number greater than 0")
+                throw ConfigurationIssue(description: "\(option) requires a number greater than 0")
             }
             switch option {
             case "--exit": exitTimeout = .seconds(number)
             case "--events": events = number
-            default: throw Mistake(description: "\(option) is not an option; expected --exit or --events")
+            default: throw ConfigurationIssue(description: "\(option) is not an option; expected --exit or --events")
             }
         }
     }

@@ -15,11 +15,11 @@ import Glibc
     static func main() async {
         do {
             try await hear(Arguments(CommandLine.arguments.dropFirst()))
-        } catch let error as HearingError where error.kind == .denied {
+        } catch let error as ScanningError where error.kind == .denied {
             fail("\(error)", code: EX_NOPERM)
-        } catch let error as HearingError where error.kind == .unavailable {
+        } catch let error as ScanningError where error.kind == .unavailable {
             fail("\(error)", code: EX_UNAVAILABLE)
-        } catch let error as Arguments.Mistake {
+        } catch let error as Arguments.ConfigurationIssue {
             fail(error.description, code: EX_USAGE)
         } catch {
             fail("\(error)", code: EXIT_FAILURE)

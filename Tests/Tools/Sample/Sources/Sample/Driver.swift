@@ -33,9 +33,9 @@ struct Driver {
     static let minors: Range<UInt16> = 0..<12
 
     private var random: SeededGenerator
-    private let clock: HandClock
+    private let clock: ManualClock
 
-    init(seed: UInt64, clock: HandClock) {
+    init(seed: UInt64, clock: ManualClock) {
         random = SeededGenerator(state: seed)
         self.clock = clock
     }

@@ -23,7 +23,7 @@ import Glibc
     static let slack = 1024
 
     static func main() async throws {
-        let clock = HandClock()
+        let clock = ManualClock()
         let seed = CommandLine.arguments.dropFirst().first.flatMap { UInt64($0) } ?? 1
         print("seed \(seed)")
         var driver = Driver(seed: seed, clock: clock)

@@ -1,0 +1,74 @@
+package import BaseTypes
+package import BluetoothLE
+
+/// The adapters of a capture that have had a record, and the marks of those that are not identified yet (rules L4, L7).
+///
+/// Bounds: as many adapters as ``AdapterTable`` has, and one mark for each name.
+package struct CaptureAdapters: Sendable {
+    /// A mark that an adapter starts or stops scanning.
+    package struct Mark: Sendable {
+        /// Whether it scans.
+        package var isListening: Bool
+        /// The time at which it had stopped, if that was recorded later.
+        package var since: Instant?
+    }
+
+    /// For each index of ``CaptureReader/adapters``, whether the adapter has had a record.
+    package private(set) var areMet: [Bool] = []
+    private var marks: [String: Mark] = [:]
+    private var gatewaysWithAddresses: Set<String> = []
+
+    /// Creates an empty set.
+    package init() {}
+
+    /// Returns whether an adapter has had a record.
+    @inline(__always)
+    package func contains(_ place: Int) -> Bool { place < areMet.count && areMet[place] }
+
+    /// Returns whether an adapter of the same gateway had an address.
+    package func knowsAddresses(besides name: String) -> Bool { gatewaysWithAddresses.contains(Self.gateway(of: name)) }
+
+    /// Returns the part of a name before its last slash, which distinguishes the adapters of several gateways.
+    private static func gateway(of name: String) -> String {
+        name.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(name[..<$0]) } ?? ""
+    }
+
+    /// Records that an adapter has its name and its address from now on. Another adapter with one of them counts as new
+    /// at its next record.
+    ///
+    /// - Parameters:
+    ///   - place: the index of the adapter.
+    ///   - names: the names, by index.
+    ///   - addresses: the addresses, by index.
+    package mutating func meet(_ place: Int, _ names: [String], _ addresses: [DeviceAddress?]) {
+        while areMet.count <= place { areMet.append(false) }
+        if place < names.count {
+            for other in areMet.indices where areMet[other] && other < names.count {
+                let hasSameAddress = addresses[place] != nil && addresses[other] == addresses[place]
+                if names[other] == names[place] || hasSameAddress { areMet[other] = false }
+            }
+            if addresses[place] != nil { gatewaysWithAddresses.insert(Self.gateway(of: names[place])) }
+        }
+        areMet[place] = true
+    }
+
+    // MARK: Marks of adapters whose addresses will follow
+
+    /// Stores the mark in a record of an adapter whose address will follow, until the record that ends the wait. A New
+    /// Index is another controller, which has no mark yet.
+    package mutating func postpone(_ record: CaptureRecord, of name: String) {
+        if let mark = record.content.mark {
+            marks[name] = mark
+        } else if case .monitor(opcode: Btsnoop.Opcode.newIndex) = record.content {
+            marks[name] = nil
+        }
+    }
+
+    /// Returns the last stored mark of the adapter of a record, if the record ends the wait.
+    package func mark(before record: CaptureRecord, of name: String) -> Mark? { record.endsWait ? marks[name] : nil }
+
+    /// Returns and removes the same mark.
+    package mutating func takeMark(before record: CaptureRecord, of name: String) -> Mark? {
+        record.endsWait ? marks.removeValue(forKey: name) : nil
+    }
+}

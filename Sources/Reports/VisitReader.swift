@@ -1,0 +1,158 @@
+import BeaconMonitoring
+import BluetoothLE
+import CommandSupport
+import EventLog
+import OperatorLogging
+
+/// Reads event files for reports. All reports use it, so that they cannot contradict each other.
+struct VisitReader {
+    /// The results besides the visits.
+    struct Found {
+        /// The finished books of all gateways.
+        var books: AllVisits
+        /// The requested open visits of each gateway, neither clipped nor merged.
+        var goingOn: [GatewayVisits.SubjectVisit]
+        /// Remarks for the operator.
+        var remarks: [String]
+    }
+
+    private let options: VisitsOptions
+
+    /// Creates a reader that uses the files, range, condition, beacon and ``VisitsOptions/made`` of `options`.
+    init(_ options: VisitsOptions) { self.options = options }
+
+    /// Passes the range of the report to `range`, then each matching visit to `body`, clipped to the range: first the
+    /// ended visits in the order of their ends, then the open ones. Visits of several gateways that touch are merged.
+    ///
+    /// - Throws: the errors of ``readEach(range:untilMade:_:)`` and `body`.
+    func read(
+        range: (_ from: WallDate, _ to: WallDate) -> Void = { _, _ in },
+        _ body: (GatewayVisits.SubjectVisit) throws(EventLogError) -> Void
+    ) throws -> Found {
+        // One folder belongs to one gateway, so its visits are passed on immediately.
+        var merger = options.paths.count > 1 ? VisitMerger() : nil
+        func tell(_ stay: GatewayVisits.SubjectVisit) throws(EventLogError) {
+            if let stay = stay.clipped(from: options.from, to: options.to) { try body(stay) }
+        }
+        var found = try readEach(range: range, untilMade: true) { stay in
+            if merger == nil { try tell(stay) } else { merger?.add(stay) }
+        }
+        for stay in merger?.merged() ?? [] { try tell(stay) }
+        if let leftOut = merger?.leftOut, leftOut > 0 {
+            let visits = PlainText.count(leftOut, "visit is", "visits are")
+            found.remarks.append("\(visits) omitted: too many for a report of several gateways")
+        }
+        return found
+    }
+
+    /// Passes the range of the report to `range`, then each visit of a matching subject to `body` as its gateway
+    /// reports it, neither clipped nor merged: first the ended visits in the order of their ends, then the open ones.
+    ///
+    /// - Parameters:
+    ///   - range: called at most once, before `body`. It is not called if no line has a date.
+    ///   - untilMade: whether a range can start after the last proof of a gateway that is alive.
+    ///   - body: called for each visit.
+    /// - Returns: the other results.
+    /// - Throws: the errors of ``LogReader`` and `body`; ``ExitFailure`` if nothing is found, with the reason.
+    func readEach(
+        range: (_ from: WallDate, _ to: WallDate) -> Void = { _, _ in }, untilMade: Bool = false,
+        _ body: (GatewayVisits.SubjectVisit) throws -> Void
+    ) throws -> Found {
+        var reader = try LogReader(options.paths)
+        try NothingFound.check(reader)
+        if let dates = try reader.dates() { range(options.from ?? dates.first, options.to ?? dates.last) }
+        var progress = Progress(size: reader.size)
+        var books = AllVisits()
+        var named = NamedSubjects(condition: options.condition, beacon: options.beacon)
+        var stays: [GatewayVisits.SubjectVisit] = []
+        try reader.read(
+            [.event, .visit, .condition, .adapter, .clock, .gateway], sightings: false,
+            progress: { count, position in progress.note(count, position: { position }) }
+        ) { line in
+            named.note(line)
+            guard concerns(line) else {
+                books.notePassing(line)
+                return true
+            }
+            books.note(line, into: &stays)
+            guard !stays.isEmpty else { return true }
+            for stay in stays where isWanted(stay.subject) { try body(stay) }
+            stays.removeAll(keepingCapacity: true)
+            return true
+        }
+        try NothingFound.check(afterReading: reader, options.paths)
+        var void: [String] = []
+        for proof in reader.proofs where !books.note(proof, at: options.made) {
+            void.append(
+                "the file alive of \(proof.gateway) has the time \(options.time.plainText(proof.date)), which is in the future"
+            )
+        }
+        let last = books.finish(at: options.made).filter { isWanted($0.subject) }
+        for stay in last { try body(stay) }
+        let proofs = (reader.proofTroubles + void).map {
+            "\($0); the last line is the newest proof that the gateway was alive"
+        }
+        do throws(ExitFailure) {
+            try NothingFound.check(options, books, named, untilMade: untilMade)
+        } catch {
+            throw ExitFailure(error.code, ([error.message] + proofs).joined(separator: "\n"))
+        }
+        progress.end()
+        return Found(
+            books: books, goingOn: last.filter { $0.end == .open }, remarks: proofs + remarks(reader, books))
+    }
+
+    private func remarks(_ reader: LogReader, _ books: AllVisits) -> [String] {
+        var remarks: [String] = []
+        if let remark = reader.newerRemark { remarks.append(remark) }
+        if let remark = reader.damagedRemark { remarks.append(remark) }
+        if reader.repeatedLines > 0 {
+            let lines = PlainText.count(reader.repeatedLines, "line is", "lines are")
+            remarks.append("\(lines) in the files twice and counted once")
+        }
+        if books.silencesLeftOut > 0 {
+            let stretches = PlainText.count(
+                books.silencesLeftOut, "period without scanning is",
+                "periods without scanning are")
+            remarks.append("\(stretches) omitted")
+        }
+        return remarks
+    }
+
+    private func concerns(_ line: LogLine) -> Bool {
+        switch line.entry {
+        case .event(let event): isWanted(event.identifier, event.scope == .beacon ? event.refinement : nil)
+        case .visit(let visit): isWanted(visit.identifier, visit.scope == .beacon ? visit.refinement : nil)
+        case .condition, .adapter, .clock, .gateway, .evidence, .erased: true
+        }
+    }
+
+    private func isWanted(_ subject: GatewayVisits.Subject) -> Bool {
+        isWanted(subject.identifier.text, subject.beacon)
+    }
+
+    private func isWanted(_ identifier: String, _ beacon: BeaconIdentity?) -> Bool {
+        if let condition = options.condition, condition != identifier { return false }
+        guard let filter = options.beacon else { return true }
+        return beacon.map { filter.matches($0) } ?? false
+    }
+}
+
+extension LogReader {
+    /// The remark about lines that a later version of the program wrote; `nil` if there are none.
+    var newerRemark: String? {
+        guard newerLines > 0 else { return nil }
+        let lines = PlainText.count(newerLines, "line was", "lines were")
+        return "\(lines) written by a later version of the program and skipped; use that version"
+    }
+
+    /// The remark about damaged lines, with the places of some of them; `nil` if there are none.
+    var damagedRemark: String? {
+        guard damagedLines > 0 else { return nil }
+        let places = damages.map { "\($0.path):\($0.line)" }.joined(separator: ", ")
+        let rest = damagedLines > damages.count ? ", and \(damagedLines - damages.count) more" : ""
+        return damagedLines == 1
+            ? "1 line is damaged and was skipped: \(places)"
+            : "\(damagedLines) lines are damaged and were skipped: \(places)\(rest)"
+    }
+}
