@@ -37,7 +37,7 @@ package protocol ScanHandler: AnyObject {
     ///   - data: the AD structures, not validated yet; valid only during the call.
     ///   - adapter: the kernel's number of the adapter: 0 for `hci0`.
     ///   - time: when it was received (rule T1), never later than the call.
-    func heard(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant)
+    func received(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant)
 
     /// Called when the state of an adapter or of this backend changed.
     ///

@@ -40,28 +40,28 @@ struct BackendChooser: Sendable {
     // Used if another backend is open meanwhile, even if it does not scan.
     static let retryBeside: Duration = .seconds(60)
 
-    private var ways: [Candidate]
+    private var candidates: [Candidate]
     private(set) var used: Int?
 
     /// - Parameter backends: the usable backends, the best first; at least one.
-    init(_ backends: [ScannerBackend]) { ways = backends.map { Candidate(backend: $0) } }
+    init(_ backends: [ScannerBackend]) { candidates = backends.map { Candidate(backend: $0) } }
 
-    var count: Int { ways.count }
-    func backend(of index: Int) -> ScannerBackend { ways[index].backend }
-    func isBegun(_ index: Int) -> Bool { ways[index].isBegun }
-    func obstacles(of index: Int) -> Set<ScanObstacle> { ways[index].obstacles }
-    func isDenied(_ index: Int) -> Bool { ways[index].failure?.kind == .denied }
+    var count: Int { candidates.count }
+    func backend(of index: Int) -> ScannerBackend { candidates[index].backend }
+    func isBegun(_ index: Int) -> Bool { candidates[index].isBegun }
+    func obstacles(of index: Int) -> Set<ScanObstacle> { candidates[index].obstacles }
+    func isDenied(_ index: Int) -> Bool { candidates[index].failure?.kind == .denied }
 
     /// The error if all backends are closed, otherwise `nil`. It has the kind of the best one, one line for each reason
     /// in the order of the backends, and each remedy once.
     var closure: ScannerError? {
-        guard !ways.contains(where: { $0.isBegun }), let best = ways.first?.failure else { return nil }
-        guard ways.count > 1 else { return best }
+        guard !candidates.contains(where: { $0.isBegun }), let best = candidates.first?.failure else { return nil }
+        guard candidates.count > 1 else { return best }
         var lines: [(names: String, reason: String)] = []
         var remedies: [String] = []
-        for way in ways {
-            guard let failure = way.failure else { continue }
-            let name = way.backend.rawValue
+        for candidate in candidates {
+            guard let failure = candidate.failure else { continue }
+            let name = candidate.backend.rawValue
             // A reason that two backends share is printed once.
             if let index = lines.firstIndex(where: { $0.reason == failure.reason }) {
                 lines[index].names += ", \(name)"
@@ -81,57 +81,58 @@ struct BackendChooser: Sendable {
 
 extension BackendChooser {
     mutating func began(_ index: Int, at time: Instant) {
-        ways[index].isBegun = true
-        ways[index].failure = nil
-        ways[index].retry = nil
-        ways[index].outSince = nil
-        ways[index].isOut = false
-        ways[index].obstacles = []
-        ways[index].listening = 0
-        for other in ways.indices where other != index && !ways[other].isBegun {
+        candidates[index].isBegun = true
+        candidates[index].failure = nil
+        candidates[index].retry = nil
+        candidates[index].outSince = nil
+        candidates[index].isOut = false
+        candidates[index].obstacles = []
+        candidates[index].listening = 0
+        for other in candidates.indices where other != index && !candidates[other].isBegun {
             // A process does not get permissions back, but a missing part of the machine can appear later.
-            guard let failure = ways[other].failure else { continue }
-            ways[other].retry = failure.kind == .denied ? nil : time + Self.retryBeside
+            guard let failure = candidates[other].failure else { continue }
+            candidates[other].retry = failure.kind == .denied ? nil : time + Self.retryBeside
         }
     }
 
     /// Records that a backend could not be started, or has stopped.
     mutating func failed(_ index: Int, _ error: ScannerError, at time: Instant) {
-        ways[index].isBegun = false
-        ways[index].failure = error
-        ways[index].obstacles = []
-        ways[index].listening = 0
-        ways[index].outSince = nil
-        ways[index].isOut = false
-        let pause = ways[index].backOff.next()
-        if !ways.contains(where: { $0.isBegun }) {
-            ways[index].retry = time + pause
+        candidates[index].isBegun = false
+        candidates[index].failure = error
+        candidates[index].obstacles = []
+        candidates[index].listening = 0
+        candidates[index].outSince = nil
+        candidates[index].isOut = false
+        let pause = candidates[index].backOff.next()
+        if !candidates.contains(where: { $0.isBegun }) {
+            candidates[index].retry = time + pause
         } else {
-            ways[index].retry = error.kind == .denied ? nil : time + Self.retryBeside
+            candidates[index].retry = error.kind == .denied ? nil : time + Self.retryBeside
         }
         if used == index { used = nil }
     }
 
     mutating func obstacles(_ obstacles: Set<ScanObstacle>, of index: Int, at time: Instant) {
-        ways[index].obstacles = obstacles
+        candidates[index].obstacles = obstacles
         weigh(index, at: time)
     }
 
     /// Records how many adapters are listening through this backend.
     mutating func listening(_ count: Int, by index: Int, at time: Instant) {
-        ways[index].listening = count
-        if count > 0 { ways[index].backOff.reset() }
+        candidates[index].listening = count
+        if count > 0 { candidates[index].backOff.reset() }
         weigh(index, at: time)
     }
 
     private mutating func weigh(_ index: Int, at time: Instant) {
         let isOut =
-            ways[index].listening == 0 && !ways[index].obstacles.isDisjoint(with: reasons(to: ways[index].backend))
+            candidates[index].listening == 0
+            && !candidates[index].obstacles.isDisjoint(with: reasons(to: candidates[index].backend))
         if !isOut {
-            ways[index].outSince = nil
-            ways[index].isOut = false
-        } else if ways[index].outSince == nil {
-            ways[index].outSince = time
+            candidates[index].outSince = nil
+            candidates[index].isOut = false
+        } else if candidates[index].outSince == nil {
+            candidates[index].outSince = time
         }
     }
 
@@ -148,13 +149,13 @@ extension BackendChooser {
     /// The next time at which ``next(at:)`` can return an action without a new report; `nil`: never.
     var nextDeadline: Instant? {
         var next: Instant?
-        for way in ways {
-            if way.isBegun {
-                if way.isOut { continue }
-                if let since = way.outSince { next = min(next ?? .latest, since + grace(of: way)) }
+        for candidate in candidates {
+            if candidate.isBegun {
+                if candidate.isOut { continue }
+                if let since = candidate.outSince { next = min(next ?? .latest, since + grace(of: candidate)) }
                 break
             }
-            if let retry = way.retry { next = min(next ?? .latest, retry) }
+            if let retry = candidate.retry { next = min(next ?? .latest, retry) }
         }
         return next
     }
@@ -162,27 +163,33 @@ extension BackendChooser {
     /// Returns the next action. Call it until it returns `nil`.
     mutating func next(at now: Instant) -> Action? {
         // The best backend that scans is used. Those that rank below it are stopped.
-        if let best = ways.indices.first(where: { ways[$0].isBegun && ways[$0].listening > 0 }) {
-            if used != best, used.map({ ways[$0].listening == 0 || best < $0 }) ?? true { return use(best, at: now) }
-            if let worse = ways.indices.first(where: { $0 > best && ways[$0].isBegun }), used == best {
+        if let best = candidates.indices.first(where: { candidates[$0].isBegun && candidates[$0].listening > 0 }) {
+            if used != best, used.map({ candidates[$0].listening == 0 || best < $0 }) ?? true {
+                return use(best, at: now)
+            }
+            if let worse = candidates.indices.first(where: { $0 > best && candidates[$0].isBegun }), used == best {
                 end(worse)
                 return .end(worse)
             }
         }
         // A backend is started if all that rank above it are closed or have lasting obstacles.
-        for index in ways.indices {
-            let way = ways[index]
-            if way.isBegun {
-                if let since = way.outSince, since + grace(of: way) <= now { ways[index].isOut = true }
-                guard ways[index].isOut else { break }
-            } else if way.failure == nil || way.retry.map({ $0 <= now }) ?? false {
+        for index in candidates.indices {
+            let candidate = candidates[index]
+            if candidate.isBegun {
+                if let since = candidate.outSince, since + grace(of: candidate) <= now {
+                    candidates[index].isOut = true
+                }
+                guard candidates[index].isOut else { break }
+            } else if candidate.failure == nil || candidate.retry.map({ $0 <= now }) ?? false {
                 // Cleared, so that the action is returned once, whatever its result is.
-                ways[index].retry = nil
+                candidates[index].retry = nil
                 return .begin(index)
             }
         }
         // While no backend scans, the best open one is used, so that its obstacles are reported.
-        if used == nil, let open = ways.indices.first(where: { ways[$0].isBegun }) { return use(open, at: now) }
+        if used == nil, let open = candidates.indices.first(where: { candidates[$0].isBegun }) {
+            return use(open, at: now)
+        }
         return nil
     }
 
@@ -193,37 +200,39 @@ extension BackendChooser {
     }
 
     private mutating func end(_ index: Int) {
-        ways[index].isBegun = false
-        ways[index].failure = nil
-        ways[index].listening = 0
-        ways[index].obstacles = []
-        ways[index].outSince = nil
-        ways[index].isOut = false
+        candidates[index].isBegun = false
+        candidates[index].failure = nil
+        candidates[index].listening = 0
+        candidates[index].obstacles = []
+        candidates[index].outSince = nil
+        candidates[index].isOut = false
         // It can be started again as soon as it is needed.
-        ways[index].retry = nil
+        candidates[index].retry = nil
     }
 
-    private func grace(of way: Candidate) -> Duration { way.obstacles.contains(.denied) ? .zero : Self.grace }
+    private func grace(of candidate: Candidate) -> Duration {
+        candidate.obstacles.contains(.denied) ? .zero : Self.grace
+    }
 
     private func reason(for index: Int) -> String {
-        let better = ways.indices.prefix(index)
-        guard !better.isEmpty else { return ways.count == 1 ? "set in the configuration" : "the best backend" }
+        let better = candidates.indices.prefix(index)
+        guard !better.isEmpty else { return candidates.count == 1 ? "set in the configuration" : "the best backend" }
         return better.map { place in
-            let way = ways[place]
+            let candidate = candidates[place]
             let why =
-                way.failure?.description
-                ?? (way.isBegun && way.listening == 0
-                    ? way.obstacles.map(\.words).sorted().joined(separator: ", ") : "not used")
-            return "\(way.backend.rawValue): \(why)"
+                candidate.failure?.description
+                ?? (candidate.isBegun && candidate.listening == 0
+                    ? candidate.obstacles.map(\.words).sorted().joined(separator: ", ") : "not used")
+            return "\(candidate.backend.rawValue): \(why)"
         }.joined(separator: "; ")
     }
 
     /// Returns the state of a backend, for operators.
-    func standing(of index: Int) -> String {
-        let way = ways[index]
-        if let failure = way.failure { return "not available: \(failure.description)" }
-        guard way.isBegun else { return "not needed" }
-        let waits = way.obstacles.map(\.words).sorted().joined(separator: ", ")
+    func state(of index: Int) -> String {
+        let candidate = candidates[index]
+        if let failure = candidate.failure { return "not available: \(failure.description)" }
+        guard candidate.isBegun else { return "not needed" }
+        let waits = candidate.obstacles.map(\.words).sorted().joined(separator: ", ")
         return (used == index ? "in use" : "standing by") + (waits.isEmpty ? "" : ": \(waits)")
     }
 }

@@ -32,9 +32,9 @@ final class ScanSource: ScanHandler {
     /// The number of selected adapters that are listening through this backend.
     var listening: Int { adapters.count { $0.isListening } }
 
-    func heard(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {
+    func received(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {
         guard isUsed, !isEnded, isSelected(adapter) else { return }
-        supervisor.heard(report, data: data, on: adapter, at: time)
+        supervisor.received(report, data: data, on: adapter, at: time)
     }
 
     func changed(_ change: ScanChange, at time: Instant) {

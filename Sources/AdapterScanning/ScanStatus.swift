@@ -57,16 +57,16 @@ package struct ScanStatus: Sendable, Hashable {
         /// The kind of the backend.
         package let backend: ScannerBackend
         /// Whether it is in use, standing by or not available, with the reason, for operators.
-        package let standing: String
+        package let state: String
         /// Whether its sockets are open or its calls were made: it can scan, or it waits for the machine.
         package let isOpen: Bool
         /// Whether this process has no permission to use it. This is permanent.
         package let isDenied: Bool
 
         /// Creates the state of a backend.
-        package init(backend: ScannerBackend, standing: String, isOpen: Bool, isDenied: Bool) {
+        package init(backend: ScannerBackend, state: String, isOpen: Bool, isDenied: Bool) {
             self.backend = backend
-            self.standing = standing
+            self.state = state
             self.isOpen = isOpen
             self.isDenied = isDenied
         }
@@ -79,7 +79,7 @@ package struct ScanStatus: Sendable, Hashable {
     /// When the present or last backend was taken into use.
     package internal(set) var since: Instant
     /// All backends that can be used, the best first.
-    package internal(set) var ways: [BackendStatus] = []
+    package internal(set) var backends: [BackendStatus] = []
     /// The present obstacles to scanning.
     package internal(set) var obstacles: Set<ScanObstacle> = []
     /// The adapters, present and earlier, by number; at most ``ScanSupervisor/adaptersMax``.
@@ -87,7 +87,7 @@ package struct ScanStatus: Sendable, Hashable {
     /// The number of reports of adapters beyond that bound.
     package internal(set) var reportsOfOthers = 0
     /// The number of changes from one backend to another.
-    package internal(set) var changesOfWay = 0
+    package internal(set) var backendChanges = 0
     /// The number of beacons whose gaps between reports are measured; at most ``CadenceMeter/beaconsMax``.
     package internal(set) var followedBeacons = 0
     /// The number of reports of beacons beyond ``CadenceMeter/beaconsMax``.

@@ -10,9 +10,9 @@ public import BluetoothLE
 extension ProximityUUID {
     /// Creates a proximity UUID with the same 128 bits.
     public init(_ uuid: UUID) {
-        let octets = uuid.uuid
-        let high = [octets.0, octets.1, octets.2, octets.3, octets.4, octets.5, octets.6, octets.7]
-        let low = [octets.8, octets.9, octets.10, octets.11, octets.12, octets.13, octets.14, octets.15]
+        let bytes = uuid.uuid
+        let high = [bytes.0, bytes.1, bytes.2, bytes.3, bytes.4, bytes.5, bytes.6, bytes.7]
+        let low = [bytes.8, bytes.9, bytes.10, bytes.11, bytes.12, bytes.13, bytes.14, bytes.15]
         self.init(
             high: high.reduce(0) { $0 << 8 | UInt64($1) }, low: low.reduce(0) { $0 << 8 | UInt64($1) })
     }
@@ -21,13 +21,13 @@ extension ProximityUUID {
 extension UUID {
     /// Creates a UUID with the same 128 bits.
     public init(_ uuid: ProximityUUID) {
-        func octet(_ half: UInt64, _ place: UInt64) -> UInt8 { UInt8(truncatingIfNeeded: half >> (56 - 8 * place)) }
+        func byte(_ half: UInt64, _ place: UInt64) -> UInt8 { UInt8(truncatingIfNeeded: half >> (56 - 8 * place)) }
         let (high, low) = (uuid.high, uuid.low)
         self.init(
             uuid: (
-                octet(high, 0), octet(high, 1), octet(high, 2), octet(high, 3), octet(high, 4), octet(high, 5),
-                octet(high, 6), octet(high, 7), octet(low, 0), octet(low, 1), octet(low, 2), octet(low, 3),
-                octet(low, 4), octet(low, 5), octet(low, 6), octet(low, 7)
+                byte(high, 0), byte(high, 1), byte(high, 2), byte(high, 3), byte(high, 4), byte(high, 5),
+                byte(high, 6), byte(high, 7), byte(low, 0), byte(low, 1), byte(low, 2), byte(low, 3),
+                byte(low, 4), byte(low, 5), byte(low, 6), byte(low, 7)
             ))
     }
 }

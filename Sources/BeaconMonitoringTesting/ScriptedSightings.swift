@@ -9,7 +9,7 @@ import Synchronization
 ///     let script = ScriptedSightings()
 ///     let monitor = try BeaconMonitor("script", source: script)
 ///     async let hearing: Void = monitor.run()
-///     await script.hear(badge)
+///     await script.receive(badge)
 ///     await script.wait(.seconds(30))
 ///     script.finish()
 ///     try await hearing
@@ -19,15 +19,15 @@ import Synchronization
 /// cancelled before it is performed. A script works for one monitor and ends with the run of that monitor.
 public final class ScriptedSightings: SightingSource {
     /// The clock of the script, which ``wait(_:)`` moves.
-    public let hands: ManualClock
-    /// The clock that the monitor uses: ``hands``.
-    public var clock: any MonitorClock { hands }
+    public let manualClock: ManualClock
+    /// The clock that the monitor uses: ``manualClock``.
+    public var clock: any MonitorClock { manualClock }
 
     private let steps = StepQueue()
 
     /// Creates a source at the start of its script. An adapter starts to scan with its first sighting, or with
     /// ``listen(_:because:)``.
-    public init(clock: ManualClock = ManualClock()) { hands = clock }
+    public init(clock: ManualClock = ManualClock()) { manualClock = clock }
 
     // MARK: The script
 
@@ -39,39 +39,39 @@ public final class ScriptedSightings: SightingSource {
     ///   - measuredPower: the RSSI at one metre that the beacon declares, in dBm.
     ///   - address: the address of the advertiser; `nil` if the source does not report it.
     ///   - adapter: the name of the adapter that received it.
-    public func hear(
+    public func receive(
         _ beacon: BeaconIdentity, rssi: RSSI? = RSSI(dBm: -60), measuredPower: Int8 = -59,
         address: DeviceAddress? = nil,
         by adapter: String = "hci0"
     ) async {
-        await steps.perform { [hands] monitor, adapters in
-            let id = try await adapters.id(of: adapter, at: hands.now, in: monitor)
+        await steps.perform { [manualClock] monitor, adapters in
+            let id = try await adapters.id(of: adapter, at: manualClock.now, in: monitor)
             await monitor.sighted(
                 Sighting(
-                    time: hands.now, adapter: id, beacon: beacon, measuredPower: measuredPower, rssi: rssi,
+                    time: manualClock.now, adapter: id, beacon: beacon, measuredPower: measuredPower, rssi: rssi,
                     address: address))
         }
     }
 
     /// Lets time pass in which the scanning adapters receive other advertisements, but no monitored beacon.
     public func wait(_ duration: Duration) async {
-        await steps.perform { [hands] monitor, adapters in
-            let end = hands.now + max(duration, .zero)
+        await steps.perform { [manualClock] monitor, adapters in
+            let end = manualClock.now + max(duration, .zero)
             // Half of the limit, so that no adapter counts as not scanning (rule L5).
             let step = await monitor.deafAfter.map { $0 / 2 } ?? duration
             repeat {
-                hands.turn(to: min(hands.now + step, end))
-                for adapter in adapters.listening { await monitor.heard(adapter, at: hands.now) }
+                manualClock.turn(to: min(manualClock.now + step, end))
+                for adapter in adapters.listening { await monitor.received(adapter, at: manualClock.now) }
                 await monitor.catchUp()
-            } while hands.now < end
+            } while manualClock.now < end
         }
     }
 
     /// Lets time pass in which no adapter receives anything. After `deafAfter`, the adapters count as not scanning if
     /// the settings of the monitor have such a limit (rule L5).
     public func waitInSilence(_ duration: Duration) async {
-        await steps.perform { [hands] monitor, _ in
-            hands.turn(by: duration)
+        await steps.perform { [manualClock] monitor, _ in
+            manualClock.turn(by: duration)
             await monitor.catchUp()
         }
     }
@@ -82,9 +82,9 @@ public final class ScriptedSightings: SightingSource {
     ///   - adapter: the name of the adapter.
     ///   - reason: a reason for the log; optional.
     public func listen(_ adapter: String = "hci0", because reason: String? = nil) async {
-        await steps.perform { [hands] monitor, adapters in
-            let id = try await adapters.id(of: adapter, at: hands.now, in: monitor)
-            await monitor.listening(ListeningChange(.started, adapter: id, reason: reason), at: hands.now)
+        await steps.perform { [manualClock] monitor, adapters in
+            let id = try await adapters.id(of: adapter, at: manualClock.now, in: monitor)
+            await monitor.listening(ListeningChange(.started, adapter: id, reason: reason), at: manualClock.now)
         }
     }
 
@@ -94,9 +94,10 @@ public final class ScriptedSightings: SightingSource {
     ///   - adapter: the name of the adapter.
     ///   - reason: a reason for the log; optional.
     public func stopListening(_ adapter: String = "hci0", because reason: String? = nil) async {
-        await steps.perform { [hands] monitor, adapters in
-            let id = try await adapters.id(of: adapter, at: hands.now, in: monitor)
-            await monitor.listening(ListeningChange(.stopped(since: nil), adapter: id, reason: reason), at: hands.now)
+        await steps.perform { [manualClock] monitor, adapters in
+            let id = try await adapters.id(of: adapter, at: manualClock.now, in: monitor)
+            await monitor.listening(
+                ListeningChange(.stopped(since: nil), adapter: id, reason: reason), at: manualClock.now)
             await monitor.adapterLeft(named: adapter)
             adapters.stop(adapter)
         }

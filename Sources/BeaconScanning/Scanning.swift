@@ -15,40 +15,40 @@ public struct Scanning: Sendable {
     /// The importance of a line in the log.
     public typealias LogLevel = OperatorLogging.LogLevel
 
-    private enum Source: Sendable {
+    private enum Origin: Sendable {
         case live(LiveOptions)
         case capture(String)
         case source(any SightingSource)
     }
 
-    private var way: Source
+    private var origin: Origin
 
     // MARK: Sources
 
     /// Scans with the best backend that this user may use: the kernel's management socket, bluetoothd, or the raw HCI
     /// channel, in this order. No privileges are needed if bluetoothd runs and its policy permits this user, as on most
     /// desktops and in Debian's group `bluetooth`.
-    public static var automatic: Scanning { Scanning(way: .live(LiveOptions(ScannerBackend.allCases))) }
+    public static var automatic: Scanning { Scanning(origin: .live(LiveOptions(ScannerBackend.allCases))) }
 
     /// Scans with the kernel's management socket and an advertisement monitor: each report has its own RSSI. Requires
     /// CAP_NET_ADMIN.
-    public static var management: Scanning { Scanning(way: .live(LiveOptions([.management]))) }
+    public static var management: Scanning { Scanning(origin: .live(LiveOptions([.management]))) }
 
     /// Scans with bluetoothd, over D-Bus. Requires only the permissions of the bus policy.
-    public static var bluetoothd: Scanning { Scanning(way: .live(LiveOptions([.dbus]))) }
+    public static var bluetoothd: Scanning { Scanning(origin: .live(LiveOptions([.dbus]))) }
 
     /// Scans with the raw HCI channel. Requires CAP_NET_RAW, and CAP_NET_ADMIN to power adapters on.
-    public static var hci: Scanning { Scanning(way: .live(LiveOptions([.hci]))) }
+    public static var hci: Scanning { Scanning(origin: .live(LiveOptions([.hci]))) }
 
     /// Reads a capture as fast as its events are handled, with the times of the capture. Supported are captures of
     /// btmon, Wireshark, hcidump and `beacon-gateway record`. The monitor ends with the capture.
     ///
     /// - Parameter path: the file. If it cannot be read, `BeaconMonitor.run()` throws the error.
     /// - Returns: the source.
-    public static func capture(_ path: String) -> Scanning { Scanning(way: .capture(path)) }
+    public static func capture(_ path: String) -> Scanning { Scanning(origin: .capture(path)) }
 
     /// Uses a source of the caller or of a test, such as `ScriptedSightings` of the library `BeaconMonitoringTesting`.
-    public static func scripted(_ source: some SightingSource) -> Scanning { Scanning(way: .source(source)) }
+    public static func scripted(_ source: some SightingSource) -> Scanning { Scanning(origin: .source(source)) }
 
     // MARK: Options
 
@@ -82,14 +82,14 @@ public struct Scanning: Sendable {
     func making(_ make: @escaping LiveOptions.MakeScanner) -> Scanning { changed { $0.makeScanner = make } }
 
     private func changed(_ body: (inout LiveOptions) -> Void) -> Scanning {
-        guard case .live(var options) = way else { return self }
+        guard case .live(var options) = origin else { return self }
         body(&options)
-        return Scanning(way: .live(options))
+        return Scanning(origin: .live(options))
     }
 
     /// Creates the source for a monitor with that name.
     func source(for monitor: String) -> any SightingSource {
-        switch way {
+        switch origin {
         case .live(var options):
             options.recordFile = Self.recordFile(of: monitor)
             return LiveSource(options)

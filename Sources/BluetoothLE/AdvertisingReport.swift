@@ -63,15 +63,15 @@ public struct AdvertisingReport: Sendable, Hashable {
         advertisingSID: UInt8? = nil, advertisingDataID: UInt16? = nil, data: Range<Int>
     ) {
         packedAddress = DeviceAddress.packed(address)
-        reportedRSSI = RSSI.octet(rssi)
+        reportedRSSI = RSSI.byte(rssi)
         self.properties = properties
         statusBits = status.rawValue
-        reportedSID = Self.octet(advertisingSID: advertisingSID)
+        reportedSID = Self.byte(advertisingSID: advertisingSID)
         reportedDataID = Self.field(advertisingDataID: advertisingDataID)
         self.data = data
     }
 
-    @inlinable static func octet(advertisingSID: UInt8?) -> UInt8 {
+    @inlinable static func byte(advertisingSID: UInt8?) -> UInt8 {
         guard let advertisingSID, advertisingSID <= 0x0F else { return 0xFF }
         return advertisingSID
     }
@@ -90,7 +90,7 @@ public struct AdvertisingReport: Sendable, Hashable {
         self.reportedRSSI = reportedRSSI
         self.properties = properties
         self.statusBits = statusBits
-        self.reportedSID = Self.octet(advertisingSID: reportedSID)
+        self.reportedSID = Self.byte(advertisingSID: reportedSID)
         reportedDataID = 0xFFFF
         self.data = data
     }
@@ -107,7 +107,7 @@ extension AdvertisingReport {
     /// available").
     @inlinable public var rssi: RSSI? {
         get { RSSI(reported: reportedRSSI) }
-        set { reportedRSSI = RSSI.octet(newValue) }
+        set { reportedRSSI = RSSI.byte(newValue) }
     }
 
     /// Whether the data are complete, or more will follow.
@@ -126,7 +126,7 @@ extension AdvertisingReport {
     /// The identifier of the advertising set, 0 … 15; `nil` in legacy advertising and for values outside this range.
     @inlinable public var advertisingSID: UInt8? {
         get { reportedSID == 0xFF ? nil : reportedSID }
-        set { reportedSID = Self.octet(advertisingSID: newValue) }
+        set { reportedSID = Self.byte(advertisingSID: newValue) }
     }
 
     /// The Advertising Data ID (12 bits) of a sniffer's PDU with an ADI field; always `nil` for reports of a

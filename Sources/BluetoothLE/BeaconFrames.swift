@@ -44,7 +44,7 @@ public struct BeaconFrame: Sendable {
         packedAddress = report.packedAddress
         packed =
             UInt64(beacon.identity.major) | UInt64(beacon.identity.minor) << 16
-            | UInt64(RSSI.octet(report.rssi)) << 48 | UInt64(UInt8(bitPattern: beacon.measuredPower)) << 56
+            | UInt64(RSSI.byte(report.rssi)) << 48 | UInt64(UInt8(bitPattern: beacon.measuredPower)) << 56
     }
 }
 

@@ -57,8 +57,8 @@ extension DeviceAddress: CustomStringConvertible {
     public var description: String {
         var text = ""
         text.reserveCapacity(17)
-        for octet in stride(from: 40, through: 0, by: -8) {
-            let digits = String(value >> UInt64(octet) & 0xFF, radix: 16, uppercase: true)
+        for byte in stride(from: 40, through: 0, by: -8) {
+            let digits = String(value >> UInt64(byte) & 0xFF, radix: 16, uppercase: true)
             text += (text.isEmpty ? "" : ":") + (digits.utf8.count == 1 ? "0" : "") + digits
         }
         return text
@@ -70,11 +70,11 @@ extension DeviceAddress: CustomStringConvertible {
         let count = text.utf8.count
         guard count == 17 || count == 12 else { return nil }
         var value: UInt64 = 0
-        for (index, octet) in text.utf8.enumerated() {
+        for (index, byte) in text.utf8.enumerated() {
             if count == 17, index % 3 == 2 {
-                guard octet == UInt8(ascii: ":") || octet == UInt8(ascii: "-") else { return nil }
+                guard byte == UInt8(ascii: ":") || byte == UInt8(ascii: "-") else { return nil }
             } else {
-                guard let digit = hexadecimalDigit(octet) else { return nil }
+                guard let digit = hexadecimalDigit(byte) else { return nil }
                 value = value << 4 | UInt64(digit)
             }
         }

@@ -9,12 +9,12 @@ enum LinkLayerCRC {
         // polynomial 0x00065B and the initial value 0x555555 are therefore reversed.
         var register: UInt32 = 0xAA_AAAA
         let table = steps.span
-        let octets = bytes.extracting(range)
-        let raw = unsafe octets.bytes
+        let bytes = bytes.extracting(range)
+        let raw = unsafe bytes.bytes
         var index = 0
         // Four bytes per step: each table contains the effect of a byte that is followed by 3, 2, 1 or 0 further bytes.
-        while index &+ 4 <= octets.count {
-            // The check of the loop guarantees that the load is inside `octets`.
+        while index &+ 4 <= bytes.count {
+            // The check of the loop guarantees that the load is inside `bytes`.
             let word = unsafe raw.unsafeLoadUnaligned(fromUncheckedByteOffset: index, as: UInt32.self)
             let mixed = register ^ UInt32(littleEndian: word)
             register =
@@ -22,8 +22,8 @@ enum LinkLayerCRC {
                 ^ table[256 | Int(mixed >> 16 & 0xFF)] ^ table[Int(mixed >> 24)]
             index &+= 4
         }
-        while index < octets.count {
-            register = register >> 8 ^ table[Int((register ^ UInt32(octets[index])) & 0xFF)]
+        while index < bytes.count {
+            register = register >> 8 ^ table[Int((register ^ UInt32(bytes[index])) & 0xFF)]
             index &+= 1
         }
         return register
@@ -31,8 +31,8 @@ enum LinkLayerCRC {
 
     /// At `256 * n + byte`: the register after that byte and `n` zero bytes.
     private static let steps: [UInt32] = {
-        var steps = (0..<256).map { octet in
-            var register = UInt32(octet)
+        var steps = (0..<256).map { byte in
+            var register = UInt32(byte)
             for _ in 0..<8 { register = register >> 1 ^ (register & 1 == 0 ? 0 : 0xDA_6000) }
             return register
         }

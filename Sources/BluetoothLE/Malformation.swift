@@ -38,7 +38,7 @@ public struct MalformationCounts: Sendable {
     public subscript(kind: Malformation) -> Int { counts[kind.rawValue] }
 
     /// The counters that are not 0, in the order of the kinds.
-    public var met: [(kind: Malformation, count: Int)] {
+    public var occurred: [(kind: Malformation, count: Int)] {
         Malformation.allCases.compactMap { self[$0] > 0 ? ($0, self[$0]) : nil }
     }
 

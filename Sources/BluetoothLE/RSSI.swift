@@ -10,13 +10,13 @@ public struct RSSI: Sendable, Hashable, Comparable {
     @inlinable public init(dBm: Int8) { self.dBm = dBm }
 
     /// Creates a strength from the RSSI byte of an HCI advertising report; `nil` for 127 ("not available").
-    @inlinable public init?(reported octet: UInt8) {
-        guard octet != 0x7F else { return nil }
-        dBm = Int8(bitPattern: octet)
+    @inlinable public init?(reported byte: UInt8) {
+        guard byte != 0x7F else { return nil }
+        dBm = Int8(bitPattern: byte)
     }
 
     /// Returns the RSSI byte of an HCI advertising report for `rssi`: 127 for `nil`.
-    @inlinable public static func octet(_ rssi: RSSI?) -> UInt8 { rssi.map { UInt8(bitPattern: $0.dBm) } ?? 0x7F }
+    @inlinable public static func byte(_ rssi: RSSI?) -> UInt8 { rssi.map { UInt8(bitPattern: $0.dBm) } ?? 0x7F }
 
     /// The range that settings accept (Bluetooth Core Vol 4 Part E §7.7.65.2).
     public static let settingRange: ClosedRange<Int> = -127...20

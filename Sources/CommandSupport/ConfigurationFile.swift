@@ -19,7 +19,7 @@ package enum ConfigurationFile {
     }
 
     // One byte more than a configuration may have, so that the parser reports a file that is too long.
-    private static let octetsMax = 64 * 1024 * 1024 + 1
+    private static let bytesMax = 64 * 1024 * 1024 + 1
 
     /// Reads and checks the configuration at `path`.
     ///
@@ -45,7 +45,7 @@ package enum ConfigurationFile {
         let bytes = try read(path, name)
         let parsed = parse(bytes, name, isReplay: false)
         if case .success(let configuration) = parsed { return (configuration.output, parsed) }
-        return (Configuration.outputDespiteMistakes(bytes), parsed)
+        return (Configuration.outputDespiteErrors(bytes), parsed)
     }
 
     private static func name(of path: String) -> String { path == "-" ? "standard input" : path }
@@ -76,7 +76,7 @@ package enum ConfigurationFile {
                 : FileDescriptor(rawValue: try SystemFiles().openForReading(FilePath(path)))
             defer { if !isStandard { try? file.close() } }
             var bytes: [UInt8] = []
-            while bytes.count < octetsMax {
+            while bytes.count < bytesMax {
                 // The array doubles in size, so it is copied only a few times.
                 let size = max(65_536, bytes.count)
                 var isAtEnd = false

@@ -10,7 +10,7 @@ extension LineBuffer {
     package static func lineForTerminals(_ body: (inout LineBuffer) -> Void) -> String {
         var buffer = LineBuffer(forTerminals: 4096)
         buffer.object(body)
-        buffer.append(octet: 0x0A)
+        buffer.append(byte: 0x0A)
         return buffer.text
     }
 }

@@ -69,7 +69,7 @@ package struct RangingLines {
     }
 
     /// Reports the results that are due at or before `time`, which must not be after the next deadline.
-    package mutating func tell(
+    package mutating func report(
         at time: Instant, clockOffset: ClockOffset, _ body: (Ranging, Name) -> Void
     ) {
         ranger.advance(to: time, clockOffset: clockOffset, into: &rangings)

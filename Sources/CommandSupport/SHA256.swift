@@ -1,9 +1,9 @@
 /// SHA-256 (FIPS 180-4). It is used to detect differences, not to protect secrets.
 package enum SHA256 {
     /// Returns the digest of the bytes as sha256sum(1) prints it: 64 hexadecimal digits.
-    package static func hexadecimal(of octets: [UInt8]) -> String {
-        digest(of: octets).map { octet in
-            String(octet >> 4, radix: 16) + String(octet & 15, radix: 16)
+    package static func hexadecimal(of bytes: [UInt8]) -> String {
+        digest(of: bytes).map { byte in
+            String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
         }.joined()
     }
 
@@ -19,12 +19,12 @@ package enum SHA256 {
         0x748f_82ee, 0x78a5_636f, 0x84c8_7814, 0x8cc7_0208, 0x90be_fffa, 0xa450_6ceb, 0xbef9_a3f7, 0xc671_78f2,
     ]
 
-    private static func digest(of octets: [UInt8]) -> [UInt8] {
+    private static func digest(of bytes: [UInt8]) -> [UInt8] {
         // §5.1.1: a one bit, zeros, and the length in bits, to fill the last block.
-        var message = octets
+        var message = bytes
         message.append(0x80)
         message.append(contentsOf: repeatElement(0, count: (120 - message.count % 64) % 64))
-        let bits = UInt64(octets.count) &* 8
+        let bits = UInt64(bytes.count) &* 8
         for shift in stride(from: UInt64(56), through: 0, by: -8) {
             message.append(UInt8(truncatingIfNeeded: bits >> shift))
         }

@@ -155,7 +155,7 @@ package enum UnixSocket {
         /// A process listens, but did not answer: it has too many clients, or it hangs.
         case busy
         /// All bytes up to the end of the answer.
-        case octets([UInt8])
+        case bytes([UInt8])
         /// The answer was longer than the limit.
         case tooLong
     }
@@ -209,7 +209,7 @@ package enum UnixSocket {
             // A daemon that sends a byte from time to time would otherwise never end.
             if clock.now >= end { return .busy }
         }
-        return bytes.isEmpty ? .busy : .octets(bytes)
+        return bytes.isEmpty ? .busy : .bytes(bytes)
     }
 
     /// Connects to the process that listens at `path`. The socket is non-blocking.
@@ -260,10 +260,10 @@ package enum UnixSocket {
     ) throws(Errno) -> Bool {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
-        let octets = Array(path.utf8)
+        let bytes = Array(path.utf8)
         let capacity = MemoryLayout.size(ofValue: address.sun_path)
-        guard octets.count < capacity else { throw .fileNameTooLong }
-        unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: octets) }
+        guard bytes.count < capacity else { throw .fileNameTooLong }
+        unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
         let result = unsafe withUnsafePointer(to: &address) { pointer in
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 unsafe call($0, socklen_t(MemoryLayout<sockaddr_un>.size))

@@ -66,12 +66,12 @@ package enum JSONScanner {
             }
             guard position < bytes.count else { return .incomplete }
             // Here and below, the position was compared with the count.
-            let octet = unsafe bytes[unchecked: position]
-            if octet == UInt8(ascii: "{") || octet == UInt8(ascii: "[") {
+            let byte = unsafe bytes[unchecked: position]
+            if byte == UInt8(ascii: "{") || byte == UInt8(ascii: "[") {
                 fault = depth < depthMax ? .none : .depth
                 guard fault == .none else { break }
                 depth += 1
-                isInObject = octet == UInt8(ascii: "{")
+                isInObject = byte == UInt8(ascii: "{")
                 wantsKey = isInObject
                 unsafe values[unchecked: used] = Value(isInObject ? .object : .array, position, 0, next: Int(open))
                 open = Int32(truncatingIfNeeded: used)
@@ -80,22 +80,22 @@ package enum JSONScanner {
                 skipSpace(bytes, &position, &lines)
                 guard position < bytes.count else { return .incomplete }
                 // `}` is `{` + 2, and `]` is `[` + 2.
-                if unsafe bytes[unchecked: position] != octet + 2 { continue }
+                if unsafe bytes[unchecked: position] != byte + 2 { continue }
             } else {
                 fault =
-                    octet == UInt8(ascii: "\"")
+                    byte == UInt8(ascii: "\"")
                     ? skipString(bytes, &position, &values, used)
-                    : skipOther(octet, bytes, &position, &values, used)
+                    : skipOther(byte, bytes, &position, &values, used)
                 guard fault == .none else { break }
                 used += 1
             }
             while open >= 0 {
                 skipSpace(bytes, &position, &lines)
                 guard position < bytes.count else { return .incomplete }
-                let octet = unsafe bytes[unchecked: position]
+                let byte = unsafe bytes[unchecked: position]
                 // There are more commas than ends of containers.
-                if octet == UInt8(ascii: ",") { break }
-                fault = octet == (isInObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) ? .none : .comma
+                if byte == UInt8(ascii: ",") { break }
+                fault = byte == (isInObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) ? .none : .comma
                 guard fault == .none else { return fault.outcome(at: position, isInObject: isInObject) }
                 position += 1
                 close(&open, at: position, &values, used, &isInObject)
@@ -122,8 +122,8 @@ package enum JSONScanner {
 
     /// Whether a byte is white space (RFC 8259 §2).
     @inlinable @inline(__always)
-    package static func isSpace(_ octet: UInt8) -> Bool {
-        octet == 0x20 || octet == 0x0A || octet == 0x0D || octet == 0x09
+    package static func isSpace(_ byte: UInt8) -> Bool {
+        byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
     }
 
     @inline(__always)
@@ -136,8 +136,8 @@ package enum JSONScanner {
     }
 
     @inline(__always)
-    private static func skip(_ octet: UInt8, _ bytes: Span<UInt8>, _ position: inout Int) -> Bool {
-        guard position < bytes.count, unsafe bytes[unchecked: position] == octet else { return false }
+    private static func skip(_ byte: UInt8, _ bytes: Span<UInt8>, _ position: inout Int) -> Bool {
+        guard position < bytes.count, unsafe bytes[unchecked: position] == byte else { return false }
         position += 1
         return true
     }
@@ -163,12 +163,12 @@ package enum JSONScanner {
     /// Skips a number, or `true`, `false` or `null`.
     @inline(__always)
     private static func skipOther(
-        _ octet: UInt8, _ bytes: Span<UInt8>, _ position: inout Int, _ values: inout MutableSpan<Value>, _ place: Int
+        _ byte: UInt8, _ bytes: Span<UInt8>, _ position: inout Int, _ values: inout MutableSpan<Value>, _ place: Int
     ) -> Fault {
         let start = position
         let kind: JSONText.Kind
         let fault: Fault
-        switch octet {
+        switch byte {
         case UInt8(ascii: "t"): (kind, fault) = (.yes, skip("true", bytes, &position))
         case UInt8(ascii: "f"): (kind, fault) = (.no, skip("false", bytes, &position))
         case UInt8(ascii: "n"): (kind, fault) = (.null, skip("null", bytes, &position))
@@ -194,14 +194,14 @@ package enum JSONScanner {
                 if special != 0 { break }
             }
             guard position < bytes.count else { return .incomplete }
-            let octet = unsafe bytes[unchecked: position]
-            if octet == UInt8(ascii: "\"") { break }
-            if octet == UInt8(ascii: "\\") {
+            let byte = unsafe bytes[unchecked: position]
+            if byte == UInt8(ascii: "\"") { break }
+            if byte == UInt8(ascii: "\\") {
                 hasEscapes = true
                 let fault = skipEscape(bytes, &position)
                 guard fault == .none else { return fault }
             } else {
-                guard octet >= 0x20 else { return .control }
+                guard byte >= 0x20 else { return .control }
                 position += 1
             }
         }
@@ -230,7 +230,7 @@ package enum JSONScanner {
         return .none
     }
 
-    private static func isHexadecimal(_ octet: UInt8) -> Bool { octet &- 0x30 < 10 || (octet | 0x20) &- 0x61 < 6 }
+    private static func isHexadecimal(_ byte: UInt8) -> Bool { byte &- 0x30 < 10 || (byte | 0x20) &- 0x61 < 6 }
 
     /// Returns the high bits of the bytes in a word that are a quotation mark, a backslash or below 0x20. After the
     /// first such byte, the bits of other bytes can be set too.

@@ -48,9 +48,9 @@ package struct JSONText: Sendable {
     package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     /// Replaces the text.
-    package mutating func replace(with octets: Span<UInt8>) {
+    package mutating func replace(with text: Span<UInt8>) {
         bytes.removeAll(keepingCapacity: true)
-        bytes.append(octets)
+        bytes.append(text)
     }
 
     /// Returns the byte offset of the last occurrence of `beginning` in the text; `nil` if there is none.
@@ -149,14 +149,14 @@ package struct JSONText: Sendable {
     }
 
     /// Returns whether the string at `place` has these bytes, which must not need escapes.
-    package func isText(_ octets: [UInt8], at place: Int) -> Bool {
+    package func isText(_ expected: [UInt8], at place: Int) -> Bool {
         guard values[place].kind == .string else { return false }
         let start = Int(values[place].start)
-        guard Int(values[place].end) - start == octets.count else { return false }
+        guard Int(values[place].end) - start == expected.count else { return false }
         return unsafe bytes.withUnsafeBytes { text in
-            guard let text = text.baseAddress else { return octets.isEmpty }
-            return unsafe octets.withUnsafeBytes { octets in
-                unsafe octets.baseAddress.map { unsafe memcmp(text + start, $0, octets.count) == 0 } ?? true
+            guard let text = text.baseAddress else { return expected.isEmpty }
+            return unsafe expected.withUnsafeBytes { expected in
+                unsafe expected.baseAddress.map { unsafe memcmp(text + start, $0, expected.count) == 0 } ?? true
             }
         }
     }
@@ -179,10 +179,10 @@ package struct JSONText: Sendable {
         if isNegative { index += 1 }
         var number = 0
         while index < end {
-            let octet = bytes[index]
-            guard (0x30...0x39).contains(octet) else { return nil }
+            let byte = bytes[index]
+            guard (0x30...0x39).contains(byte) else { return nil }
             let (tens, overflow) = number.multipliedReportingOverflow(by: 10)
-            let (sum, overflowed) = tens.subtractingReportingOverflow(Int(octet - 0x30))
+            let (sum, overflowed) = tens.subtractingReportingOverflow(Int(byte - 0x30))
             if overflow || overflowed { return nil }
             number = sum
             index += 1
@@ -205,15 +205,15 @@ package struct JSONText: Sendable {
         var number: Int64 = 0
         var decimals = -1
         while index < end, decimals < 6 {
-            let octet = bytes[index]
+            let byte = bytes[index]
             index += 1
-            if octet == UInt8(ascii: ".") {
+            if byte == UInt8(ascii: ".") {
                 decimals = 0
                 continue
             }
-            guard (0x30...0x39).contains(octet) else { return nil }
+            guard (0x30...0x39).contains(byte) else { return nil }
             let (tens, overflow) = number.multipliedReportingOverflow(by: 10)
-            let (sum, overflowed) = tens.addingReportingOverflow(Int64(octet - 0x30))
+            let (sum, overflowed) = tens.addingReportingOverflow(Int64(byte - 0x30))
             if overflow || overflowed { return nil }
             number = sum
             if decimals >= 0 { decimals += 1 }
@@ -238,8 +238,8 @@ package struct JSONText: Sendable {
         guard end - start == count, end <= bytes.count, count > 0, unsafe bytes[start] == text.utf8Start[0] else {
             return false
         }
-        return unsafe bytes.withUnsafeBytes { octets in
-            guard let first = octets.baseAddress else { return false }
+        return unsafe bytes.withUnsafeBytes { bytes in
+            guard let first = bytes.baseAddress else { return false }
             return unsafe memcmp(first + start, text.utf8Start, count) == 0
         }
     }
@@ -249,16 +249,16 @@ package struct JSONText: Sendable {
     /// Returns the text of a string, with its escapes replaced. Half of a surrogate pair becomes U+FFFD.
     package func string(_ place: Int?) -> String? {
         guard let place, values[place].kind == .string else { return nil }
-        let octets = bytes[Int(values[place].start)..<Int(values[place].end)]
-        guard values[place].hasEscapes else { return String(decoding: octets, as: UTF8.self) }
-        var text = Array(octets)
+        let bytes = bytes[Int(values[place].start)..<Int(values[place].end)]
+        guard values[place].hasEscapes else { return String(decoding: bytes, as: UTF8.self) }
+        var text = Array(bytes)
         var span = text.mutableSpan
         let end = Self.unescape(&span, 0, span.count)
         return String(decoding: text[..<end], as: UTF8.self)
     }
 
     /// Returns the bytes of a value in the text, including the quotation marks of a string.
-    package func octets(_ place: Int) -> ArraySlice<UInt8> {
+    package func bytes(of place: Int) -> ArraySlice<UInt8> {
         let quote = values[place].kind == .string ? 1 : 0
         return bytes[Int(values[place].start) - quote..<Int(values[place].end) + quote]
     }

@@ -63,9 +63,9 @@ public import BluetoothLE
     /// Removes the last byte.
     public mutating func removeLast() { filled = max(0, filled - 1) }
 
-    /// Returns whether `octet` is the last byte.
+    /// Returns whether `byte` is the last byte.
     @inlinable @inline(__always)
-    func ends(with octet: UInt8) -> Bool { unsafe filled > 0 && storage[filled - 1] == octet }
+    func ends(with byte: UInt8) -> Bool { unsafe filled > 0 && storage[filled - 1] == byte }
 
     /// Makes room for `size` more bytes.
     @inlinable @inline(__always)
@@ -96,22 +96,22 @@ public import BluetoothLE
     /// Appends a text unchanged.
     public mutating func append(text: String) {
         var text = text
-        text.withUTF8 { octets in
-            guard let start = octets.baseAddress else { return }
-            reserve(octets.count)
-            unsafe (storage + filled).update(from: start, count: octets.count)
-            filled += octets.count
+        text.withUTF8 { bytes in
+            guard let start = bytes.baseAddress else { return }
+            reserve(bytes.count)
+            unsafe (storage + filled).update(from: start, count: bytes.count)
+            filled += bytes.count
         }
     }
 
     /// Appends bytes unchanged.
-    public mutating func append(_ octets: [UInt8]) {
-        reserve(octets.count)
-        unsafe octets.withUnsafeBufferPointer { source in
+    public mutating func append(_ bytes: [UInt8]) {
+        reserve(bytes.count)
+        unsafe bytes.withUnsafeBufferPointer { source in
             guard let start = source.baseAddress else { return }
             unsafe (storage + filled).update(from: start, count: source.count)
         }
-        filled += octets.count
+        filled += bytes.count
     }
 
     /// Appends the first twenty bytes of a date.
@@ -125,9 +125,9 @@ public import BluetoothLE
 
     /// Appends one byte.
     @inlinable @inline(__always)
-    public mutating func append(octet: UInt8) {
+    public mutating func append(byte: UInt8) {
         reserve(1)
-        unsafe storage[filled] = octet
+        unsafe storage[filled] = byte
         filled += 1
     }
 
@@ -142,9 +142,9 @@ public import BluetoothLE
     /// Appends an object: `body` writes its members.
     @inlinable @inline(__always)
     public mutating func object(_ body: (inout LineBuffer) -> Void) {
-        append(octet: UInt8(ascii: "{"))
+        append(byte: UInt8(ascii: "{"))
         body(&self)
-        append(octet: UInt8(ascii: "}"))
+        append(byte: UInt8(ascii: "}"))
     }
 
     /// Appends an array: `body` writes the value of each element.
@@ -157,22 +157,22 @@ public import BluetoothLE
     public mutating func array<Element>(
         _ elements: some Sequence<Element>, onLines: Bool = false, _ body: (inout LineBuffer, Element) -> Void
     ) {
-        append(octet: UInt8(ascii: "["))
+        append(byte: UInt8(ascii: "["))
         for element in elements {
             // No value ends with the byte that opens an array.
-            if !ends(with: UInt8(ascii: "[")) { append(octet: UInt8(ascii: ",")) }
-            if onLines { append(octet: 0x0A) }
+            if !ends(with: UInt8(ascii: "[")) { append(byte: UInt8(ascii: ",")) }
+            if onLines { append(byte: 0x0A) }
             body(&self, element)
         }
-        append(octet: UInt8(ascii: "]"))
+        append(byte: UInt8(ascii: "]"))
     }
 
     /// Appends a string with the text that `body` appends, which must not need escapes.
     @inlinable @inline(__always)
     public mutating func quoted(_ body: (inout LineBuffer) -> Void) {
-        append(octet: UInt8(ascii: "\""))
+        append(byte: UInt8(ascii: "\""))
         body(&self)
-        append(octet: UInt8(ascii: "\""))
+        append(byte: UInt8(ascii: "\""))
     }
 
     /// Appends a string, with escapes.
@@ -185,25 +185,25 @@ public import BluetoothLE
             return append(escaped: text, unless: mayStand)
         }
         var text = text
-        text.withUTF8 { octets in
-            guard let first = octets.baseAddress else { return }
-            reserve(6 * octets.count)
+        text.withUTF8 { bytes in
+            guard let first = bytes.baseAddress else { return }
+            reserve(6 * bytes.count)
             let start = unsafe storage + filled
             var index = 0
             // Most names need no escapes, so they are checked and copied eight bytes at a time.
-            while index + 8 <= octets.count {
+            while index + 8 <= bytes.count {
                 let word = unsafe UnsafeRawPointer(first + index).loadUnaligned(as: UInt64.self)
                 if Self.needsEscape(word) { break }
                 unsafe UnsafeMutableRawPointer(start + index).storeBytes(of: word, as: UInt64.self)
                 index += 8
             }
-            while index < octets.count, unsafe !Self.needsEscape(octets[index]) {
-                unsafe start[index] = octets[index]
+            while index < bytes.count, unsafe !Self.needsEscape(bytes[index]) {
+                unsafe start[index] = bytes[index]
                 index += 1
             }
             filled += index
-            while index < octets.count {
-                unsafe appendEscaped(octets[index])
+            while index < bytes.count {
+                unsafe appendEscaped(bytes[index])
                 index += 1
             }
         }
@@ -212,7 +212,7 @@ public import BluetoothLE
     private mutating func append(escaped text: String, unless mayStand: (Unicode.Scalar) -> Bool) {
         for scalar in text.unicodeScalars {
             if mayStand(scalar) {
-                for octet in UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter { appendEscaped(octet) }
+                for byte in UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter { appendEscaped(byte) }
             } else {
                 for unit in UTF16.encode(scalar) ?? UTF16.encodedReplacementCharacter {
                     append("\\u")
@@ -224,31 +224,31 @@ public import BluetoothLE
     }
 
     @inline(__always)
-    private static func needsEscape(_ octet: UInt8) -> Bool {
-        octet < 0x20 || octet == UInt8(ascii: "\"") || octet == UInt8(ascii: "\\")
+    private static func needsEscape(_ byte: UInt8) -> Bool {
+        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
     }
 
     /// Returns whether one of eight bytes must be escaped. The highest bit of a byte is set if it is less than 0x20, or
     /// 0 after `"` or `\` is removed from it by exclusive or.
     @inline(__always)
-    private static func needsEscape(_ octets: UInt64) -> Bool {
+    private static func needsEscape(_ bytes: UInt64) -> Bool {
         let (each, highest): (UInt64, UInt64) = (0x0101_0101_0101_0101, 0x8080_8080_8080_8080)
-        let quotes = octets ^ (each &* UInt64(UInt8(ascii: "\"")))
-        let backslashes = octets ^ (each &* UInt64(UInt8(ascii: "\\")))
-        let controls = (octets &- each &* 0x20) & ~octets
+        let quotes = bytes ^ (each &* UInt64(UInt8(ascii: "\"")))
+        let backslashes = bytes ^ (each &* UInt64(UInt8(ascii: "\\")))
+        let controls = (bytes &- each &* 0x20) & ~bytes
         return (controls | (quotes &- each) & ~quotes | (backslashes &- each) & ~backslashes) & highest != 0
     }
 
-    private mutating func appendEscaped(_ octet: UInt8) {
-        switch octet {
+    private mutating func appendEscaped(_ byte: UInt8) {
+        switch byte {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-            append(octet: UInt8(ascii: "\\"))
-            append(octet: octet)
+            append(byte: UInt8(ascii: "\\"))
+            append(byte: byte)
         case 0..<0x20:
             append("\\u00")
-            append(hexadecimal: octet)
+            append(hexadecimal: byte)
         default:
-            append(octet: octet)
+            append(byte: byte)
         }
     }
 
@@ -275,15 +275,15 @@ public import BluetoothLE
 
     /// Appends members that were written earlier to the object that is being written: `"a":1,"b":2`.
     public mutating func append(members: [UInt8]) {
-        if !ends(with: UInt8(ascii: "{")) { append(octet: UInt8(ascii: ",")) }
+        if !ends(with: UInt8(ascii: "{")) { append(byte: UInt8(ascii: ",")) }
         append(members)
     }
 
     /// Starts a member whose name is not a literal. Its value must be written next.
     public mutating func key(named key: String) {
-        if !ends(with: UInt8(ascii: "{")) { append(octet: UInt8(ascii: ",")) }
+        if !ends(with: UInt8(ascii: "{")) { append(byte: UInt8(ascii: ",")) }
         string(key)
-        append(octet: UInt8(ascii: ":"))
+        append(byte: UInt8(ascii: ":"))
     }
 
     /// Writes an integer member whose name is not a literal.
@@ -439,16 +439,16 @@ public import BluetoothLE
     }
 
     /// Appends two hexadecimal digits in upper case.
-    public mutating func append(hexadecimal octet: UInt8) {
-        append(octet: Self.digit(octet >> 4))
-        append(octet: Self.digit(octet & 0xF))
+    public mutating func append(hexadecimal byte: UInt8) {
+        append(byte: Self.digit(byte >> 4))
+        append(byte: Self.digit(byte & 0xF))
     }
 
     /// Appends a number of tenths with one decimal: `-61.5`.
     public mutating func append(tenths: Int) {
-        if tenths < 0 { append(octet: UInt8(ascii: "-")) }
+        if tenths < 0 { append(byte: UInt8(ascii: "-")) }
         append(Int(tenths.magnitude / 10))
-        append(octet: UInt8(ascii: "."))
+        append(byte: UInt8(ascii: "."))
         append(Int(tenths.magnitude % 10))
     }
 
@@ -458,7 +458,7 @@ public import BluetoothLE
     /// It always has a decimal point. Some readers, such as databases that create columns from first values, derive the
     /// type of a number from its notation. For them, the type would change otherwise.
     public mutating func append(millionths: Int64) {
-        if millionths < 0 { append(octet: UInt8(ascii: "-")) }
+        if millionths < 0 { append(byte: UInt8(ascii: "-")) }
         let magnitude = millionths.magnitude
         append(Int(truncatingIfNeeded: magnitude / 1_000_000))
         var fraction = Int(truncatingIfNeeded: magnitude % 1_000_000)
@@ -467,7 +467,7 @@ public import BluetoothLE
             fraction /= 10
             digits -= 1
         }
-        append(octet: UInt8(ascii: "."))
+        append(byte: UInt8(ascii: "."))
         append(fraction, digits: digits)
     }
 
@@ -478,7 +478,7 @@ public import BluetoothLE
         let (second, rest) = Self.split(microseconds, by: 1_000_000)
         append(second: second)
         append(rest, digits: 6)
-        append(octet: UInt8(ascii: "Z"))
+        append(byte: UInt8(ascii: "Z"))
     }
 
     /// Appends a date, given in nanoseconds since the start of 1970. It has nine decimals if six are not exact.
@@ -486,7 +486,7 @@ public import BluetoothLE
         let (second, rest) = Self.split(nanoseconds, by: 1_000_000_000)
         append(second: second)
         if rest % 1000 == 0 { append(rest / 1000, digits: 6) } else { append(rest, digits: 9) }
-        append(octet: UInt8(ascii: "Z"))
+        append(byte: UInt8(ascii: "Z"))
     }
 
     /// Writes a date, given in nanoseconds since the start of 1970: ``append(dateOfNanoseconds:)``.
@@ -569,9 +569,9 @@ public import BluetoothLE
     package mutating func append(_ beacon: BeaconIdentity) {
         let separator = UInt8(ascii: BeaconIdentity.separator)
         append(beacon.uuid)
-        append(octet: separator)
+        append(byte: separator)
         append(Int(beacon.major))
-        append(octet: separator)
+        append(byte: separator)
         append(Int(beacon.minor))
     }
 
@@ -618,7 +618,7 @@ public import BluetoothLE
             }
         case .array: array(text.elements(of: place)) { $0.append(text, at: $1) }
         case .string: string(text.string(place) ?? "")
-        case .number: append(Array(text.octets(place)))
+        case .number: append(Array(text.bytes(of: place)))
         case .yes: append("true")
         case .no: append("false")
         case .null: append("null")

@@ -45,7 +45,7 @@ final class GPSDPlayback: LocationPlayback {
         do throws(Errno) {
             let wake = try WakeUp()
             self.wake.withLock { $0 = wake }
-            thread = try OwnThread(named: "beacon-location") { [self] in talk(wake) }
+            thread = try OwnThread(named: "beacon-location") { [self] in runThread(wake) }
         } catch {
             throw LocationError(description: "gpsd can't be read in the background: \(error)")
         }
@@ -95,8 +95,8 @@ final class GPSDPlayback: LocationPlayback {
     }
 
     /// The body of the thread.
-    private func talk(_ wake: WakeUp) {
-        defer { hasTalked() }
+    private func runThread(_ wake: WakeUp) {
+        defer { didEnd() }
         do throws(Errno) {
             let loop = try EventLoop()
             let source = GPSDSource(host: host, port: port, on: loop) { [unowned self] in lookUp($0, $1) }
@@ -112,8 +112,8 @@ final class GPSDPlayback: LocationPlayback {
                 if isStopped { loop.stop() }
             }
             defer { loop.end(watch) }
-            let letters = MailboxHandler(mailbox)
-            source.start(letters)
+            let handler = MailboxHandler(mailbox)
+            source.start(handler)
             defer { source.stop() }
             state.withLock { $0.isTurning = true }
             try loop.run()
@@ -122,7 +122,7 @@ final class GPSDPlayback: LocationPlayback {
         }
     }
 
-    private func hasTalked() {
+    private func didEnd() {
         let (waiting, leaver, isLeft) = state.withLock { state in
             state.isTurning = false
             state.hasEnded = true

@@ -56,7 +56,7 @@ package struct GPSDSession: Sendable {
     private static let remarkCharactersMax = 200
 
     private enum State {
-        case waiting(until: Instant), connecting(since: Instant), connected(lastHeard: Instant, asked: Bool)
+        case waiting(until: Instant), connecting(since: Instant), connected(lastReceived: Instant, asked: Bool)
     }
 
     /// The counters since the start.
@@ -90,7 +90,7 @@ package struct GPSDSession: Sendable {
             switch state {
             case .waiting(let until): until
             case .connecting(let since): since + Self.patience
-            case .connected(let lastHeard, let asked): lastHeard + (asked ? Self.silenceMax : Self.silenceMax / 2)
+            case .connected(let lastReceived, let asked): lastReceived + (asked ? Self.silenceMax : Self.silenceMax / 2)
             }
         let next = min(own, pace.end ?? .latest)
         return isLost ? next : min(next, lastFix + Self.patience)
@@ -109,10 +109,10 @@ package struct GPSDSession: Sendable {
             actions.append(.connect)
         case .connecting(let since) where since + Self.patience <= now:
             actions += disconnected("it does not answer", at: now)
-        case .connected(let lastHeard, _) where lastHeard + Self.silenceMax <= now:
+        case .connected(let lastReceived, _) where lastReceived + Self.silenceMax <= now:
             actions += disconnected("it has sent nothing for \(Self.silenceMax.components.seconds) s", at: now)
-        case .connected(let lastHeard, asked: false) where lastHeard + Self.silenceMax / 2 <= now:
-            state = .connected(lastHeard: lastHeard, asked: true)
+        case .connected(let lastReceived, asked: false) where lastReceived + Self.silenceMax / 2 <= now:
+            state = .connected(lastReceived: lastReceived, asked: true)
             actions.append(.send(Array("?VERSION;\n".utf8)))
         default: break
         }
@@ -123,7 +123,7 @@ package struct GPSDSession: Sendable {
     /// Handles a connection that was made.
     package mutating func connected(at now: Instant) -> [Action] {
         counters.connections += 1
-        state = .connected(lastHeard: now, asked: false)
+        state = .connected(lastReceived: now, asked: false)
         line = []
         skipsLine = false
         pace = ReadingPace()
@@ -166,7 +166,7 @@ package struct GPSDSession: Sendable {
         }
         pace.advance(to: now)
         guard !isPaused, !bytes.isEmpty else { return [] }
-        state = .connected(lastHeard: now, asked: false)
+        state = .connected(lastReceived: now, asked: false)
         var actions: [Action] = []
         let before = bytes.count
         let records = takeLines(&bytes, atMost: pace.recordsLeft, at: now, &actions)
@@ -186,15 +186,15 @@ package struct GPSDSession: Sendable {
         _ bytes: inout ArraySlice<UInt8>, atMost count: Int, at now: Instant, _ actions: inout [Action]
     ) -> Int {
         var lines = 0
-        while lines < count, let octet = bytes.popFirst() {
-            if octet == 0x0A {
+        while lines < count, let byte = bytes.popFirst() {
+            if byte == 0x0A {
                 if !skipsLine, !line.isEmpty { take(at: now, &actions) }
                 line.removeAll(keepingCapacity: true)
                 skipsLine = false
                 lines += 1
             } else if !skipsLine {
                 if line.count < Self.lineMax {
-                    line.append(octet)
+                    line.append(byte)
                 } else {
                     counters.tooLong += 1
                     skipsLine = true

@@ -78,7 +78,7 @@ package final class GPSDSource: LocationSource {
             switch action {
             case .connect: connect()
             case .close: close()
-            case .send(let octets): send(octets)
+            case .send(let bytes): send(bytes)
             case .fix(let fix): handler?.located(fix)
             case .change(let change): handler?.changed(change, at: loop.now)
             }
@@ -185,13 +185,13 @@ package final class GPSDSource: LocationSource {
         perform(actions)
     }
 
-    private func send(_ octets: [UInt8]) {
+    private func send(_ bytes: [UInt8]) {
         guard let socket else { return }
         // There is room for these few bytes, because the connection is new or idle; otherwise it is dead.
-        let sent = unsafe octets.withUnsafeBytes { bytes in
+        let sent = unsafe bytes.withUnsafeBytes { bytes in
             unsafe sendQuietly(socket.rawValue, bytes.baseAddress, bytes.count)
         }
-        if sent != octets.count { fail("it accepts no requests") }
+        if sent != bytes.count { fail("it accepts no requests") }
     }
 }
 

@@ -44,14 +44,14 @@ final class GPXPlayback: LocationPlayback {
 
     func drain(on clock: any MonitorClock, to monitor: isolated BeaconMonitor, _ feed: LocationFeed) async {
         // Taken and delivered in one call on the monitor, so that nothing can happen in between.
-        LocationOutput.tell(takeDue(at: clock.now), at: clock.now, to: monitor, feed)
+        LocationOutput.report(takeDue(at: clock.now), at: clock.now, to: monitor, feed)
     }
 
     private func handDue(on clock: any MonitorClock, to monitor: BeaconMonitor?, _ feed: LocationFeed) async {
         if let monitor {
             await drain(on: clock, to: monitor, feed)
         } else {
-            LocationOutput.tell(takeDue(at: clock.now), at: clock.now, feed)
+            LocationOutput.report(takeDue(at: clock.now), at: clock.now, feed)
         }
     }
 

@@ -50,9 +50,9 @@ enum GPXTime {
     private static func number(_ text: inout ArraySlice<UInt8>, _ digits: Int) -> Int64? {
         guard text.count >= digits else { return nil }
         var number: Int64 = 0
-        for octet in text.prefix(digits) {
-            guard (0x30...0x39).contains(octet) else { return nil }
-            number = number * 10 + Int64(octet - 0x30)
+        for byte in text.prefix(digits) {
+            guard (0x30...0x39).contains(byte) else { return nil }
+            number = number * 10 + Int64(byte - 0x30)
         }
         text.removeFirst(digits)
         return number

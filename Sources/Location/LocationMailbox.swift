@@ -4,10 +4,10 @@ import Synchronization
 
 /// A queue of location news for a monitor and a feed.
 ///
-/// Bounded: if there are more than ``newsMax`` elements, the oldest is dropped and counted. A receiver delivers one fix
+/// Bounded: if there are more than ``changesMax`` elements, the oldest is dropped and counted. A receiver delivers one fix
 /// per second.
 final class LocationMailbox: Sendable {
-    static let newsMax = 1024
+    static let changesMax = 1024
 
     private struct State {
         var news: [LocationOutput] = []
@@ -28,7 +28,7 @@ final class LocationMailbox: Sendable {
 
     func put(_ news: LocationOutput) {
         let waiters = state.withLock { state in
-            if state.news.count == Self.newsMax {
+            if state.news.count == Self.changesMax {
                 state.news.removeFirst()
                 state.dropped += 1
             }
@@ -40,7 +40,7 @@ final class LocationMailbox: Sendable {
 
     /// Delivers all elements in one call on the monitor, so that a drain is complete when the queue is empty.
     func hand(at now: Instant, to monitor: isolated BeaconMonitor, _ feed: LocationFeed) {
-        LocationOutput.tell(takeAll(), at: now, to: monitor, feed)
+        LocationOutput.report(takeAll(), at: now, to: monitor, feed)
     }
 
     private func takeAll() -> [LocationOutput] {
@@ -67,7 +67,7 @@ final class LocationMailbox: Sendable {
                 if let monitor {
                     await hand(at: clock.now, to: monitor, feed)
                 } else {
-                    LocationOutput.tell(takeAll(), at: clock.now, feed)
+                    LocationOutput.report(takeAll(), at: clock.now, feed)
                 }
             }
         } onCancel: {

@@ -71,11 +71,11 @@ enum LocationOutput: Sendable, Hashable {
     case flags(Diagnostics)
 
     /// Passes news to a feed and to a monitor.
-    static func tell(
+    static func report(
         _ all: [LocationOutput], at now: Instant, to monitor: isolated BeaconMonitor, _ feed: LocationFeed
     ) {
         for news in all {
-            tell([news], at: now, feed)
+            report([news], at: now, feed)
             switch news {
             case .fix(let fix): monitor.located(fix)
             case .lost(let since, let reason): monitor.lostLocation(since: since, reason: reason)
@@ -85,7 +85,7 @@ enum LocationOutput: Sendable, Hashable {
     }
 
     /// Passes news to a feed.
-    static func tell(_ all: [LocationOutput], at now: Instant, _ feed: LocationFeed) {
+    static func report(_ all: [LocationOutput], at now: Instant, _ feed: LocationFeed) {
         for news in all {
             switch news {
             case .fix(let fix): feed.located(fix)

@@ -24,7 +24,7 @@ public struct LocationVisit: Sendable, Hashable {
 ///     }
 public struct VisitDetector: Sendable {
     /// The minimum length of a visit. Apple documents no value; five minutes are longer than a stop at a red light.
-    public static let stayMin: Duration = .seconds(300)
+    public static let visitMin: Duration = .seconds(300)
     /// The radius in metres around the first position.
     public static let radius = 100.0
 
@@ -52,7 +52,7 @@ public struct VisitDetector: Sendable {
         guard distance <= Self.radius else { return [] }
         self.last = fix
         if first.horizontalAccuracy > fix.horizontalAccuracy, visit == nil { self.first = better(fix, than: first) }
-        guard visit == nil, fix.time - first.time >= Self.stayMin else { return [] }
+        guard visit == nil, fix.time - first.time >= Self.visitMin else { return [] }
         let begun = LocationVisit(
             coordinate: (self.first ?? first).coordinate, horizontalAccuracy: (self.first ?? first).horizontalAccuracy,
             arrival: first.time)

@@ -10,9 +10,9 @@ struct JournalSocket: Sendable {
     static let standardPath = "/run/systemd/journal/socket"
     // A larger entry would have to be sent as a file (sd_journal_send(3)). No message of this project is nearly as
     // long.
-    private static let octetsMax = 32 << 10
+    private static let bytesMax = 32 << 10
     // sun_path has 108 bytes, of which the last is zero (unix(7)).
-    private static let pathOctetsMax = 107
+    private static let pathBytesMax = 107
 
     private let socket: FileDescriptor
     private let path: String
@@ -30,7 +30,7 @@ struct JournalSocket: Sendable {
     ///   - path: the path of the journal's socket.
     ///   - program: the name of the program in the entries.
     init?(stream: String?, of descriptor: FileDescriptor, path: String = standardPath, program: String) {
-        guard Self.names(stream, descriptor), path.utf8.count <= Self.pathOctetsMax else { return nil }
+        guard Self.names(stream, descriptor), path.utf8.count <= Self.pathBytesMax else { return nil }
         let made = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard made >= 0 else { return nil }
         socket = FileDescriptor(rawValue: made)
@@ -53,18 +53,18 @@ struct JournalSocket: Sendable {
     /// - Returns: whether the journal accepted it.
     func send(_ kind: MessageKind, _ text: String) -> Bool {
         let entry = Self.entry(kind, text, program: program)
-        guard entry.count <= Self.octetsMax else { return false }
+        guard entry.count <= Self.bytesMax else { return false }
         var name = sockaddr_un()
         name.sun_family = sa_family_t(AF_UNIX)
         unsafe withUnsafeMutableBytes(of: &name.sun_path) { place in
-            for (index, octet) in path.utf8.enumerated() { unsafe place[index] = octet }
+            for (index, byte) in path.utf8.enumerated() { unsafe place[index] = byte }
         }
         let length = socklen_t(MemoryLayout<sockaddr_un>.size)
         let sent = unsafe withUnsafePointer(to: &name) { name in
             unsafe name.withMemoryRebound(to: sockaddr.self, capacity: 1) { name in
-                unsafe entry.withUnsafeBytes { octets in
+                unsafe entry.withUnsafeBytes { bytes in
                     unsafe sendto(
-                        socket.rawValue, octets.baseAddress, octets.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT),
+                        socket.rawValue, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT),
                         name, length)
                 }
             }
@@ -77,16 +77,16 @@ struct JournalSocket: Sendable {
     static func entry(_ kind: MessageKind, _ text: String, program: String) -> [UInt8] {
         var entry = Array(
             "PRIORITY=\(kind.level.rawValue)\nSYSLOG_IDENTIFIER=\(program)\nMESSAGE_ID=\(kind.identifier)\n".utf8)
-        let octets = Array(text.utf8)
-        if octets.contains(0x0A) {
+        let bytes = Array(text.utf8)
+        if bytes.contains(0x0A) {
             entry += "MESSAGE\n".utf8
-            let count = UInt64(octets.count)
+            let count = UInt64(bytes.count)
             for shift in stride(from: UInt64(0), to: 64, by: 8) {
                 entry.append(UInt8(truncatingIfNeeded: count >> shift))
             }
         } else {
             entry += "MESSAGE=".utf8
         }
-        return entry + octets + [0x0A]
+        return entry + bytes + [0x0A]
     }
 }

@@ -16,7 +16,7 @@ package enum PlainText {
     }
 
     /// Returns harmless text from UTF-8 bytes. Invalid bytes become U+FFFD.
-    package static func safe(_ octets: [UInt8]) -> String { safe(String(decoding: octets, as: UTF8.self)) }
+    package static func safe(_ bytes: [UInt8]) -> String { safe(String(decoding: bytes, as: UTF8.self)) }
 
     /// Returns harmless text of several lines, with their line ends.
     package static func safe(lines text: String) -> String {
@@ -49,7 +49,7 @@ package enum PlainText {
     }
 
     /// Returns whether a byte is a printable ASCII character.
-    package static func isPlain(_ octet: UInt8) -> Bool { (0x20..<0x7F).contains(octet) }
+    package static func isPlain(_ byte: UInt8) -> Bool { (0x20..<0x7F).contains(byte) }
 
     /// Returns harmless text for HTML, also for its attributes.
     package static func html(_ text: some StringProtocol) -> String {

@@ -125,9 +125,9 @@ package enum ProgramFinder {
     /// It can be in the folder of this program, in `../libexec/beacon-gateway` of it, or in `../../bin` of it. If it is
     /// in none of them, the result is the first path, which callers put into their error message.
     package static func path(_ name: String) -> String {
-        var octets = [CChar](repeating: 0, count: 4096)
-        let count = unsafe readlink("/proc/self/exe", &octets, octets.count - 1)
-        var own = String(decoding: octets.prefix(max(count, 0)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        var bytes = [CChar](repeating: 0, count: 4096)
+        let count = unsafe readlink("/proc/self/exe", &bytes, bytes.count - 1)
+        var own = String(decoding: bytes.prefix(max(count, 0)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
         // If an upgrade replaces the program file while it runs, the path has this suffix (proc(5)).
         if own.hasSuffix(" (deleted)") { own.removeLast(" (deleted)".count) }
         let folder = FilePath(own).removingLastComponent()

@@ -34,18 +34,18 @@ package enum PublisherMessage: UInt8, Sendable {
 /// The reader ignores unknown names, because the two ends can have different versions.
 package struct Fields: Sendable {
     /// The encoded fields.
-    package private(set) var octets: [UInt8] = []
+    package private(set) var bytes: [UInt8] = []
 
     /// Appends a text; does nothing if it is `nil`.
     package mutating func put(_ name: StaticString, _ text: String?) {
         guard let text else { return }
-        name.withUTF8Buffer { bytes in
-            octets.append(UInt8(truncatingIfNeeded: bytes.count))
-            unsafe octets.append(contentsOf: bytes)
+        name.withUTF8Buffer { name in
+            bytes.append(UInt8(truncatingIfNeeded: name.count))
+            unsafe bytes.append(contentsOf: name)
         }
         let value = Array(text.utf8)
-        for shift in [0, 8, 16, 24] { octets.append(UInt8(truncatingIfNeeded: value.count >> shift)) }
-        octets += value
+        for shift in [0, 8, 16, 24] { bytes.append(UInt8(truncatingIfNeeded: value.count >> shift)) }
+        bytes += value
     }
 
     /// Appends a number; does nothing if it is `nil`.
@@ -62,8 +62,8 @@ package struct ReadFields: Sendable {
     private var values: [String: String] = [:]
 
     /// Decodes fields; `nil` if the bytes are invalid or truncated, or if there are too many fields.
-    package init?(_ octets: some Collection<UInt8>) {
-        var rest = Array(octets)[...]
+    package init?(_ bytes: some Collection<UInt8>) {
+        var rest = Array(bytes)[...]
         while let count = rest.popFirst() {
             guard rest.count >= Int(count) + 4, values.count < Self.fieldsMax else { return nil }
             let name = String(decoding: rest.prefix(Int(count)), as: UTF8.self)

@@ -23,7 +23,7 @@ package enum PublishedNames {
     /// How many messages may wait. 100,000 beacons with the longest names need fewer.
     package static let messagesMax = 4096
     // A message that is too long for the buffers of the sockets would be lost (unix(7)).
-    private static let octetsMax = 32 << 10
+    private static let bytesMax = 32 << 10
 
     /// Returns the messages with all names. If there are no names, it is one message.
     package static func messages(_ names: some Sequence<(BeaconIdentity, PublishedName)>) -> [[UInt8]] {
@@ -33,7 +33,7 @@ package enum PublishedNames {
             let (name, group) = (
                 Array(published.name.utf8.prefix(255)), Array((published.group ?? "").utf8.prefix(255))
             )
-            if message.count + 22 + name.count + group.count > octetsMax {
+            if message.count + 22 + name.count + group.count > bytesMax {
                 messages.append(message)
                 message = [0]
             }
@@ -70,8 +70,8 @@ package struct PublishedNamesReader: Sendable {
     /// Decodes one message, without its kind. After the last message, it calls `done` with all names.
     ///
     /// - Returns: whether the message is valid.
-    package mutating func take(_ octets: ArraySlice<UInt8>, _ done: ([BeaconIdentity: PublishedName]) -> Void) -> Bool {
-        var rest = octets
+    package mutating func take(_ bytes: ArraySlice<UInt8>, _ done: ([BeaconIdentity: PublishedName]) -> Void) -> Bool {
+        var rest = bytes
         guard let place = rest.popFirst(), place < 4 else { return false }
         if place & 1 != 0 { (names, groups) = ([:], [:]) }
         while !rest.isEmpty {

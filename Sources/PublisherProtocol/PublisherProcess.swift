@@ -62,13 +62,13 @@ package final class PublisherProcess {
     /// The ID of the process; `nil` while it does not run.
     package var processID: Int32? { child?.id }
     /// How the process ended and that it is restarted, until it has run for a minute; `nil` if there is no problem.
-    package private(set) var trouble: String?
+    package private(set) var failure: String?
 
     let loop: EventLoop
     private let timing: Timing
     private let executable: String
     private let makeSettings: (Int) -> PublisherSettings
-    private var tellsNames = false
+    private var reportsNames = false
     private let isForever: Bool
     private let take: (Report) -> Void
 
@@ -137,38 +137,38 @@ package final class PublisherProcess {
     // MARK: Messages to the publisher
 
     /// Reports that lines up to this number are durable. The publisher does not read beyond them.
-    package func tell(durable number: Int) {
+    package func update(durable number: Int) {
         guard number > durable else { return }
         durable = number
-        tellDurable()
+        reportDurable()
     }
 
     /// Reports that there is another line without a sequence number after the last durable line.
-    package func tellOfLines() {
+    package func reportLines() {
         unnumbered &+= 1
-        tellDurable()
+        reportDurable()
     }
 
-    private func tellDurable() {
+    private func reportDurable() {
         var fields = Fields()
         fields.put("durable", durable)
         fields.put("unnumbered", unnumbered & Int.max)
-        say(.durable, fields.octets)
+        say(.durable, fields.bytes)
     }
 
     /// Sets the content of the `status` topic.
     ///
     /// A status from before a connection is not published in that connection, because it says that there is none. The
     /// caller must set the status again after each connection.
-    package func tell(status octets: [UInt8]) {
-        guard octets.count < SocketPairEnd.octetsMax else { return }
-        say(.status, octets)
+    package func update(status bytes: [UInt8]) {
+        guard bytes.count < SocketPairEnd.bytesMax else { return }
+        say(.status, bytes)
     }
 
     /// Sends the names again, and makes the publisher retry immediately if it waits. If the process waits for its
     /// restart, it is restarted immediately. Call it when names, secrets or certificates may have been fixed.
     package func reload() {
-        if child != nil { tellNames() }
+        if child != nil { reportNames() }
         say(.reload, [])
         guard child == nil, !isStopping, let restartTimer, loop.time(of: restartTimer) != nil else { return }
         loop.set(restartTimer, at: loop.now)
@@ -198,14 +198,14 @@ package final class PublisherProcess {
         }
     }
 
-    private func tellNames() {
-        guard tellsNames else { return }
+    private func reportNames() {
+        guard reportsNames else { return }
         for message in PublishedNames.messages(names()) {
             pair?.put(OwnerMessage.names.rawValue, message, keeping: PublishedNames.messagesMax)
         }
     }
 
-    private func say(_ kind: OwnerMessage, _ octets: [UInt8]) { pair?.put(kind.rawValue, octets) }
+    private func say(_ kind: OwnerMessage, _ bytes: [UInt8]) { pair?.put(kind.rawValue, bytes) }
 
     // MARK: Start, restart and end
 
@@ -226,7 +226,7 @@ package final class PublisherProcess {
             else { throw Errno(rawValue: errno) }
             defer { _ = Glibc.close(ends[1]) }
             // The longest message must fit. The system reduces a larger value to its maximum (socket(7)).
-            var size = Int32(2 * SocketPairEnd.octetsMax)
+            var size = Int32(2 * SocketPairEnd.bytesMax)
             for descriptor in ends {
                 unsafe setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
             }
@@ -237,7 +237,7 @@ package final class PublisherProcess {
                 executable, input: FileDescriptor(rawValue: ends[1]), output: .standardError, errors: .standardError,
                 environment: ChildProcess.environment(), blocking: [SIGTERM, SIGINT, SIGHUP, SIGUSR1])
             self.pair = pair
-            pair.take = { [unowned self] kind, octets in hear(kind, octets) }
+            pair.take = { [unowned self] kind, bytes in receive(kind, bytes) }
             pair.ended = { [unowned self] end in
                 if end == .garbage { killChild("it sent an invalid message") }
                 pairEnded()
@@ -250,11 +250,11 @@ package final class PublisherProcess {
         starts += 1
         let before = status
         status = PublisherStatus(since: now)
-        (status.shipped, status.released) = (before.shipped, before.released)
+        (status.published, status.released) = (before.published, before.released)
         say(.settings, settings.message)
-        tellsNames = settings.present?.names ?? false
-        tellNames()
-        tellDurable()
+        reportsNames = settings.present?.names ?? false
+        reportNames()
+        reportDurable()
         unanswered = nil
         ping(at: now)
     }
@@ -321,10 +321,10 @@ package final class PublisherProcess {
         let next = backOff.next()
         endsInEpisode += 1
         // If it could not continue, it has reported the reason itself.
-        trouble = status.failure ?? "the publisher process ended: \(why); it is restarted, and nothing is lost"
+        failure = status.failure ?? "the publisher process ended: \(why); it is restarted, and nothing is lost"
         if endsInEpisode == 1, status.failure == nil {
             let text = "the publisher process\(id) ended: \(why); it is restarted, and lines wait in the files"
-            take(.remark(PublisherRemark(isTrouble: true, text: text)))
+            take(.remark(PublisherRemark(isError: true, text: text)))
         }
         status.state = .waiting
         status.since = now
@@ -345,20 +345,20 @@ package final class PublisherProcess {
 
     // MARK: Messages from the publisher
 
-    private func hear(_ kind: UInt8, _ octets: ArraySlice<UInt8>) -> Bool {
+    private func receive(_ kind: UInt8, _ bytes: ArraySlice<UInt8>) -> Bool {
         let now = loop.now
         if now - second.begin >= .seconds(1) { second = (now, 0) }
         second.messages += 1
         guard second.messages <= Self.messagesPerSecond else { return false }
         switch PublisherMessage(rawValue: kind) {
         case .status:
-            guard let said = PublisherStatus(octets) else { return false }
-            hear(said, at: now)
+            guard let said = PublisherStatus(bytes) else { return false }
+            receive(said, at: now)
         case .remark:
-            guard let said = PublisherRemark(octets) else { return false }
+            guard let said = PublisherRemark(bytes) else { return false }
             remark(said)
         case .pong:
-            guard octets.count < 20, let number = Int(String(decoding: octets, as: UTF8.self)), number <= pings
+            guard bytes.count < 20, let number = Int(String(decoding: bytes, as: UTF8.self)), number <= pings
             else { return false }
             if number == pings { answered(at: now) }
         case nil: return false
@@ -374,18 +374,18 @@ package final class PublisherProcess {
         said = []
         guard endsInEpisode > 0 else { return }
         let times = endsInEpisode == 1 ? "once" : "\(endsInEpisode) times"
-        (endsInEpisode, trouble) = (0, nil)
+        (endsInEpisode, failure) = (0, nil)
         backOff.reset()
         take(
-            .remark(PublisherRemark(isTrouble: false, text: "the publisher process runs again; it had ended \(times)")))
+            .remark(PublisherRemark(isError: false, text: "the publisher process runs again; it had ended \(times)")))
     }
 
-    private func hear(_ said: PublisherStatus, at now: Instant) {
+    private func receive(_ said: PublisherStatus, at now: Instant) {
         var said = said
         // The status is not trusted: it cannot contain lines that are not durable, or an attempt that is more than a
         // day away.
         if isForever {
-            said.shipped = min(said.shipped, max(durable, status.shipped))
+            said.published = min(said.published, max(durable, status.published))
             said.released = min(said.released, durable)
         }
         said.since = min(said.since, now)

@@ -144,14 +144,14 @@ extension PublisherSettings {
         }
         // A truncated message does not have this field.
         fields.put("end", true)
-        return fields.octets
+        return fields.bytes
     }
 
     /// Decodes settings.
     ///
     /// - Throws: ``Problem`` if they are invalid or have another version.
-    package init(_ octets: ArraySlice<UInt8>) throws(Problem) {
-        guard let fields = ReadFields(octets), fields.flag("end") else { throw .damaged }
+    package init(_ bytes: ArraySlice<UInt8>) throws(Problem) {
+        guard let fields = ReadFields(bytes), fields.flag("end") else { throw .damaged }
         guard fields.number("version") == Self.version else { throw .otherVersion }
         guard let directory = fields.text("directory"), let checkpoint = fields.text("checkpoint"),
             let host = fields.text("host"), let port = fields.number("port").flatMap({ UInt16(exactly: $0) }),

@@ -23,11 +23,11 @@ package struct PublisherStatus: Sendable, Hashable {
     /// The start of this activity, on the timeline.
     package var since: Instant
     /// Why the broker does not accept messages, or recently did not, with a remedy; `nil` if it accepts them.
-    package var trouble: String?
+    package var brokerFailure: String?
     /// The features that this broker does not support, and the effects; `nil` if it supports all.
     package var limitation: String?
     /// The problem on this machine, such as one with files; `nil` if there is none.
-    package var localTrouble: String?
+    package var localFailure: String?
     /// Why the publisher ended by itself; `nil` if it was stopped, or has published everything that it had to publish.
     package var failure: String?
     /// The time of the next attempt, if the publisher waits.
@@ -35,7 +35,7 @@ package struct PublisherStatus: Sendable, Hashable {
     /// The version of MQTT of the present connection; `nil` without a connection.
     package var version: String?
     /// The number of the last line that the broker has acknowledged together with all lines before it.
-    package var shipped = 0
+    package var published = 0
     /// The number of the last line that the publisher will not need again. The journal may delete lines up to it.
     package var released = 0
     /// The number of lines that were sent and not acknowledged.
@@ -62,7 +62,7 @@ package struct PublisherStatus: Sendable, Hashable {
     /// The number of failed attempts and ended connections.
     package var failures = 0
     /// The number of bytes of lines that were read.
-    package var octets = 0
+    package var bytes = 0
 
     /// Creates the status of a publisher that starts.
     package init(since: Instant) { self.since = since }
@@ -75,26 +75,26 @@ extension PublisherStatus {
         var fields = Fields()
         fields.put("state", state.rawValue)
         fields.put("since", Int(since.nanoseconds))
-        fields.put("trouble", trouble)
+        fields.put("trouble", brokerFailure)
         fields.put("limitation", limitation)
-        fields.put("localTrouble", localTrouble)
+        fields.put("localTrouble", localFailure)
         fields.put("failure", failure)
         fields.put("nextAttempt", nextAttempt.map { Int($0.nanoseconds) })
         fields.put("version", version)
         for (name, number) in Self.numbers { fields.put(name, self[keyPath: number]) }
-        return fields.octets
+        return fields.bytes
     }
 
     /// Decodes a status; `nil` if it is invalid. The sender is not trusted, so texts are truncated and made printable.
-    package init?(_ octets: ArraySlice<UInt8>) {
-        guard let fields = ReadFields(octets), let state = fields.text("state").flatMap({ State(rawValue: $0) }),
+    package init?(_ bytes: ArraySlice<UInt8>) {
+        guard let fields = ReadFields(bytes), let state = fields.text("state").flatMap({ State(rawValue: $0) }),
             let since = fields.number("since")
         else { return nil }
         self.init(since: Instant(nanoseconds: Int64(since)))
         self.state = state
-        trouble = fields.text("trouble").map { PublisherRemark.clean($0.utf8) }
+        brokerFailure = fields.text("trouble").map { PublisherRemark.clean($0.utf8) }
         limitation = fields.text("limitation").map { PublisherRemark.clean($0.utf8) }
-        localTrouble = fields.text("localTrouble").map { PublisherRemark.clean($0.utf8) }
+        localFailure = fields.text("localTrouble").map { PublisherRemark.clean($0.utf8) }
         failure = fields.text("failure").map { PublisherRemark.clean($0.utf8) }
         nextAttempt = fields.number("nextAttempt").map { Instant(nanoseconds: Int64($0)) }
         version = fields.text("version")
@@ -108,19 +108,19 @@ extension PublisherStatus {
     // Key paths that refer only to stored properties cost as little as constants.
     private static var numbers: [(StaticString, WritableKeyPath<PublisherStatus, Int>)] {
         [
-            ("shipped", \.shipped), ("released", \.released), ("inFlight", \.inFlight),
+            ("shipped", \.published), ("released", \.released), ("inFlight", \.inFlight),
             ("acknowledged", \.acknowledged), ("repeated", \.repeated), ("refusals", \.refusals),
             ("missed", \.missed), ("damaged", \.damaged), ("setAside", \.setAside), ("dropped", \.dropped),
             ("retained", \.retained),
-            ("connections", \.connections), ("failures", \.failures), ("octets", \.octets),
+            ("connections", \.connections), ("failures", \.failures), ("octets", \.bytes),
         ]
     }
 
     /// Returns whether a part other than ``since`` and the counters differs. The publisher sends such changes
     /// immediately, and counters only from time to time.
     package func differs(from other: PublisherStatus) -> Bool {
-        state != other.state || version != other.version || trouble != other.trouble
-            || limitation != other.limitation || localTrouble != other.localTrouble || failure != other.failure
+        state != other.state || version != other.version || brokerFailure != other.brokerFailure
+            || limitation != other.limitation || localFailure != other.localFailure || failure != other.failure
             || nextAttempt != other.nextAttempt
     }
 }

@@ -5,14 +5,14 @@ package import SystemPackage
 /// Reads files with secrets and checks their permissions.
 package enum SecretFile {
     // The maximum length of an MQTT password (MQTT 5 §3.1.3.6), and a line end.
-    private static let octetsMax = 65_537
+    private static let bytesMax = 65_537
 
     /// Returns the first line of a file, without its line end.
     ///
     /// - Throws: `Errno` of open(2) and read(2).
     package static func password(_ path: String) throws(Errno) -> [UInt8] {
-        let octets = try SmallFile.read(FilePath(path), maximum: octetsMax)
-        var line = Array(octets.prefix { $0 != 0x0A }.prefix(65_535))
+        let bytes = try SmallFile.read(FilePath(path), maximum: bytesMax)
+        var line = Array(bytes.prefix { $0 != 0x0A }.prefix(65_535))
         if line.last == 0x0D { line.removeLast() }
         return line
     }

@@ -9,7 +9,7 @@ package import SystemPackage
 /// SOCK_SEQPACKET).
 package final class SocketPairEnd {
     /// The maximum number of bytes of a message. A longer one closes the pair.
-    package static let octetsMax = 160 << 10
+    package static let bytesMax = 160 << 10
 
     /// The reason why the pair was closed.
     package enum End: Sendable, Hashable {
@@ -33,7 +33,7 @@ package final class SocketPairEnd {
     private var isOver = false
     // Each message starts with its kind. There are few.
     private var waiting: [[UInt8]] = []
-    private var buffer = [UInt8](repeating: 0, count: SocketPairEnd.octetsMax)
+    private var buffer = [UInt8](repeating: 0, count: SocketPairEnd.bytesMax)
 
     /// Takes ownership of a non-blocking socket, and closes it together with this value.
     ///
@@ -62,9 +62,9 @@ package final class SocketPairEnd {
 
     /// Sends a message of a kind, now or when there is room. At most `count` messages of the kind may wait; if there
     /// are more, the oldest is dropped.
-    package func put(_ kind: UInt8, _ octets: [UInt8], keeping count: Int = 1) {
+    package func put(_ kind: UInt8, _ bytes: [UInt8], keeping count: Int = 1) {
         guard !isOver else { return }
-        let message = [kind] + octets
+        let message = [kind] + bytes
         let places = waiting.indices.filter { waiting[$0][0] == kind }
         if count == 1, let place = places.first {
             // The message takes the place of the previous one, so messages that were put after that one are sent after

@@ -26,7 +26,7 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
     /// The controllers with each name (rules L4, L7).
     private var controllers = ReplayControllers()
     /// The adapter of the present record, after the engine has received its report.
-    private var heard: Int?
+    private var received: Int?
     /// For each adapter, by its index in the engine's table: the number of sources that have met it and have not ended
     /// (rule L4).
     private var open: [UInt16: Int] = [:]
@@ -109,7 +109,7 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
     @inline(__always)
     mutating func advance(to time: Instant) throws(ExitFailure) {
         if !hasStarted { try start(at: time) }
-        heard = nil
+        received = nil
         if !ending.isEmpty { stopEnded(before: time) }
         if ranging != nil { try range(until: time) }
         engine.advance(to: time, into: &actions)
@@ -143,7 +143,7 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
 
     mutating func listening(_ isListening: Bool, adapter: Int, time: Instant, since: Instant?) {
         guard let id = adapter < current.count ? current[adapter] : nil else { return }
-        heard = nil
+        received = nil
         controllers.mark(
             isListening, since: since, adapter, id, source: selected, at: time, in: &engine, into: &actions)
     }
@@ -152,14 +152,14 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
     mutating func report(_ report: AdvertisingReport, data: Span<UInt8>, adapter: Int?, time: Instant?) {
         statistics.reports &+= 1
         // All reports of a record have the same time, so one notification of the engine is enough.
-        if heard != adapter { hear(adapter, at: time) }
+        if received != adapter { receive(adapter, at: time) }
     }
 
     @inline(never)
-    private mutating func hear(_ adapter: Int?, at time: Instant?) {
+    private mutating func receive(_ adapter: Int?, at time: Instant?) {
         guard let time, let adapter, adapter < current.count, let id = current[adapter] else { return }
-        heard = adapter
-        engine.heard(id, at: time, into: &actions)
+        received = adapter
+        engine.received(id, at: time, into: &actions)
     }
 
     @inline(__always)
@@ -182,10 +182,10 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
             engine.advance(to: max(due, engine.now), into: &actions)
             try deliver(isUrgent: false)
             guard var seconds = ranging.take() else { return }
-            var told: [(Ranging, RangingLines.Name)] = []
-            seconds.tell(at: due, clockOffset: engine.clockOffset) { told.append(($0, $1)) }
+            var reported: [(Ranging, RangingLines.Name)] = []
+            seconds.report(at: due, clockOffset: engine.clockOffset) { reported.append(($0, $1)) }
             ranging = consume seconds
-            try lines.write(told, at: engine.now)
+            try lines.write(reported, at: engine.now)
         }
     }
 
@@ -194,16 +194,16 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
     /// between sightings.
     var wantsBatches: Bool { hasStarted && ending.isEmpty && !keepsEvidence && ranging == nil }
 
-    mutating func heard(_ batch: borrowing FrameBatch) {
+    mutating func received(_ batch: borrowing FrameBatch) {
         statistics.reports &+= batch.counts.reports
         statistics.sightings &+= batch.counts.beacons
         if countsGaps { noteGaps(batch) }
         if makesConditions, hasNewUUID(batch) {
-            hearEach(batch)
+            receiveEach(batch)
         } else {
-            engine.heard(batch, of: current, into: &actions)
+            engine.received(batch, of: current, into: &actions)
         }
-        heard = nil
+        received = nil
     }
 
     private func hasNewUUID(_ batch: borrowing FrameBatch) -> Bool {
@@ -214,13 +214,13 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
     }
 
     /// Passes the entries one by one, so that each condition is added after the entries that precede its first beacon.
-    private mutating func hearEach(_ batch: borrowing FrameBatch) {
+    private mutating func receiveEach(_ batch: borrowing FrameBatch) {
         for index in 0..<batch.counts.entries {
             let entry = batch.entries[index]
             if entry.kind.isFirst { engine.advance(to: entry.time, into: &actions) }
             let adapter = Int(entry.adapter)
             guard adapter < current.count, let id = current[adapter] else { continue }
-            if entry.kind.isHeard { engine.heard(id, at: entry.time, into: &actions) }
+            if entry.kind.isReceived { engine.received(id, at: entry.time, into: &actions) }
             guard entry.kind.isBeacon else { continue }
             makeCondition(entry.frame.uuid, at: entry.time)
             engine.sighted(entry.frame, by: id, into: &actions)
@@ -328,7 +328,7 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
         if hasStarted { lastRecord = engine.now }
         if settles, hasStarted {
             try deliver(isUrgent: false)
-            engine.takesSilenceForDeafness = false
+            engine.silenceMeansNotScanning = false
             while let deadline = nextDeadline {
                 if ranging != nil { try range(until: deadline) }
                 engine.advance(to: deadline, into: &actions)
@@ -342,6 +342,6 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
         statistics.refused = engine.refusedBeacons
         statistics.reversedUUIDs = engine.reversedUUIDs
         try deliver(isUrgent: true)
-        if let lastRecord { try lines.tellOfLife(at: lastRecord) }
+        if let lastRecord { try lines.reportLife(at: lastRecord) }
     }
 }

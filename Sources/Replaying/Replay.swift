@@ -20,7 +20,7 @@ package struct Replay {
             case places
         }
 
-        let aim: Purpose
+        let purpose: Purpose
         /// Whether records were sorted by their times.
         let isReordered: Bool
         /// Whether a local time went back by about an hour.
@@ -54,13 +54,13 @@ package struct Replay {
         if options.writesSightings {
             var pipeline = SightingPipeline(options)
             let counts = try run(&pipeline, try openTracks())
-            return outcome(counts, pipeline.statistics, aim: .sightings)
+            return outcome(counts, pipeline.statistics, purpose: .sightings)
         }
         let tracks = try openTracks()
         let source = tracks.lazy.compactMap { $0?.source }.first
         var pipeline = try MonitorPipeline(options, locationSource: source)
         let counts = try run(&pipeline, tracks)
-        return outcome(counts, pipeline.statistics, aim: source == nil ? .beacons : .places)
+        return outcome(counts, pipeline.statistics, purpose: source == nil ? .beacons : .places)
     }
 
     private struct SourceCounts {
@@ -261,9 +261,9 @@ package struct Replay {
         func malformed(of adapter: String?) -> [String] {
             switch self {
             case .capture(let capture):
-                let met = capture.counts.malformations.met.filter { $0.kind != .adaptersTooMany }
-                guard !met.isEmpty else { return [] }
-                let kinds = met.map { "\($0.kind): \($0.count)" }.joined(separator: ", ")
+                let occurred = capture.counts.malformations.occurred.filter { $0.kind != .adaptersTooMany }
+                guard !occurred.isEmpty else { return [] }
+                let kinds = occurred.map { "\($0.kind): \($0.count)" }.joined(separator: ", ")
                 let of = adapter.map { " of \($0)" } ?? ""
                 return ["warning: \(capture.name) has no iBeacons\(of), but malformed reports (\(kinds))"]
             case .track: return []
@@ -354,7 +354,7 @@ package struct Replay {
         return lines
     }
 
-    private func outcome(_ counts: SourceCounts, _ handled: ReplayStatistics, aim: Outcome.Purpose) -> Outcome {
+    private func outcome(_ counts: SourceCounts, _ handled: ReplayStatistics, purpose: Outcome.Purpose) -> Outcome {
         var statistics = counts.statistics
         statistics.add(handled)
         statistics.gaps = handled.gaps
@@ -387,7 +387,7 @@ package struct Replay {
                     + " the entry of an unnamed beacon was refused; see max_new_beacons")
         }
         return Outcome(
-            aim: aim, isReordered: options.reorder != nil, hasClockChange: counts.hasClockChange,
+            purpose: purpose, isReordered: options.reorder != nil, hasClockChange: counts.hasClockChange,
             statistics: statistics, faulty: counts.faulty,
             withoutBeacons: counts.withoutBeacons,
             damages: counts.damages, remarks: remarks)
@@ -400,7 +400,7 @@ extension Replay.Outcome {
         var text =
             "\(PlainText.count(statistics.records, "record")), \(PlainText.count(statistics.reports, "report")), "
             + PlainText.count(statistics.sightings, "iBeacon")
-        let malformed = statistics.malformations.met.reduce(0) { $0 + $1.count }
+        let malformed = statistics.malformations.occurred.reduce(0) { $0 + $1.count }
         if malformed > 0 { text += ", \(malformed) malformed" }
         if statistics.late > 0 { text += ", \(statistics.late) out of order by up to \(latestBy)" }
         if let result { text += ": \(result)" }
@@ -417,7 +417,7 @@ extension Replay.Outcome {
     private var clockWarning: String? {
         guard statistics.late > 0 else { return nil }
         let subject = PlainText.count(statistics.late, "record is", "records are")
-        let effect = aim == .sightings ? "" : ", and handled at the time of that record (rule T2)"
+        let effect = purpose == .sightings ? "" : ", and handled at the time of that record (rule T2)"
         // If the clocks changed, this advice would be wrong: it would mix two hours of local time.
         let advice =
             hasClockChange
@@ -430,7 +430,7 @@ extension Replay.Outcome {
 
     private var result: String? {
         if statistics.events > 0 { return PlainText.count(statistics.events, "event") }
-        switch aim {
+        switch purpose {
         // The user requested sightings, not events. There is one line for each iBeacon.
         case .sightings: return nil
         // A circle does not need a beacon.

@@ -19,7 +19,7 @@ protocol ReplayHandler: ReportHandler, ~Copyable {
     mutating func advance(to time: Instant) throws(ExitFailure)
 
     /// Called with the reports of several consecutive records of the selected source.
-    mutating func heard(_ batch: borrowing FrameBatch)
+    mutating func received(_ batch: borrowing FrameBatch)
 
     /// Whether the data in a batch are sufficient for the handler. If so, it can receive batches in place of single
     /// records.

@@ -65,9 +65,9 @@ struct ReplayLines: ~Copyable {
     }
 
     /// Writes the beacons in view of a second that has ended.
-    mutating func write(_ told: [(Ranging, RangingLines.Name)], at now: Instant) throws(ExitFailure) {
+    mutating func write(_ reported: [(Ranging, RangingLines.Name)], at now: Instant) throws(ExitFailure) {
         try open(at: now)
-        for (ranging, name) in told {
+        for (ranging, name) in reported {
             encoder.encode(ranging, monitor: name.monitor, identifier: name.identifier, into: &output.buffer)
         }
         do throws(EventLogError) { try output.flushIfFull() } catch { throw ExitFailure(error) }
@@ -77,7 +77,7 @@ struct ReplayLines: ~Copyable {
     ///
     /// - Parameter lastRecord: the time of the last record.
     /// - Throws: ``ExitFailure`` if the file cannot be written.
-    func tellOfLife(at lastRecord: Instant) throws(ExitFailure) {
+    func reportLife(at lastRecord: Instant) throws(ExitFailure) {
         // Without lines there is no event file to which this time could refer.
         guard isOpen, let directory else { return }
         let file = AliveFile(in: directory.path, gateway: gateway, boot: nil)

@@ -16,7 +16,7 @@ struct ReplaySource: ~Copyable {
     private let interval: Duration?
     /// Whether the records of each adapter are used, by its index in the reader's table; `nil` until its first record.
     private var counted: [Bool?] = []
-    private var met = CaptureAdapters()
+    private var known = CaptureAdapters()
     private var reorder: ReorderBuffer?
     /// The next record and its time. Its payload is in the window of the reader, or in ``heldBytes``.
     private var head: CaptureRecord?
@@ -207,9 +207,9 @@ struct ReplaySource: ~Copyable {
     private mutating func pass(_ record: CaptureRecord, _ index: Int) {
         guard reorder == nil, index < reader.adapters.count else { return }
         if record.awaitsAddress {
-            met.postpone(record, of: reader.adapters[index])
+            known.postpone(record, of: reader.adapters[index])
         } else {
-            _ = met.takeMark(before: record, of: reader.adapters[index])
+            _ = known.takeMark(before: record, of: reader.adapters[index])
         }
     }
 
@@ -253,10 +253,10 @@ struct ReplaySource: ~Copyable {
         _ record: CaptureRecord, to handler: inout Handler
     ) throws(ExitFailure) {
         if let time = headTime { try handler.advance(to: time) }
-        if let index = record.adapter, !met.contains(index) {
+        if let index = record.adapter, !known.contains(index) {
             try meet(index, record, at: headTime, &handler)
             // The identity of this adapter is not known yet.
-            guard met.contains(index) else { return try handler.deliver(isUrgent: false) }
+            guard known.contains(index) else { return try handler.deliver(isUrgent: false) }
         }
         if record.endsWait { handPostponedMark(before: record, &handler) }
         var record = record
@@ -280,13 +280,13 @@ struct ReplaySource: ~Copyable {
     private mutating func handBatch<Handler: ReplayHandler & ~Copyable>(
         to handler: inout Handler, most: Int
     ) throws(ExitFailure) -> Int {
-        let handed = reader.readEvents(into: &batch, most: most, known: met.areMet, latest: &latest)
+        let handed = reader.readEvents(into: &batch, most: most, known: known.areMet, latest: &latest)
         guard handed > 0 else { return 0 }
         records &+= handed
         if batch.counts.structuresTruncated > 0 {
             decoder.count(.adStructureTruncated, by: batch.counts.structuresTruncated)
         }
-        handler.heard(batch)
+        handler.received(batch)
         batch.removeAll()
         try handler.deliver(isUrgent: false)
         return handed
@@ -315,9 +315,9 @@ struct ReplaySource: ~Copyable {
         // The address will follow before the first report of this adapter.
         if record.awaitsAddress, handler.knowsAddresses(besides: name) { return postponeMark(in: record, index) }
         let (names, addresses) = (reader.adapters, reader.adapterAddresses)
-        met.meet(index, names, addresses)
+        known.meet(index, names, addresses)
         let address = index < addresses.count ? addresses[index] : nil
-        let mark = record.content.mark ?? (index < names.count ? met.mark(before: record, of: names[index]) : nil)
+        let mark = record.content.mark ?? (index < names.count ? known.mark(before: record, of: names[index]) : nil)
         try handler.meet(
             ReplayAdapter(index: index, name: name, address: address, listens: mark?.isListening ?? true), time: time)
     }
@@ -328,14 +328,14 @@ struct ReplaySource: ~Copyable {
         before record: CaptureRecord, _ handler: inout Handler
     ) {
         guard let index = record.adapter, index < reader.adapters.count,
-            let mark = met.takeMark(before: record, of: reader.adapters[index]), let time = headTime
+            let mark = known.takeMark(before: record, of: reader.adapters[index]), let time = headTime
         else { return }
         handler.listening(mark.isListening, adapter: index, time: time, since: mark.since)
     }
 
     /// Stores the mark in a record of an adapter whose address will follow.
     private mutating func postponeMark(in record: CaptureRecord, _ index: Int) {
-        if index < reader.adapters.count { met.postpone(record, of: reader.adapters[index]) }
+        if index < reader.adapters.count { known.postpone(record, of: reader.adapters[index]) }
     }
 
     /// Passes on incomplete advertisements, and reports the end of the capture.

@@ -101,7 +101,7 @@ package struct ReplayStatistics: Sendable {
             buffer.write("sightings", sightings)
             buffer.write("events", events)
             buffer.object("malformed") { buffer in
-                for (kind, count) in malformations.met { buffer.write(named: "\(kind)", count) }
+                for (kind, count) in malformations.occurred { buffer.write(named: "\(kind)", count) }
             }
             buffer.write("reordered", reordered)
             buffer.object("stepsBack") { buffer in
@@ -118,7 +118,7 @@ package struct ReplayStatistics: Sendable {
                 buffer.write(entry.gaps)
             }
         }
-        buffer.append(octet: 0x0A)
+        buffer.append(byte: 0x0A)
         return buffer.text
     }
 }

@@ -52,7 +52,7 @@ struct SightingPipeline: ReplayHandler, ~Copyable {
         adapter.map { $0 < names[selected].count ? names[selected][$0] : "hci0" } ?? "hci0"
     }
 
-    mutating func heard(_ batch: borrowing FrameBatch) {
+    mutating func received(_ batch: borrowing FrameBatch) {
         statistics.reports &+= batch.counts.reports
         statistics.sightings &+= batch.counts.beacons
         for index in 0..<batch.counts.entries where batch.entries[index].kind.isBeacon {

@@ -15,7 +15,7 @@ final class ChangeStreams {
         /// The sequence number of the last line.
         var sequence: Int
         /// The reason why the files cannot be read; `nil` if they can.
-        var trouble: String?
+        var failure: String?
         /// The number of lines that are missing in the files.
         var missed = 0
         /// The number of lines that cannot be parsed.
@@ -30,7 +30,7 @@ final class ChangeStreams {
     private var streams: [ObjectIdentifier: HTTPStream] = [:]
     private var shown: Shown?
     // The content at the last notification, and the number of notifications.
-    private var told: Shown?
+    private var reported: Shown?
     private var number = 0
 
     /// The end of the current pause, in which no notification is sent; `nil` after it. So no timer is set while nothing
@@ -39,7 +39,7 @@ final class ChangeStreams {
 
     init(on loop: EventLoop) {
         self.loop = loop
-        timer = loop.makeTimer { [unowned self] _ in tell() }
+        timer = loop.makeTimer { [unowned self] _ in report() }
     }
 
     deinit {
@@ -50,15 +50,15 @@ final class ChangeStreams {
     func open() -> HTTPStream {
         var last = number
         var isBegun = false
-        let stream = HTTPStream { [weak self] octets in
+        let stream = HTTPStream { [weak self] bytes in
             if !isBegun {
                 isBegun = true
                 // The time that a client must wait before it reconnects, in milliseconds.
-                octets += Array("retry: 2000\n\n".utf8)
+                bytes += Array("retry: 2000\n\n".utf8)
             }
-            guard let self, last != number, let told else { return }
+            guard let self, last != number, let reported else { return }
             last = number
-            octets += Array("data: ".utf8) + LinePayload.line { $0.write("sequence", told.sequence) } + [0x0A]
+            bytes += Array("data: ".utf8) + LinePayload.line { $0.write("sequence", reported.sequence) } + [0x0A]
         }
         let place = ObjectIdentifier(stream)
         streams[place] = stream
@@ -69,17 +69,17 @@ final class ChangeStreams {
     /// Records the current content of pages, which can have changed.
     func note(_ shown: Shown) {
         self.shown = shown
-        if rest == nil { tell() }
+        if rest == nil { report() }
     }
 
-    private func tell() {
+    private func report() {
         // Content that was already reported is not reported again. Without open streams, nothing is sent: a client
         // loads the current page when its stream opens (live.js).
-        guard let timer, shown != told else { return }
-        told = shown
+        guard let timer, shown != reported else { return }
+        reported = shown
         guard !streams.isEmpty else { return }
         number += 1
-        for stream in streams.values { stream.goOn() }
+        for stream in streams.values { stream.proceed() }
         loop.set(timer, at: loop.now + Self.pause)
     }
 }

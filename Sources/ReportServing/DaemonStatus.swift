@@ -9,11 +9,11 @@ import SystemPackage
 /// that wait for it.
 final class DaemonStatus {
     // The status of a gateway with about 20,000 conditions has this size. A longer answer counts as no answer.
-    static let octetsMax = 4 << 20
+    static let bytesMax = 4 << 20
     // A request can wait a second for the gateway's next answer, and other clients can be answered first.
     static let patience: Duration = .seconds(3)
     private static let freshFor: Duration = .seconds(1)
-    private static let octetsPerTurn = 65_536
+    private static let bytesPerTurn = 65_536
 
     /// The last answer; `nil` if the gateway could not be reached or did not answer.
     private(set) var answer: JSONText?
@@ -25,7 +25,7 @@ final class DaemonStatus {
     private var socket: FileDescriptor?
     private var watch: EventLoop.Watch?
     private var timer: EventLoop.Timer?
-    private var octets: [UInt8] = []
+    private var bytes: [UInt8] = []
 
     /// Creates a client of the status socket at `path`.
     init(_ path: String, on loop: EventLoop) {
@@ -58,7 +58,7 @@ final class DaemonStatus {
 
     private func read() {
         guard let socket else { return }
-        var part = [UInt8](repeating: 0, count: Self.octetsPerTurn)
+        var part = [UInt8](repeating: 0, count: Self.bytesPerTurn)
         let count = unsafe part.withUnsafeMutableBytes {
             unsafe Glibc.read(socket.rawValue, $0.baseAddress, $0.count)
         }
@@ -66,12 +66,12 @@ final class DaemonStatus {
             if errno != EAGAIN, errno != EINTR { end(nil) }
             return
         }
-        octets += part[..<count]
+        bytes += part[..<count]
         // The JSON object is one line. The page for people after it is not read.
-        if let line = octets.firstIndex(of: 0x0A) {
-            var text = JSONText(Array(octets[..<line]))
+        if let line = bytes.firstIndex(of: 0x0A) {
+            var text = JSONText(Array(bytes[..<line]))
             end(text.parse() ? text : nil)
-        } else if count == 0 || octets.count > Self.octetsMax {
+        } else if count == 0 || bytes.count > Self.bytesMax {
             end(nil)
         }
     }
@@ -89,6 +89,6 @@ final class DaemonStatus {
     private func close() {
         if let watch { loop.end(watch) }
         if let socket { try? socket.close() }
-        (watch, socket, octets) = (nil, nil, [])
+        (watch, socket, bytes) = (nil, nil, [])
     }
 }

@@ -60,9 +60,9 @@ final class EventStream {
     static func open(_ request: HTTPRequest, _ following: Following) -> HTTPStream {
         let events = EventStream(request, following)
         weak var open: HTTPStream?
-        let stream = HTTPStream { octets in
+        let stream = HTTPStream { bytes in
             if events.following.folder == events.folder {
-                events.write(&octets)
+                events.write(&bytes)
             } else {
                 open?.finish(isWhole: false)
             }
@@ -72,26 +72,26 @@ final class EventStream {
         return stream
     }
 
-    private func write(_ octets: inout [UInt8]) {
+    private func write(_ bytes: inout [UInt8]) {
         if !isBegun {
             isBegun = true
             // The time that a client must wait before it reconnects, in milliseconds.
-            octets += Array("retry: 2000\n\n".utf8)
+            bytes += Array("retry: 2000\n\n".utf8)
         }
-        for _ in 0..<Self.linesPerPiece where octets.count < HTTPStream.pieceMax {
-            guard writeNext(&octets) else { return }
+        for _ in 0..<Self.linesPerPiece where bytes.count < HTTPStream.pieceMax {
+            guard writeNext(&bytes) else { return }
         }
         // There can be more lines, although none of this piece was requested. Without bytes, the stream would be
         // suspended, so a comment is sent.
-        if octets.isEmpty { octets += Array(":\n\n".utf8) }
+        if bytes.isEmpty { bytes += Array(":\n\n".utf8) }
     }
 
     /// Writes the next line.
     ///
     /// - Returns: `false` if there is no further line.
-    private func writeNext(_ octets: inout [UInt8]) -> Bool {
+    private func writeNext(_ bytes: inout [UInt8]) -> Bool {
         guard let tail = following.tail, tail.knowsAll(behind: position.sequence) else {
-            return writeNextOfFiles(&octets)
+            return writeNextOfFiles(&bytes)
         }
         files = nil
         guard let line = tail.first(behind: position.sequence) else {
@@ -99,12 +99,12 @@ final class EventStream {
             return false
         }
         position = LinePosition(sequence: line.sequence)
-        write(missed: line.missedBefore, &octets)
-        write(line.payload, line.sequence, &octets)
+        write(missed: line.missedBefore, &bytes)
+        write(line.payload, line.sequence, &bytes)
         return true
     }
 
-    private func writeNextOfFiles(_ octets: inout [UInt8]) -> Bool {
+    private func writeNextOfFiles(_ bytes: inout [UInt8]) -> Bool {
         let files =
             self.files
             ?? FileLines(
@@ -118,28 +118,28 @@ final class EventStream {
         }
         guard let sequence = files.message.sequence else { return true }
         position = files.follower.position
-        write(missed: files.follower.missed - files.missed, &octets)
+        write(missed: files.follower.missed - files.missed, &bytes)
         files.missed = files.follower.missed
         guard files.message.isPublished else { return true }
         if let payload = files.payloads.bytes(files.line[files.message.payload]) {
-            write(payload, sequence, &octets)
+            write(payload, sequence, &bytes)
         } else {
             // A line with a number whose payload is not a JSON object counts as missed.
-            write(missed: 1, &octets)
+            write(missed: 1, &bytes)
         }
         return true
     }
 
-    private func write(missed lines: Int, _ octets: inout [UInt8]) {
+    private func write(missed lines: Int, _ bytes: inout [UInt8]) {
         guard lines > 0 else { return }
-        octets += Array("event: missed\ndata: ".utf8) + LinePayload.line { $0.write("lines", lines) } + [0x0A]
+        bytes += Array("event: missed\ndata: ".utf8) + LinePayload.line { $0.write("lines", lines) } + [0x0A]
     }
 
-    private func write(_ payload: [UInt8], _ sequence: Int, _ octets: inout [UInt8]) {
+    private func write(_ payload: [UInt8], _ sequence: Int, _ bytes: inout [UInt8]) {
         guard Self.isWanted(payload, types) else { return }
-        octets += Array("id: \(gateway):\(sequence)\ndata: ".utf8)
-        octets += payload
-        octets += [0x0A, 0x0A]
+        bytes += Array("id: \(gateway):\(sequence)\ndata: ".utf8)
+        bytes += payload
+        bytes += [0x0A, 0x0A]
     }
 
     /// Returns the requested types of lines; `nil` means all.
@@ -163,9 +163,9 @@ final class EventStream {
     /// Returns the number in `gateway:sequence`; `nil` if the ID is invalid or of another gateway.
     static func sequence(_ id: String, of gateway: String) -> Int? {
         // Compared by bytes, because the end of a name and the colon can form one `Character`.
-        let octets = Array(id.utf8)
-        guard let colon = octets.lastIndex(of: UInt8(ascii: ":")), octets[..<colon].elementsEqual(stem(gateway).utf8),
-            let number = Int(String(decoding: octets[(colon + 1)...], as: UTF8.self)), number >= 0
+        let bytes = Array(id.utf8)
+        guard let colon = bytes.lastIndex(of: UInt8(ascii: ":")), bytes[..<colon].elementsEqual(stem(gateway).utf8),
+            let number = Int(String(decoding: bytes[(colon + 1)...], as: UTF8.self)), number >= 0
         else { return nil }
         return number
     }

@@ -29,7 +29,7 @@ final class Following {
     /// Whether all lines of the files have been read once.
     private(set) var isCurrent = false
     /// The reason why the files cannot be read; `nil` if they can.
-    private(set) var trouble: EventLogError?
+    private(set) var failure: EventLogError?
     /// The number of sequence numbers without a line, and of lines that could not be parsed.
     private(set) var missed = 0
     private(set) var damaged = 0
@@ -38,7 +38,7 @@ final class Following {
     /// A number that changes when all files are read again because files were replaced. Lines that were read before can
     /// be erased.
     private(set) var reading = 0
-    /// Called after each turn of reading while ``isCurrent`` is true; before that, only when ``trouble`` changes.
+    /// Called after each turn of reading while ``isCurrent`` is true; before that, only when ``failure`` changes.
     var changed: () -> Void = {}
 
     /// The folder of the event files.
@@ -52,7 +52,7 @@ final class Following {
     private var (isFileGone, isFolderGone) = (false, false)
     // The totals of the second reading after a `clock` line corrected dates. Until it is complete, `state` has the
     // totals of the first one.
-    private var anew: State?
+    private var rereadState: State?
     // The lines that were read last, since all lines were read for the first time.
     private var latest = LineTail(after: 0)
     private var message = LineMessage(prefix: "")
@@ -74,10 +74,10 @@ final class Following {
     /// the loop runs.
     init(_ directory: FilePath, keptIn file: TotalsCache? = nil, on loop: EventLoop) {
         (self.directory, self.loop, self.file) = (directory, loop, file)
-        if let fold = file?.read() {
-            (state, dating, segment, filesBefore) = (fold.state, fold.dating, fold.position.segment, fold.files)
-            (missedBefore, damagedBefore) = (fold.missed, fold.damaged)
-            follower = LineFollower(directory, from: fold.position)
+        if let totals = file?.read() {
+            (state, dating, segment, filesBefore) = (totals.state, totals.dating, totals.position.segment, totals.files)
+            (missedBefore, damagedBefore) = (totals.missed, totals.damaged)
+            follower = LineFollower(directory, from: totals.position)
         } else {
             follower = LineFollower(directory, from: LinePosition(sequence: 0))
         }
@@ -93,7 +93,7 @@ final class Following {
 
     /// Whether not all lines have been read yet: for the first time, again because files were replaced or removed, or
     /// again to correct dates. Only in the last case, ``state`` has the complete earlier totals.
-    var isReading: Bool { !isCurrent || anew != nil }
+    var isReading: Bool { !isCurrent || rereadState != nil }
 
     /// The last line in ``state``, and the place of the next line if that is known.
     var end: LinePosition {
@@ -130,19 +130,19 @@ final class Following {
 
     private func read() {
         guard let timer else { return }
-        let known = trouble
+        let known = failure
         do throws(EventLogError) {
             try watchFolder()
             let isAtEnd = try readLines()
-            trouble = nil
+            failure = nil
             if isAtEnd { finish() }
-            if !isAtEnd || anew != nil { loop.set(timer, at: loop.now) }
+            if !isAtEnd || rereadState != nil { loop.set(timer, at: loop.now) }
         } catch {
-            trouble = error
+            failure = error
             loop.set(timer, at: loop.now + Self.retry)
         }
         version += 1
-        if isCurrent || trouble != known { changed() }
+        if isCurrent || failure != known { changed() }
     }
 
     private func watchFolder() throws(EventLogError) {
@@ -188,20 +188,20 @@ final class Following {
             state.counts.note(head, line)
             if let line { state.present.note(line) }
         }
-        if anew == nil {
+        if rereadState == nil {
             note(&state)
-        } else if var anew {
-            self.anew = nil
-            note(&anew)
-            self.anew = anew
+        } else if var rereadState {
+            self.rereadState = nil
+            note(&rereadState)
+            self.rereadState = rereadState
         }
     }
 
     /// Handles that all available lines have been read.
     private func finish() {
-        if let read = anew {
+        if let read = rereadState {
             state = read
-            anew = nil
+            rereadState = nil
         }
         (missed, damaged) = (missedBefore + follower.missed, damagedBefore + follower.damaged)
         if !isCurrent { latest = LineTail(after: follower.position.sequence) }
@@ -212,8 +212,8 @@ final class Following {
             }
             return
         }
-        dating.beginAnew()
-        anew = State()
+        dating.restart()
+        rereadState = State()
         rewind()
     }
 
@@ -230,7 +230,7 @@ final class Following {
         filesBefore += 1
         guard file != nil, isClean, !dating.isOutdated else { return }
         finished = TotalsCache.Totals(
-            state: anew ?? state, dating: dating,
+            state: rereadState ?? state, dating: dating,
             position: LinePosition(sequence: last, segment: follower.position.segment),
             missed: missedBefore + follower.missed, damaged: damagedBefore + follower.damaged, files: filesBefore)
     }
@@ -261,7 +261,7 @@ final class Following {
     private func begin() {
         reading += 1
         state = State()
-        anew = nil
+        rereadState = nil
         dating = LineDating()
         rewind()
         file?.drop()

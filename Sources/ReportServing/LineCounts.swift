@@ -94,18 +94,18 @@ struct LineCounts: Sendable {
 extension LineCounts: ByteCoded {
     static var blank: LineCounts { LineCounts() }
 
-    mutating func pass(_ octets: inout ByteCoder) throws(ByteCoder.Damage) {
-        try octets.pass(&gateway)
-        try octets.pass(&program)
-        try octets.pass(&started)
-        try octets.pass(&lines)
-        try octets.pass(&events)
-        try octets.pass(&visits)
-        try octets.pass(&conditions)
-        try octets.pass(&undecided)
-        try octets.pass(&lastDate)
-        try octets.pass(&sequence)
-        try octets.pass(&identifiers)
+    mutating func code(with coder: inout ByteCoder) throws(ByteCoder.Damage) {
+        try coder.code(&gateway)
+        try coder.code(&program)
+        try coder.code(&started)
+        try coder.code(&lines)
+        try coder.code(&events)
+        try coder.code(&visits)
+        try coder.code(&conditions)
+        try coder.code(&undecided)
+        try coder.code(&lastDate)
+        try coder.code(&sequence)
+        try coder.code(&identifiers)
         guard identifiers.count <= Self.identifiersMax else { throw ByteCoder.Damage() }
     }
 }
@@ -113,17 +113,17 @@ extension LineCounts: ByteCoded {
 extension LineCounts.Subject: ByteCoded {
     static var blank: LineCounts.Subject { LineCounts.Subject(identifier: "", isBeacon: false) }
 
-    mutating func pass(_ octets: inout ByteCoder) throws(ByteCoder.Damage) {
-        try octets.pass(&identifier)
-        try octets.pass(&isBeacon)
+    mutating func code(with coder: inout ByteCoder) throws(ByteCoder.Damage) {
+        try coder.code(&identifier)
+        try coder.code(&isBeacon)
     }
 }
 
 extension LineCounts.EventKind: ByteCoded {
     static var blank: LineCounts.EventKind { LineCounts.EventKind(subject: .blank, state: .unknown) }
 
-    mutating func pass(_ octets: inout ByteCoder) throws(ByteCoder.Damage) {
-        try octets.pass(&subject)
-        try octets.pass(&state)
+    mutating func code(with coder: inout ByteCoder) throws(ByteCoder.Damage) {
+        try coder.code(&subject)
+        try coder.code(&state)
     }
 }

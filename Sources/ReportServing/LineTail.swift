@@ -16,10 +16,10 @@ struct LineTail {
     /// The maximum number of lines, and of their bytes: some seconds of a busy site. A client that needs earlier lines
     /// reads the files.
     static let linesMax = 256
-    static let octetsMax = 256 << 10
+    static let bytesMax = 256 << 10
 
     private var lines: [Line] = []
-    private var octets = 0
+    private var bytes = 0
     private let payloads = LinePayload()
     // The count of sequence numbers without a line since the last stored line.
     private var missed = 0
@@ -49,10 +49,10 @@ struct LineTail {
         }
         lines.append(Line(sequence: sequence, missedBefore: self.missed, payload: payload))
         self.missed = 0
-        octets += payload.count
-        while lines.count > Self.linesMax || octets > Self.octetsMax {
+        bytes += payload.count
+        while lines.count > Self.linesMax || bytes > Self.bytesMax {
             let oldest = lines.removeFirst()
-            octets -= oldest.payload.count
+            bytes -= oldest.payload.count
             begin = oldest.sequence
         }
     }

@@ -21,20 +21,20 @@ struct LinesAsPage {
 
     /// Returns the bytes of the page for the next bytes, which can end anywhere in a line.
     mutating func take(_ lines: [UInt8]) -> [UInt8] {
-        var octets: [UInt8] = []
+        var bytes: [UInt8] = []
         var start = lines.startIndex
         for place in lines.indices {
             guard lines[place] == 0x0A else {
                 mark.add(lines[place])
                 continue
             }
-            if isOnPage { octets += array.take(lines[start...place]) }
+            if isOnPage { bytes += array.take(lines[start...place]) }
             start = place + 1
             endLine()
             if isStale { return [] }
         }
-        if isOnPage, start < lines.endIndex { octets += array.take(lines[start...]) }
-        return octets
+        if isOnPage, start < lines.endIndex { bytes += array.take(lines[start...]) }
+        return bytes
     }
 
     private var isOnPage: Bool { count >= begin && count - begin < bounds.limit }

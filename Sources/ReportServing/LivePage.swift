@@ -8,7 +8,7 @@ struct LivePage {
     // The maximum number of rows. Browsers cannot open much larger pages; the JSON has all.
     static let rowsMax = 2000
     // The maximum number of visits in a bar. More cannot be distinguished in a few hundred pixels.
-    private static let staysMax = 100
+    private static let visitsMax = 100
 
     private static let skeleton = PageSkeleton(PackageResources.live_html)
 
@@ -89,8 +89,8 @@ struct LivePage {
         let from = presence.since.map { place($0) } ?? 0
         let known = presence.notKnownSince.map { place($0) } ?? 1000
         // If the start of a visit is unknown, only its end is certain.
-        var parts = before.suffix(Self.staysMax).map { stay in
-            part(stay.arrival.map { place($0) } ?? 0, place(stay.departure), isSure: stay.arrival != nil)
+        var parts = before.suffix(Self.visitsMax).map { visit in
+            part(visit.arrival.map { place($0) } ?? 0, place(visit.departure), isSure: visit.arrival != nil)
         }
         parts.append(part(from, known))
         if known < 1000 { parts.append(part(known, 1000, isSure: false)) }

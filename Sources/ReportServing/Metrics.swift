@@ -17,7 +17,7 @@ struct Metrics: Sendable {
         writeLife(snapshot)
     }
 
-    var octets: [UInt8] { Array(text.utf8) }
+    var bytes: [UInt8] { Array(text.utf8) }
 
     private mutating func writeLines(_ snapshot: Snapshot) {
         let counts = snapshot.counts
@@ -308,8 +308,8 @@ struct Metrics: Sendable {
         let state = text.find("state", in: broker)
         let isConnected = text.isText("connected", at: state) || text.isText("draining", at: state)
         gauge("broker_connected", isConnected, "Whether the broker is connected.")
-        let hasTrouble = text.find("trouble", in: broker) != nil
-        gauge("broker_trouble", hasTrouble, "Whether publishing to the broker fails.")
+        let hasFailure = text.find("trouble", in: broker) != nil
+        gauge("broker_trouble", hasFailure, "Whether publishing to the broker fails.")
         write(
             text, broker, "gauge",
             [

@@ -78,13 +78,13 @@ struct PageBounds: Sendable {
     /// Returns text with percent-encoding (RFC 3986 §2.1) of all characters except the unreserved ones.
     static func encoded(_ text: String) -> String {
         var encoded = ""
-        for octet in text.utf8 {
-            switch octet {
+        for byte in text.utf8 {
+            switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
                 UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
                 UInt8(ascii: "~"):
-                encoded.unicodeScalars.append(Unicode.Scalar(octet))
-            default: encoded += octet < 16 ? "%0\(String(octet, radix: 16))" : "%\(String(octet, radix: 16))"
+                encoded.unicodeScalars.append(Unicode.Scalar(byte))
+            default: encoded += byte < 16 ? "%0\(String(byte, radix: 16))" : "%\(String(byte, radix: 16))"
             }
         }
         return encoded
@@ -120,5 +120,5 @@ struct LinePlace: Sendable, Hashable, CustomStringConvertible {
 struct LineMark {
     private(set) var value: UInt32 = 2_166_136_261
 
-    mutating func add(_ octet: UInt8) { value = (value ^ UInt32(octet)) &* 16_777_619 }
+    mutating func add(_ byte: UInt8) { value = (value ^ UInt32(byte)) &* 16_777_619 }
 }

@@ -33,20 +33,20 @@ struct ReportForm {
     /// been sent.
     var isStale: Bool { page?.isStale ?? false }
 
-    /// Returns the bytes to send for `octets`. The first piece must contain the `<body>` of a page.
-    mutating func take(_ octets: [UInt8]) -> [UInt8] {
+    /// Returns the bytes to send for `bytes`. The first piece must contain the `<body>` of a page.
+    mutating func take(_ bytes: [UInt8]) -> [UInt8] {
         defer { isBegun = true }
         switch kind {
-        case .asIs: return octets
-        case .array: return array.take(octets[...])
-        case .arrayPage: return page?.take(octets) ?? []
+        case .asIs: return bytes
+        case .array: return array.take(bytes[...])
+        case .arrayPage: return page?.take(bytes) ?? []
         case .page(let top):
             let body = Array("<body>".utf8)
-            guard !isBegun, let place = octets.firstRange(of: body) else { return octets }
-            return octets[..<place.upperBound] + Array("<header>\(PageFrame.navigation)\n\(top)</header>\n".utf8)
-                + octets[place.upperBound...]
+            guard !isBegun, let place = bytes.firstRange(of: body) else { return bytes }
+            return bytes[..<place.upperBound] + Array("<header>\(PageFrame.navigation)\n\(top)</header>\n".utf8)
+                + bytes[place.upperBound...]
         case .text(let title):
-            return beginning(title) + PlainText.html(bytes: octets)
+            return beginning(title) + PlainText.html(bytes: bytes)
         }
     }
 

@@ -92,15 +92,15 @@ final class ReportJob {
     }
 
     private func readOutput() {
-        guard let process, let octets = ReportProcess.read(process.output, atMost: Self.pieceMax) else { return }
-        if octets.isEmpty {
+        guard let process, let bytes = ReportProcess.read(process.output, atMost: Self.pieceMax) else { return }
+        if bytes.isEmpty {
             isOutputOver = true
             if let watch = outputWatch { loop.end(watch) }
             outputWatch = nil
             lookSoon()
             return
         }
-        made += form.take(octets)
+        made += form.take(bytes)
         if form.isStale {
             // The rest of its output is not needed.
             process.kill()
@@ -109,20 +109,20 @@ final class ReportJob {
             return lookSoon()
         }
         guard made.count >= Self.wholeMax else {
-            stream?.goOn()
+            stream?.proceed()
             return
         }
         // The client must read first. Until then, the output is not watched, because readable output would wake the
         // loop again and again.
         if let watch = outputWatch { loop.end(watch) }
         outputWatch = nil
-        if stream == nil { beginStream() } else { stream?.goOn() }
+        if stream == nil { beginStream() } else { stream?.proceed() }
     }
 
     private func beginStream() {
-        let stream = HTTPStream { [unowned self] octets in
+        let stream = HTTPStream { [unowned self] bytes in
             let count = min(made.count, HTTPStream.pieceMax)
-            octets += made[..<count]
+            bytes += made[..<count]
             made.removeFirst(count)
             // Watches the output again, unless it has ended.
             if made.count < Self.wholeMax { try? watchOutput() }
@@ -139,11 +139,11 @@ final class ReportJob {
     }
 
     private func readErrors() {
-        guard let process, let octets = ReportProcess.read(process.errors, atMost: Self.wordsMax) else { return }
+        guard let process, let bytes = ReportProcess.read(process.errors, atMost: Self.wordsMax) else { return }
         // The end of the text is kept, because the last line has the error.
-        words += octets
+        words += bytes
         words.removeFirst(max(words.count - Self.wordsMax, 0))
-        guard octets.isEmpty else { return }
+        guard bytes.isEmpty else { return }
         areErrorsOver = true
         if let watch = errorsWatch { loop.end(watch) }
         errorsWatch = nil

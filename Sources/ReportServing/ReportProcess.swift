@@ -54,11 +54,11 @@ final class ReportProcess {
     ///
     /// - Returns: the bytes; an empty array at the end; `nil` if nothing is available yet.
     static func read(_ descriptor: FileDescriptor, atMost count: Int) -> [UInt8]? {
-        var octets = [UInt8](repeating: 0, count: count)
-        let read = unsafe Glibc.read(descriptor.rawValue, &octets, count)
+        var bytes = [UInt8](repeating: 0, count: count)
+        let read = unsafe Glibc.read(descriptor.rawValue, &bytes, count)
         if read < 0, errno == EAGAIN || errno == EINTR { return nil }
-        octets.removeLast(count - max(0, read))
-        return octets
+        bytes.removeLast(count - max(0, read))
+        return bytes
     }
 
     private static func pipe() throws(Errno) -> (FileDescriptor, FileDescriptor) {

@@ -41,7 +41,7 @@ final class ReportRunner {
         }
         let job = ReportJob(order, on: loop)
         waiting.append(job)
-        goOn()
+        proceed()
         return .later(job.promise)
     }
 
@@ -51,7 +51,7 @@ final class ReportRunner {
         for job in running.values { job.abandon() }
     }
 
-    private func goOn() {
+    private func proceed() {
         while running.count < Self.atOnce, !waiting.isEmpty {
             let job = waiting.removeFirst()
             guard !job.isAbandoned else { continue }
@@ -59,7 +59,7 @@ final class ReportRunner {
             counters.most = max(counters.most, running.count)
             job.over = { [unowned self, unowned job] in
                 running[ObjectIdentifier(job)] = nil
-                goOn()
+                proceed()
             }
             job.begin(program)
         }

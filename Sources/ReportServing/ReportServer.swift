@@ -39,8 +39,8 @@ final class ReportServer {
     /// The reader of the event files.
     let following: Following
     /// Called with the error if the event files cannot be read, and with `nil` when they can be read again.
-    var troubleChanged: (EventLogError?) -> Void = { _ in }
-    private var toldTrouble: EventLogError?
+    var failureChanged: (EventLogError?) -> Void = { _ in }
+    private var reportedFailure: EventLogError?
     /// The runner of the commands that make reports over all files.
     let runner: ReportRunner
     /// The status of the gateway; `nil` if the gateway is not asked.
@@ -84,9 +84,9 @@ final class ReportServer {
             server?.wakeStreams()
             changes.note(
                 ChangeStreams.Shown(
-                    sequence: following.state.counts.sequence, trouble: following.trouble?.description,
+                    sequence: following.state.counts.sequence, failure: following.failure?.description,
                     missed: following.missed, damaged: following.damaged, reading: following.reading))
-            tellTrouble(following.trouble)
+            reportFailure(following.failure)
         }
     }
 
@@ -114,10 +114,10 @@ final class ReportServer {
         renderer?.stop()
     }
 
-    private func tellTrouble(_ trouble: EventLogError?) {
-        guard trouble != toldTrouble, trouble != nil || following.isCurrent else { return }
-        toldTrouble = trouble
-        troubleChanged(trouble)
+    private func reportFailure(_ failure: EventLogError?) {
+        guard failure != reportedFailure, failure != nil || following.isCurrent else { return }
+        reportedFailure = failure
+        failureChanged(failure)
     }
 
     private static let style = HTTPResponse(
@@ -197,7 +197,7 @@ final class ReportServer {
     }
 
     private func checkReadable() throws(HTTPProblem) {
-        if let trouble = following.trouble { throw HTTPProblem(trouble) }
+        if let failure = following.failure { throw HTTPProblem(failure) }
     }
 
     /// Throws if there is no line yet: an empty array would mean that no beacon is present.

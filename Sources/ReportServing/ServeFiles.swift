@@ -6,7 +6,7 @@ import SystemPackage
 /// The files with the certificate of `serve` and the users that have access.
 struct ServeFiles: Sendable, Hashable {
     // The maximum size of a certificate or key file. A certificate with its intermediate certificates has some KiB.
-    private static let identityOctetsMax = 1 << 18
+    private static let identityBytesMax = 1 << 18
 
     var identity: TLSIdentity?
     var users: UsersFile?
@@ -20,8 +20,8 @@ struct ServeFiles: Sendable, Hashable {
     }
 
     private static func identity(_ tls: ServeConfiguration.TLS) throws(ExitFailure) -> TLSIdentity {
-        let certificate = try octets(tls.certificateFile, "serve.tls.certificate_file", atMost: identityOctetsMax)
-        let key = try octets(tls.keyFile, "serve.tls.key_file", atMost: identityOctetsMax)
+        let certificate = try bytes(tls.certificateFile, "serve.tls.certificate_file", atMost: identityBytesMax)
+        let key = try bytes(tls.keyFile, "serve.tls.key_file", atMost: identityBytesMax)
         do throws(TLSIdentity.Problem) {
             return try TLSIdentity(certificate: certificate, key: key)
         } catch {
@@ -38,16 +38,16 @@ struct ServeFiles: Sendable, Hashable {
     }
 
     private static func users(_ path: String) throws(ExitFailure) -> UsersFile {
-        let octets = try octets(path, "serve.users_file", atMost: UsersFile.octetsMax)
+        let bytes = try bytes(path, "serve.users_file", atMost: UsersFile.bytesMax)
         do throws(UsersFile.FormatError) {
-            return try UsersFile(octets)
+            return try UsersFile(bytes)
         } catch {
             let place = error.line == 0 ? path : "\(path):\(error.line)"
             throw ExitFailure(.configurationInvalid, "\(place) (serve.users_file): \(error.words)")
         }
     }
 
-    private static func octets(
+    private static func bytes(
         _ path: String, _ setting: String, atMost limit: Int
     ) throws(ExitFailure) -> [UInt8] {
         let bytes: [UInt8]

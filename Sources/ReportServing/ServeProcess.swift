@@ -51,9 +51,9 @@ package enum ServeProcess {
             shown.identity = files.identity
             let server = try ReportServer(
                 source, listener: ServeReload.copy(listener.socket), shown, access: access, on: loop)
-            server.troubleChanged = { trouble in
-                if let trouble {
-                    log.write(.eventFilesNotRead, "\(trouble); retrying every 2 s")
+            server.failureChanged = { failure in
+                if let failure {
+                    log.write(.eventFilesNotRead, "\(failure); retrying every 2 s")
                 } else {
                     log.write(.eventFilesReadAgain, "reading \(configuration.output.directory) works again")
                 }

@@ -18,7 +18,7 @@ struct Snapshot {
     /// The format and zone of dates.
     let time: VisitsTime
     /// The reason why the files cannot be read; `nil` if they can.
-    let trouble: String?
+    let failure: String?
     let missed: Int
     let damaged: Int
 
@@ -27,7 +27,7 @@ struct Snapshot {
     struct Source: Sendable {
         let state: Following.State
         let proof: LogReader.Proof?
-        let trouble: String?
+        let failure: String?
         let (missed, damaged): (Int, Int)
         let options: VisitsOptions
         /// The time of the snapshot.
@@ -35,7 +35,7 @@ struct Snapshot {
 
         /// Copies the state of `following` at `now`.
         init(_ following: Following, _ directory: BeaconDirectory, _ time: VisitsTime, now: WallDate) {
-            (state, proof, trouble) = (following.state, following.proof, following.trouble?.description)
+            (state, proof, failure) = (following.state, following.proof, following.failure?.description)
             (missed, damaged) = (following.missed, following.damaged)
             var options = VisitsOptions(paths: [following.directory])
             options.directory = directory
@@ -53,7 +53,7 @@ struct Snapshot {
         counts = source.state.counts
         words = PresentWriter(report, source.options)
         time = source.options.time
-        trouble = source.trouble
+        failure = source.failure
         (missed, damaged) = (source.missed, source.damaged)
     }
 
@@ -65,7 +65,7 @@ struct Snapshot {
     /// The warnings for users, the most important first.
     var warnings: [String] {
         var warnings: [String] = []
-        if let trouble { warnings.append(trouble) }
+        if let failure { warnings.append(failure) }
         if report.gateways.isEmpty { warnings.append("No gateway has written a line yet.") }
         for gateway in report.gateways {
             let remarks = words.remarks(gateway)
@@ -83,9 +83,9 @@ struct Snapshot {
         var lines = LineBuffer(forTerminals: 4096)
         words.write(into: &lines)
         var array = LinesAsArray()
-        var octets = array.take(lines.bytes[...])
-        octets += array.end
-        return octets
+        var bytes = array.take(lines.bytes[...])
+        bytes += array.end
+        return bytes
     }
 
     /// The answer to `/api/v1/gateways`.
@@ -119,7 +119,7 @@ struct Snapshot {
                 }
             }
         }
-        buffer.append(octet: 0x0A)
+        buffer.append(byte: 0x0A)
         return buffer.bytes
     }
 }
@@ -131,23 +131,23 @@ struct LinesAsArray {
 
     /// Returns the bytes of the array for the next bytes, which can end anywhere in a line.
     mutating func take(_ lines: ArraySlice<UInt8>) -> [UInt8] {
-        var octets: [UInt8] = []
+        var bytes: [UInt8] = []
         // Each line already has a line feed, so each needs only a comma more.
-        octets.reserveCapacity(lines.count + lines.count / 64 + 16)
+        bytes.reserveCapacity(lines.count + lines.count / 64 + 16)
         var rest = lines
         while !rest.isEmpty {
             let end = rest.firstIndex(of: 0x0A) ?? rest.endIndex
             if isAtLineStart, end > rest.startIndex {
-                octets.append(isBegun ? UInt8(ascii: ",") : UInt8(ascii: "["))
-                octets.append(0x0A)
+                bytes.append(isBegun ? UInt8(ascii: ",") : UInt8(ascii: "["))
+                bytes.append(0x0A)
                 (isBegun, isAtLineStart) = (true, false)
             }
-            octets.append(contentsOf: rest[..<end])
+            bytes.append(contentsOf: rest[..<end])
             guard end < rest.endIndex else { break }
             isAtLineStart = true
             rest = rest[(end + 1)...]
         }
-        return octets
+        return bytes
     }
 
     /// The end of the array; an empty array if there was no line.

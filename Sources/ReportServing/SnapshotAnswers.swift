@@ -47,6 +47,6 @@ struct SnapshotAnswers: Sendable {
     func response(_ path: SnapshotPath, _ addServer: (inout Metrics) -> Void) -> HTTPResponse? {
         guard path == .metrics, var metrics else { return responses[path] }
         addServer(&metrics)
-        return HTTPResponse(contentType: "text/plain; version=0.0.4; charset=utf-8", body: metrics.octets)
+        return HTTPResponse(contentType: "text/plain; version=0.0.4; charset=utf-8", body: metrics.bytes)
     }
 }

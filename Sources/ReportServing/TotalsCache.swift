@@ -23,14 +23,14 @@ struct TotalsCache {
 
         static var blank: Totals { Totals() }
 
-        mutating func pass(_ octets: inout ByteCoder) throws(ByteCoder.Damage) {
-            try octets.pass(&state.present)
-            try octets.pass(&state.counts)
-            try octets.pass(&dating)
-            try octets.pass(&position)
-            try octets.pass(&missed)
-            try octets.pass(&damaged)
-            try octets.pass(&files)
+        mutating func code(with coder: inout ByteCoder) throws(ByteCoder.Damage) {
+            try coder.code(&state.present)
+            try coder.code(&state.counts)
+            try coder.code(&dating)
+            try coder.code(&position)
+            try coder.code(&missed)
+            try coder.code(&damaged)
+            try coder.code(&files)
         }
     }
 
@@ -38,8 +38,8 @@ struct TotalsCache {
     static let name = "fold"
     /// The maximum size of the file, in bytes. Larger totals are not stored. They would need a site with 100,000 people
     /// present at the same time.
-    static let octetsMax = 16 << 20
-    private static let digestOctets = 8
+    static let bytesMax = 16 << 20
+    private static let digestBytes = 8
 
     private let path: FilePath
     private let directory: FilePath
@@ -56,42 +56,42 @@ struct TotalsCache {
 
     /// Returns the stored totals; `nil` if there are none, or if they do not match the event files.
     func read() -> Totals? {
-        guard let octets = (try? WholeFile.read(path, octetsMax: Self.octetsMax)) ?? nil,
-            octets.count > Self.digestOctets
+        guard let bytes = (try? WholeFile.read(path, bytesMax: Self.bytesMax)) ?? nil,
+            bytes.count > Self.digestBytes
         else { return nil }
-        let end = octets.count - Self.digestOctets
-        guard Self.octets(ByteCoder.digest(octets[..<end])) == Array(octets[end...]) else { return nil }
-        var kept = ByteCoder(reading: Array(octets[..<end]))
-        var (version, directory, marks, fold) = ("", "", [SegmentMark](), Totals())
+        let end = bytes.count - Self.digestBytes
+        guard Self.bytes(ByteCoder.digest(bytes[..<end])) == Array(bytes[end...]) else { return nil }
+        var kept = ByteCoder(reading: Array(bytes[..<end]))
+        var (version, directory, marks, totals) = ("", "", [SegmentMark](), Totals())
         do throws(ByteCoder.Damage) {
-            try kept.pass(&version)
+            try kept.code(&version)
             guard version == self.version else { return nil }
-            try kept.pass(&directory)
-            try kept.pass(&marks)
-            try kept.pass(&fold)
+            try kept.code(&directory)
+            try kept.code(&marks)
+            try kept.code(&totals)
         } catch {
             return nil
         }
-        guard kept.isAtEnd, directory == self.directory.string, fold.files == marks.count,
-            let now = (try? SegmentMark.marks(before: fold.position.segment, in: self.directory)) ?? nil, now == marks
+        guard kept.isAtEnd, directory == self.directory.string, totals.files == marks.count,
+            let now = (try? SegmentMark.marks(before: totals.position.segment, in: self.directory)) ?? nil, now == marks
         else { return nil }
-        return fold
+        return totals
     }
 
-    /// Stores `fold`, which has the totals of the files with these `marks`. If this fails, the file is deleted.
-    func write(_ fold: Totals, _ marks: [SegmentMark]) {
-        var (kept, fold, marks) = (ByteCoder(), fold, marks)
+    /// Stores `totals`, which has the totals of the files with these `marks`. If this fails, the file is deleted.
+    func write(_ totals: Totals, _ marks: [SegmentMark]) {
+        var (kept, totals, marks) = (ByteCoder(), totals, marks)
         var (version, directory) = (version, directory.string)
         do throws(ByteCoder.Damage) {
-            try kept.pass(&version)
-            try kept.pass(&directory)
-            try kept.pass(&marks)
-            try kept.pass(&fold)
+            try kept.code(&version)
+            try kept.code(&directory)
+            try kept.code(&marks)
+            try kept.code(&totals)
         } catch {
             return drop()
         }
-        let octets = kept.octets + Self.octets(ByteCoder.digest(kept.octets[...]))
-        guard octets.count <= Self.octetsMax else { return drop() }
+        let bytes = kept.bytes + Self.bytes(ByteCoder.digest(kept.bytes[...]))
+        guard bytes.count <= Self.bytesMax else { return drop() }
         let temporary = path.removingLastComponent().appending(".\(Self.name).new")
         do {
             // The file shows which beacons are and were present, so only its user can read it. It does not have to be
@@ -99,7 +99,7 @@ struct TotalsCache {
             let file = try FileDescriptor.open(
                 temporary, .writeOnly, options: [.create, .truncate, .closeOnExec, .noFollow],
                 permissions: .ownerReadWrite)
-            _ = try file.closeAfter { try file.writeAll(octets) }
+            _ = try file.closeAfter { try file.writeAll(bytes) }
             let renamed = unsafe temporary.withPlatformString { from in
                 unsafe path.withPlatformString { unsafe Glibc.rename(from, $0) }
             }
@@ -115,7 +115,7 @@ struct TotalsCache {
 
     private static func remove(_ path: FilePath) { _ = unsafe path.withPlatformString { unsafe unlink($0) } }
 
-    private static func octets(_ digest: UInt64) -> [UInt8] {
-        (0..<digestOctets).map { UInt8(truncatingIfNeeded: digest >> (8 * UInt64($0))) }
+    private static func bytes(_ digest: UInt64) -> [UInt8] {
+        (0..<digestBytes).map { UInt8(truncatingIfNeeded: digest >> (8 * UInt64($0))) }
     }
 }

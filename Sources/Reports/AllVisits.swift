@@ -8,24 +8,24 @@ struct AllVisits: Sendable {
     // A site has a few gateways. Damaged lines can contain more names; these lines count for the last gateway.
     private static let gatewaysMax = 1000
 
-    private var books: [GatewayVisits] = []
+    private var allVisits: [GatewayVisits] = []
     private var places: [String: Int] = [:]
     private var latest: (gateway: String, place: Int)?
 
     /// The names of the gateways with lines, in the order of their first lines.
     private(set) var gateways: [String] = []
 
-    /// Adds a line, and appends the visits that it ended to `stays`.
-    mutating func note(_ line: LogLine, into stays: inout [GatewayVisits.SubjectVisit]) {
+    /// Adds a line, and appends the visits that it ended to `visits`.
+    mutating func note(_ line: LogLine, into visits: inout [GatewayVisits.SubjectVisit]) {
         let place = place(of: line.gateway)
-        books[place].note(line, into: &stays)
+        allVisits[place].note(line, into: &visits)
     }
 
     /// Adds a line about a subject that was not requested. It shows that the gateway was alive, and can show that it
     /// scanned.
     mutating func notePassing(_ line: LogLine) {
         let place = place(of: line.gateway)
-        books[place].notePassing(line)
+        allVisits[place].notePassing(line)
     }
 
     /// Adds a time at which a gateway with lines was alive, for a report made at `now`.
@@ -37,7 +37,7 @@ struct AllVisits: Sendable {
         if let now, .microseconds(proof.date.microseconds - now.microseconds) > PresentReport.livelyFor {
             return false
         }
-        if let place = places[proof.gateway] { books[place].note(proof: proof.date) }
+        if let place = places[proof.gateway] { allVisits[place].note(proof: proof.date) }
         return true
     }
 
@@ -46,13 +46,13 @@ struct AllVisits: Sendable {
         let place: Int
         if let known = places[gateway] {
             place = known
-        } else if books.count < Self.gatewaysMax {
-            place = books.count
+        } else if allVisits.count < Self.gatewaysMax {
+            place = allVisits.count
             places[gateway] = place
-            books.append(GatewayVisits(gateway: gateway))
+            allVisits.append(GatewayVisits(gateway: gateway))
             gateways.append(gateway)
         } else {
-            place = books.count - 1
+            place = allVisits.count - 1
         }
         latest = (gateway, place)
         return place
@@ -60,36 +60,37 @@ struct AllVisits: Sendable {
 
     /// Returns the visits that had not ended when each gateway was last known to be alive, for a report made at `now`.
     mutating func finish(at now: WallDate?) -> [GatewayVisits.SubjectVisit] {
-        var stays: [GatewayVisits.SubjectVisit] = []
-        for place in books.indices { stays += books[place].finish(at: now) }
-        guard books.count > 1 else { return stays }
-        stays.sort(by: GatewayVisits.SubjectVisit.isBefore)
-        return stays
+        var visits: [GatewayVisits.SubjectVisit] = []
+        for place in allVisits.indices { visits += allVisits[place].finish(at: now) }
+        guard allVisits.count > 1 else { return visits }
+        visits.sort(by: GatewayVisits.SubjectVisit.isBefore)
+        return visits
     }
 
     /// The date of the first line; `nil` if there is none.
-    var first: WallDate? { books.compactMap(\.first).min() }
+    var first: WallDate? { allVisits.compactMap(\.first).min() }
     /// The last time at which a gateway was known to be alive; `nil` if there are no lines.
-    var asOf: WallDate? { books.compactMap(\.asOf).max() }
+    var asOf: WallDate? { allVisits.compactMap(\.asOf).max() }
     /// Returns when each gateway with a line was last known to be alive, for a report made at `now`.
     func proofs(at now: WallDate?) -> [GatewayProof] {
-        zip(gateways, books).compactMap { name, book in
-            book.asOf.map { date in
+        zip(gateways, allVisits).compactMap { name, gatewayVisits in
+            gatewayVisits.asOf.map { date in
                 let state: GatewayProof.State =
-                    book.isAlive(at: now) ? .alive : book.isStopped ? .stopped : .lastKnown
+                    gatewayVisits.isAlive(at: now) ? .alive : gatewayVisits.isStopped ? .stopped : .lastKnown
                 return GatewayProof(gateway: name, date: date, state: state)
             }
         }
     }
     /// Returns the book of a gateway; `nil` if it has no lines.
-    func book(of gateway: String) -> GatewayVisits? { places[gateway].map { books[$0] } }
+    func gatewayVisits(of gateway: String) -> GatewayVisits? { places[gateway].map { allVisits[$0] } }
     /// The periods in which an adapter, or a complete gateway, did not scan. Those of one gateway are in the order in
     /// which they ended, those of several gateways in the order in which they started.
     var silences: [ScanningPeriods.Silence] {
-        books.count == 1 ? books[0].hearing.silences : books.flatMap(\.hearing.silences).sorted { $0.from < $1.from }
+        allVisits.count == 1
+            ? allVisits[0].scanning.silences : allVisits.flatMap(\.scanning.silences).sorted { $0.from < $1.from }
     }
     /// The number of these periods that were omitted because there were too many.
-    var silencesLeftOut: Int { books.reduce(0) { $0 + $1.hearing.silencesLeftOut } }
+    var silencesLeftOut: Int { allVisits.reduce(0) { $0 + $1.scanning.silencesLeftOut } }
 }
 
 /// The time at which a gateway was last known to be alive.
@@ -144,11 +145,11 @@ package struct GatewayProof: Sendable, Hashable {
 extension AllVisits: ByteCoded {
     static var blank: AllVisits { AllVisits() }
 
-    mutating func pass(_ octets: inout ByteCoder) throws(ByteCoder.Damage) {
-        try octets.pass(&books)
-        try octets.pass(&gateways)
-        guard books.count == gateways.count, Set(gateways).count == gateways.count else { throw ByteCoder.Damage() }
-        places = Dictionary(zip(gateways, books.indices)) { $1 }
+    mutating func code(with coder: inout ByteCoder) throws(ByteCoder.Damage) {
+        try coder.code(&allVisits)
+        try coder.code(&gateways)
+        guard allVisits.count == gateways.count, Set(gateways).count == gateways.count else { throw ByteCoder.Damage() }
+        places = Dictionary(zip(gateways, allVisits.indices)) { $1 }
         latest = nil
     }
 }

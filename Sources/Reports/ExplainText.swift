@@ -19,14 +19,14 @@ struct ExplainText {
         self.time = time.showing(from: finding.line.date, to: finding.line.date)
         self.directory = directory
         switch finding.line.entry {
-        case .event(let event): tell(event)
-        case .visit(let visit): tell(visit)
-        case .condition(let change): tell(change)
-        case .adapter(let change): tell(change)
-        case .clock(let change): tell(change)
-        case .gateway(let change): tell(change)
+        case .event(let event): describe(event)
+        case .visit(let visit): describe(visit)
+        case .condition(let change): describe(change)
+        case .adapter(let change): describe(change)
+        case .clock(let change): describe(change)
+        case .gateway(let change): describe(change)
         case .evidence: break
-        case .erased: tellErased()
+        case .erased: describeErased()
         }
         lines.append("")
         lines.append(time.zoneSentence(from: finding.line.date, to: finding.line.date))
@@ -54,7 +54,7 @@ struct ExplainText {
 
     private func moment(_ instant: Instant) -> String { time.preciseText(finding.line.date(of: instant)) }
 
-    private mutating func tellErased() {
+    private mutating func describeErased() {
         lines.append("\(number) was written at \(time.text(finding.line.date)) and erased later.")
         lines.append("")
         lines.append(
@@ -63,7 +63,7 @@ struct ExplainText {
 
     // MARK: Events
 
-    private mutating func tell(_ event: BeaconMonitor.Event) {
+    private mutating func describe(_ event: BeaconMonitor.Event) {
         let who = event.scope == .beacon ? event.refinement.map { ", beacon \(name($0))" } ?? "" : ""
         lines.append("\(number): “\(event.identifier)”\(who) became \(event.state) at \(moment(event.time)).")
         if let previous = event.previous {
@@ -74,13 +74,13 @@ struct ExplainText {
         switch event.state {
         case .satisfied where event.condition.isCircle, .unsatisfied where event.condition.isCircle,
             .unknown where event.condition.isCircle:
-            tellCircle(event)
-        case .satisfied: tellEntry(event)
-        case .unsatisfied: tellExit(event)
-        case .unknown: tellOutage(event)
-        case .unmonitored: tellUnmonitored(event)
+            describeCircle(event)
+        case .satisfied: describeEntry(event)
+        case .unsatisfied: describeExit(event)
+        case .unknown: describeOutage(event)
+        case .unmonitored: describeUnmonitored(event)
         }
-        tellDiagnostics(event)
+        describeDiagnostics(event)
     }
 
     /// Returns `UUID/100/7`, or `Ada (UUID/100/7)` if the beacon has a name.
@@ -90,35 +90,37 @@ struct ExplainText {
 
     private static func strength(_ rssi: RSSI?) -> String { rssi.map { "\($0.dBm) dBm" } ?? "unknown RSSI" }
 
-    private mutating func tellEntry(_ event: BeaconMonitor.Event) {
+    private mutating func describeEntry(_ event: BeaconMonitor.Event) {
         let count = finding.settings?.enterCount ?? 1
         let sighting = event.sighting
-        let heard =
+        let received =
             "\(finding.line.adapter.isEmpty ? "an adapter" : finding.line.adapter) received "
             + "\(event.refinement.map { name($0) } ?? "a matching beacon") at \(Self.strength(sighting?.rssi))"
         if finding.mayBeReturn(event) {
-            lines.append("Why: \(heard). Either “\(event.identifier)” was satisfied before the last outage (rule L3),")
+            lines.append(
+                "Why: \(received). Either “\(event.identifier)” was satisfied before the last outage (rule L3),")
             lines.append("     or this was sighting \(count) of the \(count) that an entry needs (rule E1).")
         } else if count > 1 {
             let window = finding.settings.map { $0.enterWindow.inExactWords } ?? "enter_window"
-            lines.append("Why: \(heard). It was sighting \(count) within \(window); an entry needs \(count) (rule E1).")
+            lines.append(
+                "Why: \(received). It was sighting \(count) within \(window); an entry needs \(count) (rule E1).")
         } else {
-            lines.append("Why: \(heard) (rule E1).")
+            lines.append("Why: \(received) (rule E1).")
         }
         if let threshold = finding.settings?.enterRSSI {
             lines.append("     Only sightings of \(threshold.dBm) dBm or more count (enter_rssi, rule E2).")
         }
-        tellAdapters()
+        describeAdapters()
     }
 
-    private mutating func tellExit(_ event: BeaconMonitor.Event) {
+    private mutating func describeExit(_ event: BeaconMonitor.Event) {
         let timeout = finding.settings?.exitTimeout
         let silence = timeout.map { $0.inExactWords } ?? "the exit timeout"
         let threshold = finding.settings?.exitRSSI
         guard let lastSeen = event.lastSeen else {
             lines.append(
                 "Why: no matching beacon was received during \(silence) of scanning (rule X2), nor ever before.")
-            tellAdapters()
+            describeAdapters()
             return
         }
         let by = finding.line.adapter.isEmpty ? "" : " by \(finding.line.adapter)"
@@ -140,12 +142,12 @@ struct ExplainText {
                 "     In between, an adapter that held it did not scan for \(notListened.inExactWords): "
                     + "this time does not count (rule L1).")
         }
-        tellEvidence(lastSeen: lastSeen)
-        tellAvoidance()
-        tellAdapters()
+        describeEvidence(lastSeen: lastSeen)
+        describeAvoidance()
+        describeAdapters()
     }
 
-    private mutating func tellEvidence(lastSeen: Instant) {
+    private mutating func describeEvidence(lastSeen: Instant) {
         guard let evidence = finding.evidence else {
             lines += ["", "There is no evidence line for this event: its sightings were not recorded."]
             return
@@ -158,16 +160,16 @@ struct ExplainText {
         }
         lines += ["", "Last sightings:"]
         var previous: Instant?
-        for heard in evidence.sightings {
-            let gap = previous.map { ", \((heard.time - $0).inExactWords) after the previous one" } ?? ""
-            lines.append("  \(moment(heard.time))  \(heard.adapter)  \(Self.strength(heard.rssi))\(gap)")
-            previous = heard.time
+        for received in evidence.sightings {
+            let gap = previous.map { ", \((received.time - $0).inExactWords) after the previous one" } ?? ""
+            lines.append("  \(moment(received.time))  \(received.adapter)  \(Self.strength(received.rssi))\(gap)")
+            previous = received.time
         }
         if evidence.sightings.isEmpty { lines.append("  none since the gateway was started") }
-        tellGaps(evidence.gaps)
+        describeGaps(evidence.gaps)
     }
 
-    private mutating func tellGaps(_ gaps: Evidence.Gaps) {
+    private mutating func describeGaps(_ gaps: Evidence.Gaps) {
         guard gaps.count > 0, let median = gaps.median, let p99 = gaps.p99, let longest = gaps.maximum else { return }
         lines += [
             "",
@@ -176,7 +178,7 @@ struct ExplainText {
         ]
         guard let timeout = finding.settings?.exitTimeout else { return }
         if let share = gaps.longerThanTimeout {
-            tell(share, longerThan: timeout)
+            describe(share, longerThan: timeout)
         } else if longest > timeout, longest < .seconds(600) {
             // Lines of earlier versions do not have the share, and their silences include absences of 10 minutes and
             // more. Above 65,535 silences, the recorder halved its histogram, so the shares of such a histogram are not
@@ -187,7 +189,7 @@ struct ExplainText {
         }
     }
 
-    private mutating func tell(_ share: Evidence.Share, longerThan timeout: Duration) {
+    private mutating func describe(_ share: Evidence.Share, longerThan timeout: Duration) {
         let gaps = "\(Self.grouped(share.total)) \(share.total == 1 ? "gap" : "gaps")"
         lines.append(
             "\(share.count == 0 ? "None" : Self.grouped(share.count)) of \(gaps) \(share.count < 2 ? "was" : "were") "
@@ -209,7 +211,7 @@ struct ExplainText {
         return text
     }
 
-    private mutating func tellAvoidance() {
+    private mutating func describeAvoidance() {
         lines.append("")
         if let strongest = finding.sufficientRSSI {
             lines.append("An exit_rssi of \(strongest.dBm) or less would have avoided this exit.")
@@ -225,15 +227,15 @@ struct ExplainText {
                 + "\(finding.sufficientRSSI == nil ? "" : "also ")have avoided this exit.")
     }
 
-    private mutating func tellOutage(_ event: BeaconMonitor.Event) {
+    private mutating func describeOutage(_ event: BeaconMonitor.Event) {
         let adapters = event.previous?.state == .unsatisfied ? "all adapters" : "all adapters that held it"
         lines.append("Why: \(adapters) had been out of order for outage_timeout, so its state is unknown (rule L2).")
         if let lastSeen = event.lastSeen { lines.append("     Its last sighting was at \(moment(lastSeen)).") }
-        if let lastSeen = event.lastSeen { tellEvidence(lastSeen: lastSeen) }
-        tellAdapters()
+        if let lastSeen = event.lastSeen { describeEvidence(lastSeen: lastSeen) }
+        describeAdapters()
     }
 
-    private mutating func tellCircle(_ event: BeaconMonitor.Event) {
+    private mutating func describeCircle(_ event: BeaconMonitor.Event) {
         switch event.state {
         case .satisfied:
             lines.append("Why: a fix was inside the circle, and its accuracy was at most the radius (rule G2).")
@@ -250,10 +252,10 @@ struct ExplainText {
         if event.state != .satisfied, let lastSeen = event.lastSeen {
             lines.append("     The last fix inside was at \(moment(lastSeen)).")
         }
-        tellAdapters()
+        describeAdapters()
     }
 
-    private mutating func tellUnmonitored(_ event: BeaconMonitor.Event) {
+    private mutating func describeUnmonitored(_ event: BeaconMonitor.Event) {
         if event.diagnostics.contains(.conditionUnsupported) {
             lines.append("Why: this gateway can't evaluate this condition because it has no location source (rule C5).")
         } else {
@@ -261,13 +263,13 @@ struct ExplainText {
         }
     }
 
-    private mutating func tellDiagnostics(_ event: BeaconMonitor.Event) {
+    private mutating func describeDiagnostics(_ event: BeaconMonitor.Event) {
         let names = event.diagnostics.listed
         guard !names.isEmpty else { return }
         lines += ["", "Flags on the event: \(names.joined(separator: ", "))."]
     }
 
-    private mutating func tellAdapters() {
+    private mutating func describeAdapters() {
         let adapters = finding.adapterChanges
         guard !adapters.isEmpty else { return }
         lines += ["", "States of the adapters at that time:"]
@@ -279,7 +281,7 @@ struct ExplainText {
 
     // MARK: Other lines
 
-    private mutating func tell(_ visit: Visit) {
+    private mutating func describe(_ visit: Visit) {
         let who = visit.scope == .beacon ? visit.refinement.map { ", beacon \(name($0))" } ?? "" : ""
         lines.append("\(number): a visit of “\(visit.identifier)”\(who) ended at \(moment(visit.time)).")
         lines.append("")
@@ -310,12 +312,12 @@ struct ExplainText {
         if let departure = visit.departure { lines.append("     Its last sighting was at \(moment(departure)).") }
     }
 
-    private mutating func tell(_ change: ConditionChange) {
+    private mutating func describe(_ change: ConditionChange) {
         lines.append("\(number): the condition “\(change.identifier)” was \(change.kind) at \(moment(change.time)).")
         lines += ["", "Why: the configuration, or the program that uses the monitor, requested it (rules C1 to C3)."]
     }
 
-    private mutating func tell(_ change: AdapterChange) {
+    private mutating func describe(_ change: AdapterChange) {
         lines.append(
             "\(number): the state of the adapter \(change.adapter) is \(change.state) from \(moment(change.since)) on.")
         lines.append("")
@@ -327,7 +329,7 @@ struct ExplainText {
         }
     }
 
-    private mutating func tell(_ change: GatewayChange) {
+    private mutating func describe(_ change: GatewayChange) {
         switch change.kind {
         case .started(let program, let configuration, let until):
             lines.append("\(number): the gateway was started at \(moment(change.time)).")
@@ -343,7 +345,7 @@ struct ExplainText {
         }
     }
 
-    private mutating func tell(_ change: ClockChange) {
+    private mutating func describe(_ change: ClockChange) {
         let step = Duration.nanoseconds(change.after.nanoseconds) - .nanoseconds(change.before.nanoseconds)
         lines.append("\(number): the wall clock was set at \(moment(change.time)).")
         lines += [

@@ -54,7 +54,7 @@ struct GatewayVisits: Sendable {
         var clippedFrom: WallDate?
         var clippedTo: WallDate?
         /// For an open visit, the last sighting in a line.
-        var lastHeard: WallDate?
+        var lastReceived: WallDate?
         /// For an open visit, the time since which it is not known to continue; `nil` if it is known to continue. Its
         /// gateway lost sight of the subject, none of the gateway's adapters scans, or the gateway was last known to be
         /// alive then.
@@ -75,10 +75,10 @@ struct GatewayVisits: Sendable {
             var sequence: Int?
 
             static var blank: ExitContent { ExitContent(date: .blank) }
-            mutating func pass(_ octets: inout ByteCoder) throws(ByteCoder.Damage) {
-                try octets.pass(&date)
-                try octets.pass(&lastSeen)
-                try octets.pass(&sequence)
+            mutating func code(with coder: inout ByteCoder) throws(ByteCoder.Damage) {
+                try coder.code(&date)
+                try coder.code(&lastSeen)
+                try coder.code(&sequence)
             }
         }
 
@@ -89,24 +89,24 @@ struct GatewayVisits: Sendable {
         /// The time since which it is not known whether the visit continues.
         var lostSight: WallDate?
         /// The last sighting in a line.
-        var lastHeard: WallDate?
+        var lastReceived: WallDate?
         /// The content of the exit event, until the `visit` line comes.
         var left: ExitContent?
 
         static var blank: Open { Open(monitor: "") }
-        mutating func pass(_ octets: inout ByteCoder) throws(ByteCoder.Damage) {
-            try octets.pass(&monitor)
-            try octets.pass(&arrival)
-            try octets.pass(&sequence)
-            try octets.pass(&lostSight)
-            try octets.pass(&lastHeard)
-            try octets.pass(&left)
+        mutating func code(with coder: inout ByteCoder) throws(ByteCoder.Damage) {
+            try coder.code(&monitor)
+            try coder.code(&arrival)
+            try coder.code(&sequence)
+            try coder.code(&lostSight)
+            try coder.code(&lastReceived)
+            try coder.code(&left)
         }
     }
 
     private var open: [Subject: Open] = [:]
     /// The periods in which the gateway scanned.
-    private(set) var hearing: ScanningPeriods
+    private(set) var scanning: ScanningPeriods
     /// The exit timeout of each condition: the silence after which a visit ends.
     private(set) var exitTimeouts: [Identifier: Duration] = [:]
     /// Whether the last line of the gateway about itself reports that it was stopped.
@@ -137,20 +137,20 @@ struct GatewayVisits: Sendable {
     /// Creates the book of a gateway without lines.
     init(gateway: String) {
         self.gateway = gateway
-        hearing = ScanningPeriods(of: gateway)
+        scanning = ScanningPeriods(of: gateway)
     }
 
     /// Adds a proof that the gateway was alive at `date`, whatever its lines contain.
     mutating func note(proof date: WallDate) { proof = max(proof ?? date, date) }
 
-    /// Adds a line, and appends the visits that it ended to `stays`.
-    mutating func note(_ line: LogLine, into stays: inout [SubjectVisit]) {
+    /// Adds a line, and appends the visits that it ended to `visits`.
+    mutating func note(_ line: LogLine, into visits: inout [SubjectVisit]) {
         notePassing(line)
         switch line.entry {
-        case .event(let event): note(event, line, into: &stays)
-        case .visit(let visit): note(visit, line, into: &stays)
-        case .condition(let change): note(change, line, into: &stays)
-        case .adapter(let change): hearing.note(change, line)
+        case .event(let event): note(event, line, into: &visits)
+        case .visit(let visit): note(visit, line, into: &visits)
+        case .condition(let change): note(change, line, into: &visits)
+        case .adapter(let change): scanning.note(change, line)
         case .gateway(let change): note(change, line)
         case .clock, .evidence, .erased: break
         }
@@ -160,14 +160,14 @@ struct GatewayVisits: Sendable {
     mutating func notePassing(_ line: LogLine) {
         noteDate(of: line)
         // A year has ten million lines. Almost none of them can change the periods of scanning.
-        guard !hearing.hearsBeacons || hearing.deafSince != nil else { return }
+        guard !scanning.receivesBeacons || scanning.deafSince != nil else { return }
         switch line.entry {
         case .event(let event) where !event.condition.isCircle:
             let lastSeen = event.state == .satisfied ? event.lastSeen.map { line.date(of: $0) } : nil
-            hearing.note(beaconsAt: line.date, isHeard: lastSeen != nil)
-            if let lastSeen { hearing.note(heardAt: lastSeen) }
+            scanning.note(beaconsAt: line.date, isReceived: lastSeen != nil)
+            if let lastSeen { scanning.note(receivedAt: lastSeen) }
         case .condition(let change) where !change.condition.isCircle:
-            hearing.note(beaconsAt: line.date, isHeard: false)
+            scanning.note(beaconsAt: line.date, isReceived: false)
         case .event, .visit, .condition, .adapter, .clock, .gateway, .evidence, .erased: break
         }
     }
@@ -180,7 +180,7 @@ struct GatewayVisits: Sendable {
             restart = ScanningPeriods.Silence(gateway: gateway, from: last, to: date, isVague: true)
         }
         if boot != line.boot {
-            if boot != nil { hearing.begin(at: date) }
+            if boot != nil { scanning.begin(at: date) }
             isStopped = false
         }
         boot = line.boot
@@ -191,34 +191,34 @@ struct GatewayVisits: Sendable {
     mutating func finish(at now: WallDate?) -> [SubjectVisit] {
         endRestart()
         let last = asOf ?? WallDate(microseconds: 0)
-        let (death, deafSince) = (isAlive(at: now) ? nil : last, hearing.deafSince)
-        var stays: [SubjectVisit] = []
-        stays.reserveCapacity(open.count)
+        let (death, deafSince) = (isAlive(at: now) ? nil : last, scanning.deafSince)
+        var visits: [SubjectVisit] = []
+        visits.reserveCapacity(open.count)
         for (subject, entry) in open {
             if let left = entry.left {
-                stays.append(stay(subject, entry, departure: left.lastSeen, until: left.date, .left))
+                visits.append(subjectVisit(subject, entry, departure: left.lastSeen, until: left.date, .left))
             } else {
                 let deaf = deafSince.map { max($0, entry.arrival ?? $0) }
                 let unknown = [entry.lostSight, deaf, death].compactMap(\.self).min()
-                var stay = stay(subject, entry, departure: nil, until: unknown ?? last, .open)
-                stay.notKnownSince = unknown
-                stays.append(stay)
+                var subjectVisit = subjectVisit(subject, entry, departure: nil, until: unknown ?? last, .open)
+                subjectVisit.notKnownSince = unknown
+                visits.append(subjectVisit)
             }
         }
-        hearing.finish()
+        scanning.finish()
         open = [:]
-        stays.sort(by: SubjectVisit.isBefore)
-        return stays
+        visits.sort(by: SubjectVisit.isBefore)
+        return visits
     }
 
-    private func stay(
+    private func subjectVisit(
         _ subject: Subject, _ entry: Open, departure: WallDate?, until: WallDate, _ end: End
     ) -> SubjectVisit {
         SubjectVisit(
             subject: subject, monitor: entry.monitor, gateways: [gateway],
             sequence: entry.left?.sequence ?? entry.sequence,
             arrival: entry.arrival, departure: departure, until: until, sightings: nil, strength: nil, end: end,
-            lastHeard: entry.lastHeard)
+            lastReceived: entry.lastReceived)
     }
 
     private mutating func note(_ change: GatewayChange, _ line: LogLine) {
@@ -226,7 +226,7 @@ struct GatewayVisits: Sendable {
             isStopped = true
         } else {
             isStopped = false
-            hearing.start(at: line.date)
+            scanning.start(at: line.date)
         }
         guard var stretch = restart, case .started(_, _, let until?) = change.kind else { return }
         stretch.from = max(stretch.from, min(until.date(on: line), line.date))
@@ -236,18 +236,18 @@ struct GatewayVisits: Sendable {
     }
 
     private mutating func endRestart() {
-        if let restart { hearing.note(notRunning: restart) }
+        if let restart { scanning.note(notRunning: restart) }
         restart = nil
     }
 
-    private mutating func note(_ event: BeaconMonitor.Event, _ line: LogLine, into stays: inout [SubjectVisit]) {
+    private mutating func note(_ event: BeaconMonitor.Event, _ line: LogLine, into visits: inout [SubjectVisit]) {
         let subject = Subject(
             identifier: Identifier(lookup: event.identifier),
             beacon: event.scope == .beacon ? event.refinement : nil)
         let known = open[subject]
         if let known, let left = known.left {
             // The `visit` line never came, so the content of the event must be used.
-            stays.append(stay(subject, known, departure: left.lastSeen, until: left.date, .left))
+            visits.append(subjectVisit(subject, known, departure: left.lastSeen, until: left.date, .left))
             open[subject] = nil
         }
         switch event.state {
@@ -256,7 +256,7 @@ struct GatewayVisits: Sendable {
                 open[subject] = Open(monitor: event.monitor, arrival: line.date, sequence: line.sequence)
             }
             open[subject]?.lostSight = nil
-            open[subject]?.lastHeard = event.lastSeen.map { line.date(of: $0) }
+            open[subject]?.lastReceived = event.lastSeen.map { line.date(of: $0) }
         case .unsatisfied:
             open[subject]?.left = Open.ExitContent(
                 date: line.date, lastSeen: event.lastSeen.map { line.date(of: $0) }, sequence: line.sequence)
@@ -268,11 +268,11 @@ struct GatewayVisits: Sendable {
             } else {
                 open[subject]?.lostSight = date
             }
-            if event.lastSeen != nil { open[subject]?.lastHeard = date }
+            if event.lastSeen != nil { open[subject]?.lastReceived = date }
         }
     }
 
-    private mutating func note(_ visit: Visit, _ line: LogLine, into stays: inout [SubjectVisit]) {
+    private mutating func note(_ visit: Visit, _ line: LogLine, into visits: inout [SubjectVisit]) {
         let subject = Subject(
             identifier: Identifier(lookup: visit.identifier),
             beacon: visit.scope == .beacon ? visit.refinement : nil)
@@ -287,7 +287,7 @@ struct GatewayVisits: Sendable {
             case .replaced: .replaced
             case .displaced: .displaced
             }
-        stays.append(
+        visits.append(
             SubjectVisit(
                 subject: subject, monitor: visit.monitor, gateways: [gateway],
                 sequence: known?.left?.sequence ?? line.sequence,
@@ -296,7 +296,7 @@ struct GatewayVisits: Sendable {
                 strength: visit.strength, end: end))
     }
 
-    private mutating func note(_ change: ConditionChange, _ line: LogLine, into stays: inout [SubjectVisit]) {
+    private mutating func note(_ change: ConditionChange, _ line: LogLine, into visits: inout [SubjectVisit]) {
         exitTimeouts[Identifier(lookup: change.identifier)] =
             change.kind == .removed ? nil : change.settings.exitTimeout
         guard change.kind != .changed else { return }
@@ -305,8 +305,8 @@ struct GatewayVisits: Sendable {
         // that are still open are those that it forgot when it lost its state.
         let forgotten = open.filter { $0.key.identifier == identifier }.sorted { $0.key < $1.key }
         for (subject, entry) in forgotten {
-            stays.append(
-                stay(
+            visits.append(
+                subjectVisit(
                     subject, entry, departure: entry.left?.lastSeen,
                     until: entry.left?.date ?? entry.lostSight ?? line.date,
                     entry.left == nil ? .lost : .left))
@@ -322,28 +322,28 @@ struct GatewayVisits: Sendable {
 extension GatewayVisits: ByteCoded {
     static var blank: GatewayVisits { GatewayVisits(gateway: "") }
 
-    mutating func pass(_ octets: inout ByteCoder) throws(ByteCoder.Damage) {
+    mutating func code(with coder: inout ByteCoder) throws(ByteCoder.Damage) {
         var name = gateway
-        try octets.pass(&name)
+        try coder.code(&name)
         if name != gateway { self = GatewayVisits(gateway: name) }
-        try octets.pass(&open)
-        try octets.pass(&hearing)
-        try octets.pass(&exitTimeouts)
-        try octets.pass(&isStopped)
-        try octets.pass(&boot)
-        try octets.pass(&restart)
-        try octets.pass(&first)
-        try octets.pass(&last)
-        try octets.pass(&proof)
+        try coder.code(&open)
+        try coder.code(&scanning)
+        try coder.code(&exitTimeouts)
+        try coder.code(&isStopped)
+        try coder.code(&boot)
+        try coder.code(&restart)
+        try coder.code(&first)
+        try coder.code(&last)
+        try coder.code(&proof)
     }
 }
 
 extension GatewayVisits.Subject: ByteCoded {
     static var blank: GatewayVisits.Subject { GatewayVisits.Subject(identifier: .blank) }
 
-    mutating func pass(_ octets: inout ByteCoder) throws(ByteCoder.Damage) {
-        try octets.pass(&identifier)
-        try octets.pass(&beacon)
+    mutating func code(with coder: inout ByteCoder) throws(ByteCoder.Damage) {
+        try coder.code(&identifier)
+        try coder.code(&beacon)
     }
 }
 
@@ -396,10 +396,10 @@ extension GatewayVisits.SubjectVisit {
         // present is present until the report is made.
         if let from, !isPresent, last < from || end == .open && last == from { return nil }
         if let to, arrival ?? last >= to { return nil }
-        var stay = self
-        if let from, let arrival, arrival < from { stay.clippedFrom = from }
-        if let to, last > to { stay.clippedTo = to }
-        return stay
+        var subjectVisit = self
+        if let from, let arrival, arrival < from { subjectVisit.clippedFrom = from }
+        if let to, last > to { subjectVisit.clippedTo = to }
+        return subjectVisit
     }
 }
 

@@ -16,30 +16,34 @@ struct KnownTime {
     private(set) var all: [Stretch] = []
 
     /// Computes the known time of the gateways with these names.
-    init(of gateways: [String], _ books: AllVisits) {
-        let heard = gateways.flatMap { Self.heard($0, books) }
-        some = Self.covered(heard, atLeast: 1)
-        all = gateways.count == 1 ? some : Self.covered(heard, atLeast: gateways.count)
+    init(of gateways: [String], _ allVisits: AllVisits) {
+        let received = gateways.flatMap { Self.received($0, allVisits) }
+        some = Self.covered(received, atLeast: 1)
+        all = gateways.count == 1 ? some : Self.covered(received, atLeast: gateways.count)
     }
 
-    private static func heard(_ gateway: String, _ books: AllVisits) -> [Stretch] {
-        guard let book = books.book(of: gateway), let first = book.first, let asOf = book.asOf, first < asOf else {
+    private static func received(_ gateway: String, _ allVisits: AllVisits) -> [Stretch] {
+        guard let gatewayVisits = allVisits.gatewayVisits(of: gateway), let first = gatewayVisits.first,
+            let asOf = gatewayVisits.asOf, first < asOf
+        else {
             return []
         }
         // Entries without an adapter are periods in which the gateway was not running or had no adapter. The latter are
-        // in `deafness` too.
-        let runs = book.hearing.silences.filter { $0.adapter == nil }.map { Stretch(from: $0.from, to: $0.to ?? asOf) }
-        let deafness = book.hearing.deafness.map { Stretch(from: $0.from, to: $0.to ?? asOf) }
-        let deaf = covered((runs + deafness).filter { $0.from < $0.to }, atLeast: 1)
-        var heard: [Stretch] = []
+        // in `scanningGaps` too.
+        let runs = gatewayVisits.scanning.silences.filter { $0.adapter == nil }.map {
+            Stretch(from: $0.from, to: $0.to ?? asOf)
+        }
+        let scanningGaps = gatewayVisits.scanning.scanningGaps.map { Stretch(from: $0.from, to: $0.to ?? asOf) }
+        let deaf = covered((runs + scanningGaps).filter { $0.from < $0.to }, atLeast: 1)
+        var received: [Stretch] = []
         var from = first
         for stretch in deaf {
-            if stretch.from > from { heard.append(Stretch(from: from, to: min(stretch.from, asOf))) }
+            if stretch.from > from { received.append(Stretch(from: from, to: min(stretch.from, asOf))) }
             from = max(from, stretch.to)
             if from >= asOf { break }
         }
-        if from < asOf { heard.append(Stretch(from: from, to: asOf)) }
-        return heard
+        if from < asOf { received.append(Stretch(from: from, to: asOf)) }
+        return received
     }
 
     /// Returns the periods between two dates in which none of the gateways scanned.

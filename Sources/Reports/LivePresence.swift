@@ -4,8 +4,8 @@ package import EventLog
 /// The beacons that are present, updated line by line by a program that follows the files. It uses the same books as
 /// all reports.
 package struct LivePresence: Sendable {
-    private var books = AllVisits()
-    private var stays: [GatewayVisits.SubjectVisit] = []
+    private var allVisits = AllVisits()
+    private var visits: [GatewayVisits.SubjectVisit] = []
     /// The visits that ended recently.
     package private(set) var recent = RecentVisits()
 
@@ -14,10 +14,10 @@ package struct LivePresence: Sendable {
 
     /// Adds a line. Lines must be added in the order of the files.
     package mutating func note(_ line: LogLine) {
-        books.note(line, into: &stays)
+        allVisits.note(line, into: &visits)
         // A visit that ended is not a presence, but the live page of `serve` draws it in the day of its beacon.
-        for stay in stays { recent.note(stay) }
-        stays.removeAll(keepingCapacity: true)
+        for visit in visits { recent.note(visit) }
+        visits.removeAll(keepingCapacity: true)
     }
 
     /// Returns the same report as ``PresentReport/read(_:now:)`` for the same lines.
@@ -30,22 +30,22 @@ package struct LivePresence: Sendable {
     package func report(
         _ proof: LogReader.Proof?, now: WallDate, _ directory: BeaconDirectory
     ) -> PresentReport {
-        var books = books
-        if let proof { books.note(proof, at: now) }
-        var goingOn = books.finish(at: now)
-        goingOn.removeAll { $0.end != .open }
-        let finder = PresenceFinder(books, now: now)
+        var allVisits = allVisits
+        if let proof { allVisits.note(proof, at: now) }
+        var ongoing = allVisits.finish(at: now)
+        ongoing.removeAll { $0.end != .open }
+        let finder = PresenceFinder(allVisits, now: now)
         return PresentReport(
             made: now, gateways: finder.gateways,
-            presences: finder.presences(of: goingOn, goingOn: goingOn, directory))
+            presences: finder.presences(of: ongoing, ongoing: ongoing, directory))
     }
 }
 
 extension LivePresence: ByteCoded {
     package static var blank: LivePresence { LivePresence() }
 
-    package mutating func pass(_ octets: inout ByteCoder) throws(ByteCoder.Damage) {
-        try octets.pass(&books)
-        try octets.pass(&recent)
+    package mutating func code(with coder: inout ByteCoder) throws(ByteCoder.Damage) {
+        try coder.code(&allVisits)
+        try coder.code(&recent)
     }
 }

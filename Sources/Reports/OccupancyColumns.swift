@@ -33,13 +33,13 @@ struct OccupancyRow {
                 .decimal(2) { $0.interval.meanHundredths }, json: "mean", csv: .init(6, "mean"),
                 cell: cell("Mean", 3, 9) { $0.interval.meanHundredths.map { ReportNumber.text($0, decimals: 2) } }),
             .init(
-                .integer { $0.interval.isTold ? $0.interval.arrivals : nil }, json: "arrivals",
+                .integer { $0.interval.hasNumbers ? $0.interval.arrivals : nil }, json: "arrivals",
                 csv: .init(7, "arrivals"), cell: cell("In", 4, 6) { $0.known($0.interval.arrivals) }),
             .init(
-                .integer { $0.interval.isTold ? $0.interval.departures : nil }, json: "departures",
+                .integer { $0.interval.hasNumbers ? $0.interval.departures : nil }, json: "departures",
                 csv: .init(8, "departures"), cell: cell("Out", 5, 6) { $0.known($0.interval.departures) }),
             .init(
-                .integer { $0.interval.isTold ? $0.interval.distinct : nil }, json: "distinct",
+                .integer { $0.interval.hasNumbers ? $0.interval.distinct : nil }, json: "distinct",
                 csv: .init(9, "distinct"),
                 cell: cell(scope == .beacon ? "Beacons" : "Distinct", 6, 10) { $0.known($0.interval.distinct) }),
             .init(
@@ -49,7 +49,7 @@ struct OccupancyRow {
         ]
     }
 
-    private func known(_ number: Int) -> String? { interval.isTold ? "\(number)" : nil }
+    private func known(_ number: Int) -> String? { interval.hasNumbers ? "\(number)" : nil }
 
     private var unknown: String {
         let share = interval.unknownThousandths

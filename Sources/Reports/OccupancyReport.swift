@@ -100,9 +100,9 @@ package struct OccupancyReport {
 
     private init(reading options: OccupancyOptions) throws {
         var sheet = OccupancySheet(options)
-        let found = try VisitReader(options.visits).readEach { stay in try sheet.add(stay) }
-        let books = found.books
-        guard let first = books.first, let asOf = books.asOf else {
+        let found = try VisitReader(options.visits).readEach { visit in try sheet.add(visit) }
+        let allVisits = found.allVisits
+        guard let first = allVisits.first, let asOf = allVisits.asOf else {
             throw ExitFailure(.inputMissing, "no line in the files has a date")
         }
         let (from, to) = (options.visits.from, options.visits.to)
@@ -116,16 +116,16 @@ package struct OccupancyReport {
                 "the report would have more than \(OccupancyIntervals.countMax) intervals of \(options.every.inExactWords); use "
                     + "longer intervals with --every, or a shorter time with --from and --to")
         }
-        sheet.finish(books.gateways)
+        sheet.finish(allVisits.gateways)
         self.sheet = sheet
         self.intervals = intervals
         series = sheet.series
         known = series.map { series in
-            KnownTime(of: options.by == .gateway ? series.name.map { [$0] } ?? [] : books.gateways, books)
+            KnownTime(of: options.by == .gateway ? series.name.map { [$0] } ?? [] : allVisits.gateways, allVisits)
         }
         self.from = intervals.bounds[0]
         self.to = intervals.bounds[intervals.count]
-        proofs = books.proofs(at: options.visits.made)
+        proofs = allVisits.proofs(at: options.visits.made)
         self.first = first
         time = options.visits.time
         remarks = found.remarks

@@ -7,7 +7,7 @@ import GatewayConfiguration
 /// merged.
 struct OccupancySheet {
     // About 40 bytes each, and as many again while they are counted.
-    static let staysMax = 2_000_000
+    static let visitsMax = 2_000_000
     // A site has some hundred conditions, and each is a series.
     static let conditionsMax = 10_000
 
@@ -41,9 +41,9 @@ struct OccupancySheet {
     /// Adds a visit that one gateway reports.
     ///
     /// - Throws: ``ExitFailure`` if there is no room for it, because numbers without it would be wrong.
-    mutating func add(_ stay: GatewayVisits.SubjectVisit) throws(ExitFailure) {
-        let identifier = stay.subject.identifier
-        let isOfBeacon = stay.subject.beacon != nil
+    mutating func add(_ visit: GatewayVisits.SubjectVisit) throws(ExitFailure) {
+        let identifier = visit.subject.identifier
+        let isOfBeacon = visit.subject.beacon != nil
         // If a condition has visits of beacons, its own visits would count the same time again.
         guard isOfBeacon || hasBeacons[identifier] != true else { return }
         if hasBeacons[identifier] == nil, hasBeacons.count >= Self.conditionsMax {
@@ -52,21 +52,21 @@ struct OccupancySheet {
                 "the files contain more than \(Self.conditionsMax) conditions; select one with --condition")
         }
         hasBeacons[identifier] = isOfBeacon
-        guard let stay = stay.clipped(from: options.visits.from, to: options.visits.to),
-            var entry = entry(of: stay)
+        guard let visit = visit.clipped(from: options.visits.from, to: options.visits.to),
+            var entry = entry(of: visit)
         else { return }
-        guard entries.count < Self.staysMax else {
+        guard entries.count < Self.visitsMax else {
             throw ExitFailure(
                 .dataInvalid,
-                "the time contains more than \(Self.staysMax) visits; use a shorter time with --from and --to, or select one "
+                "the time contains more than \(Self.visitsMax) visits; use a shorter time with --from and --to, or select one "
                     + "condition with --condition")
         }
-        if let beacon = stay.subject.beacon {
+        if let beacon = visit.subject.beacon {
             entry.subject = Self.number(of: beacon, in: &beacons)
         } else {
             entry.subject = Self.number(of: identifier, in: &conditions)
         }
-        entry.series = place(of: Self.series(of: stay, options))
+        entry.series = place(of: Self.series(of: visit, options))
         entries.append(entry)
     }
 
@@ -85,38 +85,38 @@ struct OccupancySheet {
         return place
     }
 
-    private static func series(of stay: GatewayVisits.SubjectVisit, _ options: OccupancyOptions)
+    private static func series(of visit: GatewayVisits.SubjectVisit, _ options: OccupancyOptions)
         -> OccupancyReport.Series
     {
-        let scope: OccupancyReport.Scope = stay.subject.beacon == nil ? .condition : .beacon
+        let scope: OccupancyReport.Scope = visit.subject.beacon == nil ? .condition : .beacon
         let name: String? =
             switch options.by {
             case .all: nil
-            case .condition: stay.subject.identifier.text
-            case .group: stay.subject.beacon.flatMap { options.visits.directory[$0]?.group }
-            case .gateway: stay.gateways.first
+            case .condition: visit.subject.identifier.text
+            case .group: visit.subject.beacon.flatMap { options.visits.directory[$0]?.group }
+            case .gateway: visit.gateways.first
             }
         return OccupancyReport.Series(name: name, scope: scope)
     }
 
     /// Returns an entry with the time of a clipped visit. If the duration is not known, the entry is the one moment
     /// that is known. Returns `nil` if this moment is outside the requested range.
-    private func entry(of stay: GatewayVisits.SubjectVisit) -> Entry? {
+    private func entry(of visit: GatewayVisits.SubjectVisit) -> Entry? {
         var (from, to): (WallDate, WallDate)
-        if let arrival = stay.arrival, stay.duration != nil {
-            from = max(arrival, stay.clippedFrom ?? arrival)
-            to = max(from, min(stay.lastKnown, stay.clippedTo ?? stay.lastKnown))
+        if let arrival = visit.arrival, visit.duration != nil {
+            from = max(arrival, visit.clippedFrom ?? arrival)
+            to = max(from, min(visit.lastKnown, visit.clippedTo ?? visit.lastKnown))
         } else {
-            from = stay.arrival ?? stay.departure ?? stay.until
+            from = visit.arrival ?? visit.departure ?? visit.until
             to = from
             if let begin = options.visits.from, from < begin { return nil }
             if let end = options.visits.to, from >= end { return nil }
         }
-        let hasEnded = stay.end != .open && stay.end != .lost && stay.departure != nil
+        let hasEnded = visit.end != .open && visit.end != .lost && visit.departure != nil
         return Entry(
             series: 0, subject: 0, from: from, to: to,
-            until: stay.isPresent ? WallDate(microseconds: .max) : max(to, stay.until),
-            isArrival: stay.arrival != nil && !stay.beganBefore, isDeparture: hasEnded && !stay.goesOn)
+            until: visit.isPresent ? WallDate(microseconds: .max) : max(to, visit.until),
+            isArrival: visit.arrival != nil && !visit.beganBefore, isDeparture: hasEnded && !visit.goesOn)
     }
 
     /// Merges the visits that several conditions or gateways reported. As in `visits`, a visit that starts before the
@@ -156,7 +156,7 @@ struct OccupancySheet {
     /// Creates the list of series, also of those without visits in the requested time.
     private mutating func nameSeries(_ gateways: [String]) {
         let own = Set(hasBeacons.filter { !$0.value }.keys)
-        dropOwnStays(but: own)
+        dropOwnVisits(but: own)
         let ofBeacons: [String?]
         let ofConditions: [String?]
         switch options.by {
@@ -184,7 +184,7 @@ struct OccupancySheet {
         if !own.isEmpty { series += sorted(ofConditions, .condition) }
     }
 
-    private mutating func dropOwnStays(but own: Set<Identifier>) {
+    private mutating func dropOwnVisits(but own: Set<Identifier>) {
         let wanted = Set(conditions.filter { own.contains($0.key) }.values)
         entries.removeAll { entry in
             names[Int(entry.series)].scope == .condition && !wanted.contains(entry.subject)

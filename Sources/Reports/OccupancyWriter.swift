@@ -86,7 +86,7 @@ struct OccupancyWriter {
     static func runs(_ intervals: [OccupancyReport.Interval]) -> [OccupancyReport.Interval] {
         var runs: [OccupancyReport.Interval] = []
         for interval in intervals {
-            if let last = runs.last, last.isEmpty && interval.isEmpty || !last.isTold && !interval.isTold {
+            if let last = runs.last, last.isEmpty && interval.isEmpty || !last.hasNumbers && !interval.hasNumbers {
                 runs[runs.count - 1].to = interval.to
                 runs[runs.count - 1].known += interval.known
             } else {
@@ -102,7 +102,7 @@ struct OccupancyWriter {
     private func bar(
         _ interval: OccupancyReport.Interval, _ most: Int, after width: Int, _ numbers: Int, printed count: Int
     ) -> String {
-        guard let columns, most > 0, interval.isTold, !interval.isEmpty else { return "" }
+        guard let columns, most > 0, interval.hasNumbers, !interval.isEmpty else { return "" }
         let room = max(0, min(60, columns - width - numbers - 12))
         let peak = (interval.peak * room + most / 2) / most
         let mean = Int((interval.meanHundredths ?? 0) * Int64(room) / Int64(most) / 100)
@@ -125,7 +125,7 @@ struct OccupancyWriter {
 
 extension OccupancyReport.Interval {
     /// Whether the interval has numbers. Unknown is not zero, but arrivals and departures in unknown time count.
-    var isTold: Bool { isKnown || arrivals > 0 || departures > 0 }
+    var hasNumbers: Bool { isKnown || arrivals > 0 || departures > 0 }
 
     /// The share of the interval in which some gateway scanned and another did not, in tenths of a percent.
     var partlyKnownThousandths: Int64 { length > 0 ? (partlyKnown * 2000 + length) / (2 * length) : 0 }

@@ -37,20 +37,20 @@ struct PersonTime {
     var kept: Int { spans.count }
 
     /// Adds a visit of the beacon under any condition.
-    mutating func add(_ stay: GatewayVisits.SubjectVisit) {
-        identifiers.insert(stay.subject.identifier)
-        if stay.end == .open, !stay.goesOn {
+    mutating func add(_ visit: GatewayVisits.SubjectVisit) {
+        identifiers.insert(visit.subject.identifier)
+        if visit.end == .open, !visit.goesOn {
             isOpen = true
-            if stay.isPresent { isPresent = true }
+            if visit.isPresent { isPresent = true }
         }
-        let seen = min(stay.lastKnown, stay.clippedTo ?? stay.lastKnown)
+        let seen = min(visit.lastKnown, visit.clippedTo ?? visit.lastKnown)
         last = max(last ?? seen, seen)
-        guard let arrival = stay.arrival, let duration = stay.duration else {
+        guard let arrival = visit.arrival, let duration = visit.duration else {
             // The duration is not known, so the visit counts but adds no time.
             insert(Span(from: seen.microseconds, to: seen.microseconds))
             return
         }
-        let from = max(arrival, stay.clippedFrom ?? arrival).microseconds
+        let from = max(arrival, visit.clippedFrom ?? arrival).microseconds
         insert(Span(from: from, to: from + duration))
     }
 

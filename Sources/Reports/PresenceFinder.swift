@@ -6,20 +6,22 @@ import GatewayConfiguration
 /// Finds the beacons and conditions that are present, and those whose state is unknown, from the open visits of
 /// gateways.
 struct PresenceFinder {
-    private let books: AllVisits
+    private let allVisits: AllVisits
     let gateways: [PresentReport.Gateway]
 
-    init(_ books: AllVisits, now: WallDate) {
-        self.books = books
-        gateways = books.gateways.compactMap { name in
-            guard let book = books.book(of: name), let asOf = book.asOf else { return nil }
-            let adapters = book.hearing.adapters.sorted { $0.key < $1.key }.map {
+    init(_ allVisits: AllVisits, now: WallDate) {
+        self.allVisits = allVisits
+        gateways = allVisits.gateways.compactMap { name in
+            guard let gatewayVisits = allVisits.gatewayVisits(of: name), let asOf = gatewayVisits.asOf else {
+                return nil
+            }
+            let adapters = gatewayVisits.scanning.adapters.sorted { $0.key < $1.key }.map {
                 PresentReport.Adapter(
                     name: $0.key, state: $0.value.state, since: $0.value.since, reason: $0.value.reason)
             }
             return PresentReport.Gateway(
-                name: name, asOf: asOf, isStopped: book.isStopped, isAlive: book.isAlive(at: now),
-                adapters: adapters, deafSince: book.hearing.deafSince)
+                name: name, asOf: asOf, isStopped: gatewayVisits.isStopped, isAlive: gatewayVisits.isAlive(at: now),
+                adapters: adapters, deafSince: gatewayVisits.scanning.deafSince)
         }
     }
 
@@ -28,35 +30,35 @@ struct PresenceFinder {
         case beacon(BeaconIdentity)
         case condition(Identifier)
 
-        init(_ stay: GatewayVisits.SubjectVisit) {
-            if let beacon = stay.subject.beacon {
+        init(_ visit: GatewayVisits.SubjectVisit) {
+            if let beacon = visit.subject.beacon {
                 self = .beacon(beacon)
             } else {
-                self = .condition(stay.subject.identifier)
+                self = .condition(visit.subject.identifier)
             }
         }
     }
 
     /// Returns the subjects that are present or unknown, in the order of the report. `merged` has the open visits,
-    /// merged over all gateways, with the time since which a subject has been present. `goingOn` has the open visits of
+    /// merged over all gateways, with the time since which a subject has been present. `ongoing` has the open visits of
     /// each gateway, which show the gateways that know the state.
     func presences(
-        of merged: [GatewayVisits.SubjectVisit], goingOn: [GatewayVisits.SubjectVisit], _ directory: BeaconDirectory
+        of merged: [GatewayVisits.SubjectVisit], ongoing: [GatewayVisits.SubjectVisit], _ directory: BeaconDirectory
     ) -> [PresentReport.Presence] {
-        let told = Groups(goingOn) { $0.subject }
-        let stays = Groups(merged) { Key($0) }
+        let reported = Groups(ongoing) { $0.subject }
+        let visits = Groups(merged) { Key($0) }
         // A condition and the beacon that satisfied it are two subjects of one visit. Only the beacon is shown, because
         // it has more information.
         var shown: Set<Identifier> = []
-        for stay in merged where stay.subject.beacon != nil { shown.insert(stay.subject.identifier) }
+        for visit in merged where visit.subject.beacon != nil { shown.insert(visit.subject.identifier) }
         var presences: [PresentReport.Presence] = []
-        presences.reserveCapacity(stays.firsts.count)
-        for first in stays.firsts {
+        presences.reserveCapacity(visits.firsts.count)
+        for first in visits.firsts {
             let key = Key(merged[first])
             if case .condition(let identifier) = key, shown.contains(identifier) { continue }
-            let own = stays.indices(of: key).map { merged[$0] }
-            let telling = own.flatMap { told.indices(of: $0.subject).map { goingOn[$0] } }
-            presences.append(presence(own, told: telling, directory))
+            let own = visits.indices(of: key).map { merged[$0] }
+            let telling = own.flatMap { reported.indices(of: $0.subject).map { ongoing[$0] } }
+            presences.append(presence(own, reported: telling, directory))
         }
         presences.sort(by: Self.isBefore)
         return presences
@@ -70,10 +72,10 @@ struct PresenceFinder {
         // The index of the next visit with the same key; 0 after the last.
         private var next: [Int]
 
-        init(_ stays: [GatewayVisits.SubjectVisit], _ key: (GatewayVisits.SubjectVisit) -> Key) {
-            next = [Int](repeating: 0, count: stays.count)
-            for index in stays.indices {
-                let key = key(stays[index])
+        init(_ visits: [GatewayVisits.SubjectVisit], _ key: (GatewayVisits.SubjectVisit) -> Key) {
+            next = [Int](repeating: 0, count: visits.count)
+            for index in visits.indices {
+                let key = key(visits[index])
                 if let (first, last) = lasts[key] {
                     next[last] = index
                     lasts[key] = (first, index)
@@ -96,26 +98,26 @@ struct PresenceFinder {
     }
 
     private func presence(
-        _ stays: [GatewayVisits.SubjectVisit], told: [GatewayVisits.SubjectVisit], _ directory: BeaconDirectory
+        _ visits: [GatewayVisits.SubjectVisit], reported: [GatewayVisits.SubjectVisit], _ directory: BeaconDirectory
     ) -> PresentReport.Presence {
-        let states = told.isEmpty ? stays : told
+        let states = reported.isEmpty ? visits : reported
         let knowing = states.filter { $0.notKnownSince == nil }
         let telling = knowing.isEmpty ? states : knowing
-        let beacon = stays.first?.subject.beacon
+        let beacon = visits.first?.subject.beacon
         let identifiers = Set(telling.map(\.subject.identifier)).sorted()
-        let timeouts = telling.compactMap { stay in
-            stay.gateways.first.flatMap { books.book(of: $0)?.exitTimeouts[stay.subject.identifier] }
+        let timeouts = telling.compactMap { visit in
+            visit.gateways.first.flatMap { allVisits.gatewayVisits(of: $0)?.exitTimeouts[visit.subject.identifier] }
         }
         var seen: Set<String> = []
         // A subject whose presence was assumed, or whose entry line was deleted, has been present since an unknown
         // time.
-        let arrivals = stays.compactMap(\.arrival)
+        let arrivals = visits.compactMap(\.arrival)
         return PresentReport.Presence(
             beacon: beacon, name: directory[beacon]?.name, group: directory[beacon]?.group,
             identifiers: identifiers.map(\.text),
             gateways: telling.flatMap(\.gateways).filter { seen.insert($0).inserted },
-            since: arrivals.count == stays.count ? arrivals.min() : nil,
-            lastHeard: telling.compactMap { $0.lastHeard ?? $0.arrival }.max(), exitTimeout: timeouts.min(),
+            since: arrivals.count == visits.count ? arrivals.min() : nil,
+            lastReceived: telling.compactMap { $0.lastReceived ?? $0.arrival }.max(), exitTimeout: timeouts.min(),
             notKnownSince: knowing.isEmpty ? states.compactMap(\.notKnownSince).max() : nil,
             sequence: telling.first?.sequence)
     }

@@ -26,13 +26,13 @@ package struct RecentVisits: Sendable {
 
     private struct Entry: ByteCoded {
         var subject: Subject
-        var stay: PastVisit
+        var visit: PastVisit
 
-        static var blank: Entry { Entry(subject: .beacon(.blank), stay: PastVisit(arrival: nil, departure: .blank)) }
-        mutating func pass(_ octets: inout ByteCoder) throws(ByteCoder.Damage) {
-            try octets.pass(&subject)
-            try octets.pass(&stay.arrival)
-            try octets.pass(&stay.departure)
+        static var blank: Entry { Entry(subject: .beacon(.blank), visit: PastVisit(arrival: nil, departure: .blank)) }
+        mutating func code(with coder: inout ByteCoder) throws(ByteCoder.Damage) {
+            try coder.code(&subject)
+            try coder.code(&visit.arrival)
+            try coder.code(&visit.departure)
         }
     }
 
@@ -43,24 +43,26 @@ package struct RecentVisits: Sendable {
 
     /// Adds a visit that has ended. A visit with neither a sighting nor an arrival is ignored, because it has no time
     /// in a day.
-    mutating func note(_ stay: GatewayVisits.SubjectVisit) {
-        guard let departure = stay.departure ?? stay.arrival else { return }
+    mutating func note(_ visit: GatewayVisits.SubjectVisit) {
+        guard let departure = visit.departure ?? visit.arrival else { return }
         newest = max(newest ?? departure, departure)
         if entries.count >= Self.most { makeRoom() }
-        let subject = stay.subject.beacon.map { Subject.beacon($0) } ?? .condition(stay.subject.identifier)
-        entries.append(Entry(subject: subject, stay: PastVisit(arrival: stay.arrival, departure: departure)))
+        let subject = visit.subject.beacon.map { Subject.beacon($0) } ?? .condition(visit.subject.identifier)
+        entries.append(Entry(subject: subject, visit: PastVisit(arrival: visit.arrival, departure: departure)))
     }
 
     /// Returns the visits that ended at `date` or later, by subject, in the order in which they were added.
     package func since(_ date: WallDate) -> [Subject: [PastVisit]] {
-        var stays: [Subject: [PastVisit]] = [:]
-        for entry in entries where entry.stay.departure >= date { stays[entry.subject, default: []].append(entry.stay) }
-        return stays
+        var visits: [Subject: [PastVisit]] = [:]
+        for entry in entries where entry.visit.departure >= date {
+            visits[entry.subject, default: []].append(entry.visit)
+        }
+        return visits
     }
 
     private mutating func makeRoom() {
         let oldest = (newest?.microseconds ?? 0) - Self.microsecondsKept
-        entries.removeAll { $0.stay.departure.microseconds < oldest }
+        entries.removeAll { $0.visit.departure.microseconds < oldest }
         guard entries.count >= Self.most else { return }
         entries.removeFirst(Self.most / 4)
         givenUp += Self.most / 4
@@ -70,10 +72,10 @@ package struct RecentVisits: Sendable {
 extension RecentVisits: ByteCoded {
     package static var blank: RecentVisits { RecentVisits() }
 
-    package mutating func pass(_ octets: inout ByteCoder) throws(ByteCoder.Damage) {
-        try octets.pass(&entries)
-        try octets.pass(&newest)
-        try octets.pass(&givenUp)
+    package mutating func code(with coder: inout ByteCoder) throws(ByteCoder.Damage) {
+        try coder.code(&entries)
+        try coder.code(&newest)
+        try coder.code(&givenUp)
         guard entries.count <= Self.most else { throw ByteCoder.Damage() }
     }
 }
@@ -81,14 +83,14 @@ extension RecentVisits: ByteCoded {
 extension RecentVisits.Subject: ByteCoded {
     package static var blank: RecentVisits.Subject { .beacon(.blank) }
 
-    package mutating func pass(_ octets: inout ByteCoder) throws(ByteCoder.Damage) {
+    package mutating func code(with coder: inout ByteCoder) throws(ByteCoder.Damage) {
         var (beacon, condition): (BeaconIdentity?, Identifier?) = (nil, nil)
         switch self {
         case .beacon(let identity): beacon = identity
         case .condition(let identifier): condition = identifier
         }
-        try octets.pass(&beacon)
-        try octets.pass(&condition)
+        try coder.code(&beacon)
+        try coder.code(&condition)
         switch (beacon, condition) {
         case (let beacon?, nil): self = .beacon(beacon)
         case (nil, let condition?): self = .condition(condition)

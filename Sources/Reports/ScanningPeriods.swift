@@ -52,7 +52,7 @@ struct ScanningPeriods: Sendable {
     /// The number of periods that were omitted because there were ``silencesMax`` already.
     private(set) var silencesLeftOut = 0
     /// The periods in which the gateway was running and did not scan, in order and without overlap.
-    private(set) var deafness: [ScanningGap] = []
+    private(set) var scanningGaps: [ScanningGap] = []
     /// The states of the adapters of the present run, without those that were removed.
     private(set) var adapters: [String: AdapterState] = [:]
     private var silent: [String: Silence] = [:]
@@ -62,70 +62,72 @@ struct ScanningPeriods: Sendable {
     /// The latest time at which an adapter of the present run was removed.
     private var takenOut: WallDate?
     /// Whether an adapter scans that has no line in the present run, because retention has deleted its line.
-    private var hasUntold = false
+    private var hasUnrecordedAdapter = false
     /// Whether the gateway has a line about beacons. If it has, location sources do not count.
-    private(set) var hearsBeacons = false
+    private(set) var receivesBeacons = false
     /// Whether the present run has a line about its start, or about an adapter.
-    private var isTold = false
+    private var isRunKnown = false
 
     /// Creates the book of a gateway without lines.
     init(of gateway: String) { self.gateway = gateway }
 
     /// The time since which the gateway has not scanned; `nil` if it scans.
-    var deafSince: WallDate? { deafness.last.flatMap { $0.to == nil ? $0.from : nil } }
+    var deafSince: WallDate? { scanningGaps.last.flatMap { $0.to == nil ? $0.from : nil } }
 
     /// Called at the first line of another run: the adapters of the previous run do not count any more.
     mutating func begin(at date: WallDate) {
         adapters = [:]
-        hasUntold = false
-        isTold = false
+        hasUnrecordedAdapter = false
+        isRunKnown = false
         takenOut = nil
-        endDeafness(at: date)
+        endScanningGap(at: date)
     }
 
-    private var isHearing: Bool { hasUntold || ears.values.contains { $0.state == .listening } }
+    private var isScanning: Bool { hasUnrecordedAdapter || scanningAdapters.values.contains { $0.state == .listening } }
 
-    private var ears: [String: AdapterState] { hearsBeacons ? adapters.filter { !Self.tellsPlace($0.key) } : adapters }
+    private var scanningAdapters: [String: AdapterState] {
+        receivesBeacons ? adapters.filter { !Self.isLocationSource($0.key) } : adapters
+    }
 
-    private static func tellsPlace(_ adapter: String) -> Bool {
+    private static func isLocationSource(_ adapter: String) -> Bool {
         ["gpsd", "gpx"].contains(adapter) || ["/gpsd", "/gpx"].contains { adapter.hasSuffix($0) }
     }
 
     /// Called when the gateway was started: it does not scan until an adapter does.
     mutating func start(at date: WallDate) {
-        isTold = true
-        beginUnlessHearing(at: date)
+        isRunKnown = true
+        startUnlessScanning(at: date)
     }
 
-    /// Adds a line about beacons, written at `date`. `isHeard` is whether it reports that a beacon was received. From
+    /// Adds a line about beacons, written at `date`. `isReceived` is whether it reports that a beacon was received. From
     /// this line on, location sources do not count.
-    mutating func note(beaconsAt date: WallDate, isHeard: Bool) {
-        guard !hearsBeacons else { return }
-        hearsBeacons = true
-        guard isTold, !isHearing else { return }
-        if isHeard { hasUntold = true } else { beginUnlessHearing(at: date) }
+    mutating func note(beaconsAt date: WallDate, isReceived: Bool) {
+        guard !receivesBeacons else { return }
+        receivesBeacons = true
+        guard isRunKnown, !isScanning else { return }
+        if isReceived { hasUnrecordedAdapter = true } else { startUnlessScanning(at: date) }
     }
 
-    private mutating func beginUnlessHearing(at date: WallDate) {
-        guard !isHearing else { return }
-        beginDeafness(at: date)
-        if ears.isEmpty { beginWithoutAdapter(at: date, reason: Self.notYet) }
+    private mutating func startUnlessScanning(at date: WallDate) {
+        guard !isScanning else { return }
+        startScanningGap(at: date)
+        if scanningAdapters.isEmpty { beginWithoutAdapter(at: date, reason: Self.notYet) }
     }
 
     /// Adds the date of a sighting. If it is after the time since which no adapter was known to scan, it shows that an
     /// adapter without a line scans.
-    mutating func note(heardAt date: WallDate) {
+    mutating func note(receivedAt date: WallDate) {
         guard let since = deafSince, date > since else { return }
-        hasUntold = true
-        endDeafness(at: date)
+        hasUnrecordedAdapter = true
+        endScanningGap(at: date)
     }
 
     /// Adds a line about the state of an adapter.
     mutating func note(_ change: AdapterChange, _ line: LogLine) {
         let since = line.date(of: change.since)
-        isTold = true
+        isRunKnown = true
         // This can be the adapter that had no line until now.
-        if adapters[change.adapter] == nil { hasUntold = false }
+        if adapters[change.adapter] == nil { hasUnrecordedAdapter = false }
         if var silence = silent.removeValue(forKey: change.adapter) {
             silence.to = line.date
             note(silence)
@@ -142,15 +144,15 @@ struct ScanningPeriods: Sendable {
             adapters[change.adapter] = nil
             takenOut = max(takenOut ?? since, since)
         }
-        if isHearing { return endDeafness(at: line.date) }
-        if ears.isEmpty {
+        if isScanning { return endScanningGap(at: line.date) }
+        if scanningAdapters.isEmpty {
             let reason = change.reason.map { " (\($0))" } ?? ""
             let takenOut = "no adapter remains because \(change.adapter) was removed\(reason)"
             beginWithoutAdapter(at: since, reason: change.state == .gone ? takenOut : Self.notYet)
         }
         // Each adapter scanned until it stopped, even if its stop is only reported now.
-        let stops = ears.values.map(\.since) + [takenOut].compactMap(\.self)
-        beginDeafness(at: stops.max() ?? since)
+        let stops = scanningAdapters.values.map(\.since) + [takenOut].compactMap(\.self)
+        startScanningGap(at: stops.max() ?? since)
     }
 
     /// Adds a period between two runs, in which the gateway was not running. If it is vague, the time at which the
@@ -169,18 +171,18 @@ struct ScanningPeriods: Sendable {
         if withoutAdapter == nil { withoutAdapter = Silence(gateway: gateway, from: date, reason: reason) }
     }
 
-    private mutating func beginDeafness(at date: WallDate) {
+    private mutating func startScanningGap(at date: WallDate) {
         guard deafSince == nil else { return }
-        guard deafness.count < Self.silencesMax else {
+        guard scanningGaps.count < Self.silencesMax else {
             // It is better to treat too much time as unknown than to make a false statement about it.
-            deafness[deafness.count - 1].to = nil
+            scanningGaps[scanningGaps.count - 1].to = nil
             return
         }
-        deafness.append(ScanningGap(from: max(date, deafness.last?.to ?? date), to: nil))
+        scanningGaps.append(ScanningGap(from: max(date, scanningGaps.last?.to ?? date), to: nil))
     }
 
-    private mutating func endDeafness(at date: WallDate) {
-        if deafSince != nil { deafness[deafness.count - 1].to = date }
+    private mutating func endScanningGap(at date: WallDate) {
+        if deafSince != nil { scanningGaps[scanningGaps.count - 1].to = date }
         if var silence = withoutAdapter {
             silence.to = date
             let isStart = silence.reason == Self.notYet
@@ -197,51 +199,51 @@ struct ScanningPeriods: Sendable {
 extension ScanningPeriods: ByteCoded {
     static var blank: ScanningPeriods { ScanningPeriods(of: "") }
 
-    mutating func pass(_ octets: inout ByteCoder) throws(ByteCoder.Damage) {
+    mutating func code(with coder: inout ByteCoder) throws(ByteCoder.Damage) {
         var name = gateway
-        try octets.pass(&name)
+        try coder.code(&name)
         if name != gateway { self = ScanningPeriods(of: name) }
-        try octets.pass(&silences)
-        try octets.pass(&silencesLeftOut)
-        try octets.pass(&deafness)
-        try octets.pass(&adapters)
-        try octets.pass(&silent)
-        try octets.pass(&withoutAdapter)
-        try octets.pass(&takenOut)
-        try octets.pass(&hasUntold)
-        try octets.pass(&hearsBeacons)
-        try octets.pass(&isTold)
+        try coder.code(&silences)
+        try coder.code(&silencesLeftOut)
+        try coder.code(&scanningGaps)
+        try coder.code(&adapters)
+        try coder.code(&silent)
+        try coder.code(&withoutAdapter)
+        try coder.code(&takenOut)
+        try coder.code(&hasUnrecordedAdapter)
+        try coder.code(&receivesBeacons)
+        try coder.code(&isRunKnown)
     }
 }
 
 extension ScanningPeriods.AdapterState: ByteCoded {
     static var blank: ScanningPeriods.AdapterState { ScanningPeriods.AdapterState(state: .gone, since: .blank) }
 
-    mutating func pass(_ octets: inout ByteCoder) throws(ByteCoder.Damage) {
-        try octets.pass(&state)
-        try octets.pass(&since)
-        try octets.pass(&reason)
+    mutating func code(with coder: inout ByteCoder) throws(ByteCoder.Damage) {
+        try coder.code(&state)
+        try coder.code(&since)
+        try coder.code(&reason)
     }
 }
 
 extension ScanningPeriods.Silence: ByteCoded {
     static var blank: ScanningPeriods.Silence { ScanningPeriods.Silence(gateway: "", from: .blank) }
 
-    mutating func pass(_ octets: inout ByteCoder) throws(ByteCoder.Damage) {
-        try octets.pass(&gateway)
-        try octets.pass(&adapter)
-        try octets.pass(&from)
-        try octets.pass(&to)
-        try octets.pass(&reason)
-        try octets.pass(&isVague)
+    mutating func code(with coder: inout ByteCoder) throws(ByteCoder.Damage) {
+        try coder.code(&gateway)
+        try coder.code(&adapter)
+        try coder.code(&from)
+        try coder.code(&to)
+        try coder.code(&reason)
+        try coder.code(&isVague)
     }
 }
 
 extension ScanningPeriods.ScanningGap: ByteCoded {
     static var blank: ScanningPeriods.ScanningGap { ScanningPeriods.ScanningGap(from: .blank) }
 
-    mutating func pass(_ octets: inout ByteCoder) throws(ByteCoder.Damage) {
-        try octets.pass(&from)
-        try octets.pass(&to)
+    mutating func code(with coder: inout ByteCoder) throws(ByteCoder.Damage) {
+        try coder.code(&from)
+        try coder.code(&to)
     }
 }

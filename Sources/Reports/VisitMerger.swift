@@ -8,34 +8,34 @@ struct VisitMerger {
     // About 100 bytes each.
     private static let countMax = 2_000_000
 
-    private var stays: [GatewayVisits.Subject: [GatewayVisits.SubjectVisit]] = [:]
+    private var visits: [GatewayVisits.Subject: [GatewayVisits.SubjectVisit]] = [:]
     private var count = 0
     /// The number of visits that were omitted because there was no room.
     private(set) var leftOut = 0
 
     /// Adds a visit of any gateway.
-    mutating func add(_ stay: GatewayVisits.SubjectVisit) {
+    mutating func add(_ visit: GatewayVisits.SubjectVisit) {
         guard count < Self.countMax else {
             leftOut += 1
             return
         }
         count += 1
-        stays[stay.subject, default: []].append(stay)
+        visits[visit.subject, default: []].append(visit)
     }
 
     /// Returns all visits: the ended ones in the order of their ends, then the open ones in the order of their starts.
     func merged() -> [GatewayVisits.SubjectVisit] {
         var all: [GatewayVisits.SubjectVisit] = []
-        for subject in stays.values {
+        for subject in visits.values {
             let sorted = subject.sorted { $0.begin < $1.begin }
             var current = sorted[0]
-            for stay in sorted.dropFirst() {
+            for visit in sorted.dropFirst() {
                 // If the current visit is known to continue, its gateway has held the subject meanwhile.
-                if stay.begin <= current.until || current.isPresent {
-                    current = current.joined(with: stay)
+                if visit.begin <= current.until || current.isPresent {
+                    current = current.joined(with: visit)
                 } else {
                     all.append(current)
-                    current = stay
+                    current = visit
                 }
             }
             all.append(current)
@@ -63,22 +63,22 @@ extension GatewayVisits.SubjectVisit {
         // A gateway that is alive and holds the subject knows that it is present. Its proof can be a minute older than
         // an exit that another gateway reports.
         let isLater = (other.certainty, other.lastKnown, other.rank) >= (certainty, lastKnown, rank)
-        var stay = isLater ? other : self
-        stay.gateways = gateways + other.gateways.filter { !gateways.contains($0) }
-        stay.monitor = monitor
-        stay.arrival = arrival.flatMap { mine in other.arrival.map { min(mine, $0) } }
-        if stay.end != .open { stay.departure = [departure, other.departure].compactMap(\.self).max() }
-        if stay.end == .open {
-            stay.until = max(lastKnown, other.lastKnown)
+        var visit = isLater ? other : self
+        visit.gateways = gateways + other.gateways.filter { !gateways.contains($0) }
+        visit.monitor = monitor
+        visit.arrival = arrival.flatMap { mine in other.arrival.map { min(mine, $0) } }
+        if visit.end != .open { visit.departure = [departure, other.departure].compactMap(\.self).max() }
+        if visit.end == .open {
+            visit.until = max(lastKnown, other.lastKnown)
             if end == .open, other.end == .open {
-                stay.notKnownSince = notKnownSince.flatMap { mine in other.notKnownSince.map { max(mine, $0) } }
+                visit.notKnownSince = notKnownSince.flatMap { mine in other.notKnownSince.map { max(mine, $0) } }
             }
         } else {
-            stay.until = max(until, other.until)
+            visit.until = max(until, other.until)
         }
-        stay.sightings = sightings.flatMap { mine in other.sightings.map { mine + $0 } }
-        stay.strength = strength.flatMap { mine in other.strength.map { mine.joined(with: $0) } }
-        return stay
+        visit.sightings = sightings.flatMap { mine in other.sightings.map { mine + $0 } }
+        visit.strength = strength.flatMap { mine in other.strength.map { mine.joined(with: $0) } }
+        return visit
     }
 }
 

@@ -9,9 +9,9 @@ struct VisitReader {
     /// The results besides the visits.
     struct Found {
         /// The finished books of all gateways.
-        var books: AllVisits
+        var allVisits: AllVisits
         /// The requested open visits of each gateway, neither clipped nor merged.
-        var goingOn: [GatewayVisits.SubjectVisit]
+        var ongoing: [GatewayVisits.SubjectVisit]
         /// Remarks for the operator.
         var remarks: [String]
     }
@@ -31,13 +31,13 @@ struct VisitReader {
     ) throws -> Found {
         // One folder belongs to one gateway, so its visits are passed on immediately.
         var merger = options.paths.count > 1 ? VisitMerger() : nil
-        func tell(_ stay: GatewayVisits.SubjectVisit) throws(EventLogError) {
-            if let stay = stay.clipped(from: options.from, to: options.to) { try body(stay) }
+        func report(_ visit: GatewayVisits.SubjectVisit) throws(EventLogError) {
+            if let visit = visit.clipped(from: options.from, to: options.to) { try body(visit) }
         }
-        var found = try readEach(range: range, untilMade: true) { stay in
-            if merger == nil { try tell(stay) } else { merger?.add(stay) }
+        var found = try readEach(range: range, untilMade: true) { visit in
+            if merger == nil { try report(visit) } else { merger?.add(visit) }
         }
-        for stay in merger?.merged() ?? [] { try tell(stay) }
+        for visit in merger?.merged() ?? [] { try report(visit) }
         if let leftOut = merger?.leftOut, leftOut > 0 {
             let visits = PlainText.count(leftOut, "visit is", "visits are")
             found.remarks.append("\(visits) omitted: too many for a report of several gateways")
@@ -62,47 +62,48 @@ struct VisitReader {
         try NothingFound.check(reader)
         if let dates = try reader.dates() { range(options.from ?? dates.first, options.to ?? dates.last) }
         var progress = Progress(size: reader.size)
-        var books = AllVisits()
+        var allVisits = AllVisits()
         var named = NamedSubjects(condition: options.condition, beacon: options.beacon)
-        var stays: [GatewayVisits.SubjectVisit] = []
+        var visits: [GatewayVisits.SubjectVisit] = []
         try reader.read(
             [.event, .visit, .condition, .adapter, .clock, .gateway], sightings: false,
             progress: { count, position in progress.note(count, position: { position }) }
         ) { line in
             named.note(line)
             guard concerns(line) else {
-                books.notePassing(line)
+                allVisits.notePassing(line)
                 return true
             }
-            books.note(line, into: &stays)
-            guard !stays.isEmpty else { return true }
-            for stay in stays where isWanted(stay.subject) { try body(stay) }
-            stays.removeAll(keepingCapacity: true)
+            allVisits.note(line, into: &visits)
+            guard !visits.isEmpty else { return true }
+            for visit in visits where isWanted(visit.subject) { try body(visit) }
+            visits.removeAll(keepingCapacity: true)
             return true
         }
         try NothingFound.check(afterReading: reader, options.paths)
         var void: [String] = []
-        for proof in reader.proofs where !books.note(proof, at: options.made) {
+        for proof in reader.proofs where !allVisits.note(proof, at: options.made) {
             void.append(
                 "the file alive of \(proof.gateway) has the time \(options.time.plainText(proof.date)), which is in the future"
             )
         }
-        let last = books.finish(at: options.made).filter { isWanted($0.subject) }
-        for stay in last { try body(stay) }
-        let proofs = (reader.proofTroubles + void).map {
+        let last = allVisits.finish(at: options.made).filter { isWanted($0.subject) }
+        for visit in last { try body(visit) }
+        let proofs = (reader.proofErrors + void).map {
             "\($0); the last line is the newest proof that the gateway was alive"
         }
         do throws(ExitFailure) {
-            try NothingFound.check(options, books, named, untilMade: untilMade)
+            try NothingFound.check(options, allVisits, named, untilMade: untilMade)
         } catch {
             throw ExitFailure(error.code, ([error.message] + proofs).joined(separator: "\n"))
         }
         progress.end()
         return Found(
-            books: books, goingOn: last.filter { $0.end == .open }, remarks: proofs + remarks(reader, books))
+            allVisits: allVisits, ongoing: last.filter { $0.end == .open }, remarks: proofs + remarks(reader, allVisits)
+        )
     }
 
-    private func remarks(_ reader: LogReader, _ books: AllVisits) -> [String] {
+    private func remarks(_ reader: LogReader, _ allVisits: AllVisits) -> [String] {
         var remarks: [String] = []
         if let remark = reader.newerRemark { remarks.append(remark) }
         if let remark = reader.damagedRemark { remarks.append(remark) }
@@ -110,9 +111,9 @@ struct VisitReader {
             let lines = PlainText.count(reader.repeatedLines, "line is", "lines are")
             remarks.append("\(lines) in the files twice and counted once")
         }
-        if books.silencesLeftOut > 0 {
+        if allVisits.silencesLeftOut > 0 {
             let stretches = PlainText.count(
-                books.silencesLeftOut, "period without scanning is",
+                allVisits.silencesLeftOut, "period without scanning is",
                 "periods without scanning are")
             remarks.append("\(stretches) omitted")
         }

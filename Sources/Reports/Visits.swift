@@ -23,13 +23,14 @@ package struct Visits {
             var output = LineOutput(standardOutput: LineBuffer(forTerminals: 128 << 10))
             var writer = VisitsWriter(options)
             writer.begin(&output.buffer)
-            let (books, remarks) = try read(range: { writer.show(from: $0, to: $1) }) { stay throws(EventLogError) in
-                writer.write(stay, into: &output.buffer)
+            let (allVisits, remarks) = try read(range: { writer.show(from: $0, to: $1) }) {
+                visit throws(EventLogError) in
+                writer.write(visit, into: &output.buffer)
                 try output.flushIfFull()
             }
-            writer.endStays(into: &output.buffer)
-            for silence in wanted(books.silences) { writer.write(silence, into: &output.buffer) }
-            writer.end(totals, books, into: &output.buffer)
+            writer.endVisits(into: &output.buffer)
+            for silence in wanted(allVisits.silences) { writer.write(silence, into: &output.buffer) }
+            writer.end(totals, allVisits, into: &output.buffer)
             try output.flush()
             return remarks
         } catch {
@@ -42,9 +43,9 @@ package struct Visits {
         _ body: (GatewayVisits.SubjectVisit) throws(EventLogError) -> Void
     ) throws -> (AllVisits, [String]) {
         let reader = VisitReader(options)
-        var found = try reader.read(range: range) { stay throws(EventLogError) in
-            totals.add(stay)
-            try body(stay)
+        var found = try reader.read(range: range) { visit throws(EventLogError) in
+            totals.add(visit)
+            try body(visit)
         }
         if totals.leftOut > 0 {
             found.remarks.append(
@@ -56,7 +57,7 @@ package struct Visits {
                 "the totals of beacons under several conditions may count the same time twice: there are more than "
                     + "\(PersonTime.spansMax) visits")
         }
-        return (found.books, found.remarks)
+        return (found.allVisits, found.remarks)
     }
 
     private func wanted(_ silences: [ScanningPeriods.Silence]) -> [ScanningPeriods.Silence] {
@@ -65,12 +66,12 @@ package struct Visits {
 
     private mutating func writePage(_ path: FilePath) throws -> [String] {
         var page = VisitsPage(options)
-        let found = try read { stay throws(EventLogError) in page.add(stay) }
-        let books = found.0
+        let found = try read { visit throws(EventLogError) in page.add(visit) }
+        let allVisits = found.0
         var remarks = found.1
         let totals = totals
         try PageFile.write(path) { output throws(EventLogError) in
-            try page.write(books, wanted(books.silences), totals, into: &output)
+            try page.write(allVisits, wanted(allVisits.silences), totals, into: &output)
         }
         if page.leftOut > 0 {
             remarks.append("\(PlainText.count(page.leftOut, "visit is", "visits are")) not drawn: too many")

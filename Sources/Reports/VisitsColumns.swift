@@ -5,7 +5,7 @@ import OperatorLogging
 
 /// A visit with the facts that its columns need.
 struct VisitsRow {
-    let stay: GatewayVisits.SubjectVisit
+    let visit: GatewayVisits.SubjectVisit
     let time: VisitsTime
     let directory: BeaconDirectory
     /// The start of the address of explanations, to which the number of the line is appended; `nil` means no links.
@@ -14,79 +14,79 @@ struct VisitsRow {
     /// Returns the columns of `visits`. Tables only name the gateway if there are several.
     static func columns(isOneGateway: Bool) -> [ReportColumn<VisitsRow>] {
         [
-            .init(.text { $0.stay.monitor }, json: "monitor", csv: .init(1, "monitor")),
-            .init(.text { $0.stay.subject.identifier.text }, json: "identifier", csv: .init(2, "identifier")),
-            .init(.beacon { $0.stay.subject.beacon }, json: "beacon", csv: .init(3)),
-            .init(.text { $0.directory[$0.stay.subject.beacon]?.name }, json: "name", csv: .init(19, "name")),
-            .init(.text { $0.directory[$0.stay.subject.beacon]?.group }, json: "group", csv: .init(20, "group")),
-            .init(cell: .init(title: "Name", table: 5, page: 1, width: 28) { $0.directory.label($0.stay.subject) }),
+            .init(.text { $0.visit.monitor }, json: "monitor", csv: .init(1, "monitor")),
+            .init(.text { $0.visit.subject.identifier.text }, json: "identifier", csv: .init(2, "identifier")),
+            .init(.beacon { $0.visit.subject.beacon }, json: "beacon", csv: .init(3)),
+            .init(.text { $0.directory[$0.visit.subject.beacon]?.name }, json: "name", csv: .init(19, "name")),
+            .init(.text { $0.directory[$0.visit.subject.beacon]?.group }, json: "group", csv: .init(20, "group")),
+            .init(cell: .init(title: "Name", table: 5, page: 1, width: 28) { $0.directory.label($0.visit.subject) }),
             .init(
-                .date { $0.stay.arrival }, json: "arrival", csv: .init(6, "arrival", offset: 22),
+                .date { $0.visit.arrival }, json: "arrival", csv: .init(6, "arrival", offset: 22),
                 cell: .init(title: "Arrival", table: 2, page: 2, width: 19) { $0.arrival }),
             .init(
-                .date { $0.stay.departure }, json: "departure", csv: .init(7, "departure", offset: 23),
+                .date { $0.visit.departure }, json: "departure", csv: .init(7, "departure", offset: 23),
                 cell: .init(
                     title: "Last sighting", table: 3, page: 3, width: 19, text: { $0.departure },
-                    html: { $0.stay.end == .open ? $0.ending : $0.departure })),
-            .init(.date { $0.stay.end == .open ? $0.stay.until : nil }, json: "until"),
+                    html: { $0.visit.end == .open ? $0.ending : $0.departure })),
+            .init(.date { $0.visit.end == .open ? $0.visit.until : nil }, json: "until"),
             .init(
-                .date { $0.stay.notKnownSince }, json: "notKnownSince",
+                .date { $0.visit.notKnownSince }, json: "notKnownSince",
                 csv: .init(24, "not_known_since", offset: 25)),
             .init(
-                .seconds { $0.stay.duration }, json: "duration", csv: .init(8, "duration"),
+                .seconds { $0.visit.duration }, json: "duration", csv: .init(8, "duration"),
                 cell: .init(title: "Duration", table: 4, width: 12, isNumber: true) { $0.duration }),
             .init(cell: .init(title: "Time", page: 4) { $0.duration }),
             // Hours are a decimal number, so that spreadsheets can add them. A ten-thousandth of an hour is a third of
             // a second.
-            .init(.decimal(4) { $0.stay.duration.map { ($0 + 180_000) / 360_000 } }, csv: .init(21, "hours")),
+            .init(.decimal(4) { $0.visit.duration.map { ($0 + 180_000) / 360_000 } }, csv: .init(21, "hours")),
             .init(
-                .integer { $0.stay.sightings }, json: "sightings", csv: .init(9, "sightings"),
+                .integer { $0.visit.sightings }, json: "sightings", csv: .init(9, "sightings"),
                 cell: .init(title: "Sightings", table: 6, page: 5, width: 9, isNumber: true) {
-                    $0.stay.sightings.map { "\($0)" }
+                    $0.visit.sightings.map { "\($0)" }
                 }),
             .init(
-                .strength { $0.stay.strength }, json: "rssi", csv: .init(10),
+                .strength { $0.visit.strength }, json: "rssi", csv: .init(10),
                 cell: .init(title: "RSSI", table: 7, page: 6, width: 6, isNumber: true) {
-                    $0.stay.strength.map { ReportNumber.text($0) }
+                    $0.visit.strength.map { ReportNumber.text($0) }
                 }),
             .init(
-                .text { $0.stay.end.word }, json: "end", csv: .init(13, "end"),
+                .text { $0.visit.end.word }, json: "end", csv: .init(13, "end"),
                 cell: .init(title: "End", table: 9) { $0.ending }),
             .init(
-                .text { $0.stay.subject.beacon == nil ? "condition" : "beacon" }, json: "scope",
+                .text { $0.visit.subject.beacon == nil ? "condition" : "beacon" }, json: "scope",
                 csv: .init(14, "scope")),
             .init(
-                .texts { $0.stay.gateways }, json: "gateways", csv: .init(15, "gateway"),
+                .texts { $0.visit.gateways }, json: "gateways", csv: .init(15, "gateway"),
                 cell: .init(
                     title: "Gateway", table: isOneGateway ? nil : 8, page: 7, width: 12,
-                    text: { $0.stay.gateways.joined(separator: "+") },
-                    html: { PlainText.html($0.stay.gateways.joined(separator: ", ")) })),
+                    text: { $0.visit.gateways.joined(separator: "+") },
+                    html: { PlainText.html($0.visit.gateways.joined(separator: ", ")) })),
             .init(
-                .integer { $0.stay.sequence }, json: "sequence", csv: .init(16, "sequence"),
+                .integer { $0.visit.sequence }, json: "sequence", csv: .init(16, "sequence"),
                 cell: .init(
                     title: "Line", table: 1, page: 8, width: 6, isNumber: true,
-                    text: { $0.stay.sequence.map { "\($0)" } },
-                    html: { row in row.stay.sequence.map { row.link($0) } })),
-            .init(.flag { $0.stay.beganBefore }, json: "beganBefore", csv: .init(17, "began_before")),
-            .init(.flag { $0.stay.goesOn }, json: "goesOn", csv: .init(18, "goes_on")),
+                    text: { $0.visit.sequence.map { "\($0)" } },
+                    html: { row in row.visit.sequence.map { row.link($0) } })),
+            .init(.flag { $0.visit.beganBefore }, json: "beganBefore", csv: .init(17, "began_before")),
+            .init(.flag { $0.visit.goesOn }, json: "goesOn", csv: .init(18, "goes_on")),
         ]
     }
 
-    private var arrival: String? { stay.beganBefore ? "before range" : stay.arrival.map { time.text($0) } }
+    private var arrival: String? { visit.beganBefore ? "before range" : visit.arrival.map { time.text($0) } }
 
     private var departure: String? {
-        if stay.goesOn { return "continues" }
-        return stay.end == .open ? nil : stay.departure.map { time.text($0) }
+        if visit.goesOn { return "continues" }
+        return visit.end == .open ? nil : visit.departure.map { time.text($0) }
     }
 
-    private var duration: String? { stay.duration.map { Duration.microseconds($0).asClock } }
+    private var duration: String? { visit.duration.map { Duration.microseconds($0).asClock } }
 
     /// The end of the visit. An open one is `present` if it is known to continue, else `present at 17:42:10, unknown
     /// since then`.
     private var ending: String {
-        if stay.goesOn { return "continues" }
-        guard stay.end == .open else { return stay.end.word }
-        guard let date = stay.notKnownSince else { return "present" }
+        if visit.goesOn { return "continues" }
+        guard visit.end == .open else { return visit.end.word }
+        guard let date = visit.notKnownSince else { return "present" }
         return "present at \(time.text(date).dropFirst(11)), unknown since then"
     }
 

@@ -43,32 +43,33 @@ struct VisitsPage {
     private var isOneGateway: Bool { options.paths.count < 2 }
     private var parts: PageParts { PageParts(time) }
 
-    mutating func add(_ stay: GatewayVisits.SubjectVisit) {
+    mutating func add(_ visit: GatewayVisits.SubjectVisit) {
         count += 1
-        if count > options.listedAfter, listed.count < options.listedMax { listed.append(stay) }
+        if count > options.listedAfter, listed.count < options.listedMax { listed.append(visit) }
         guard barCount < Self.barsMax else {
             leftOut += 1
             return
         }
-        let end = min(stay.lastKnown, stay.clippedTo ?? stay.lastKnown)
-        let arrival = max(stay.arrival ?? end, stay.clippedFrom ?? stay.arrival ?? end)
+        let end = min(visit.lastKnown, visit.clippedTo ?? visit.lastKnown)
+        let arrival = max(visit.arrival ?? end, visit.clippedFrom ?? visit.arrival ?? end)
         func seconds(_ date: WallDate) -> Int32 { Int32(clamping: date.microseconds / 1_000_000) }
-        bars[stay.subject, default: []].append(
+        bars[visit.subject, default: []].append(
             Bar(
                 from: seconds(arrival), to: max(seconds(end), seconds(arrival)),
-                isOpen: stay.end == .open && !stay.goesOn))
+                isOpen: visit.end == .open && !visit.goesOn))
         barCount += 1
     }
 
     // MARK: The page
 
     mutating func write(
-        _ books: AllVisits, _ silences: [ScanningPeriods.Silence], _ totals: VisitsTotals,
+        _ allVisits: AllVisits, _ silences: [ScanningPeriods.Silence], _ totals: VisitsTotals,
         into output: inout LineOutput
     ) throws(EventLogError) {
-        let range = range(books)
+        let range = range(allVisits)
         let (from, to) = (Self.date(range.from), Self.date(range.to))
-        time = options.time.showing(from: options.from ?? books.first ?? from, to: options.to ?? books.asOf ?? to)
+        time = options.time.showing(
+            from: options.from ?? allVisits.first ?? from, to: options.to ?? allVisits.asOf ?? to)
         let title = "Visits \(time.text(from)) – \(time.text(to))"
         let zone = (time.showsAllOffsets ? "· " : "") + time.zones(from: from, to: to)
         parts.begin(title, heading: "Visits", into: &output.buffer)
@@ -77,14 +78,14 @@ struct VisitsPage {
             " · <span class=\"key here\"></span> present (paler: part of the time) <span class=\"key deaf\"></span> unknown (not scanning)</p>\n"
         )
         parts.writeProofs(
-            books.proofs(at: options.made), made: options.made, options.ambiguousDates, into: &output.buffer)
+            allVisits.proofs(at: options.made), made: options.made, options.ambiguousDates, into: &output.buffer)
         if count == 0 {
             output.buffer.append("<p>No visits in this time.</p>\n")
             writeSilences(silences, into: &output.buffer)
             parts.end(into: &output.buffer)
             return
         }
-        try writeTimeline(range, books, silences, into: &output)
+        try writeTimeline(range, allVisits, silences, into: &output)
         writeTotals(totals, into: &output.buffer)
         writeSilences(silences, into: &output.buffer)
         writeList(into: &output.buffer)
@@ -101,25 +102,26 @@ struct VisitsPage {
         return beacons.isEmpty ? words(totals.conditions.map(\.total), "condition") : words(beacons, "beacon")
     }
 
-    private func range(_ books: AllVisits) -> (from: Int64, to: Int64) {
+    private func range(_ allVisits: AllVisits) -> (from: Int64, to: Int64) {
         let all = bars.values.joined()
-        let first = (books.first?.microseconds ?? 0) / 1_000_000
+        let first = (allVisits.first?.microseconds ?? 0) / 1_000_000
         let begin = all.map { Int64($0.from) }.min() ?? first
         let end = all.map { Int64($0.to) }.max() ?? first
         let from = options.from.map { $0.microseconds / 1_000_000 } ?? begin
-        let to = options.to.map { $0.microseconds / 1_000_000 } ?? max(end, (books.asOf?.microseconds ?? 0) / 1_000_000)
+        let to =
+            options.to.map { $0.microseconds / 1_000_000 } ?? max(end, (allVisits.asOf?.microseconds ?? 0) / 1_000_000)
         return (from, max(to, from + 60))
     }
 
     private static func date(_ seconds: Int64) -> WallDate { WallDate(microseconds: seconds * 1_000_000) }
 
     private func writeTimeline(
-        _ range: (from: Int64, to: Int64), _ books: AllVisits, _ silences: [ScanningPeriods.Silence],
+        _ range: (from: Int64, to: Int64), _ allVisits: AllVisits, _ silences: [ScanningPeriods.Silence],
         into output: inout LineOutput
     ) throws(EventLogError) {
         output.buffer.append("<section class=\"timeline\" aria-label=\"Timeline\">\n")
         parts.writeAxis(range, into: &output.buffer)
-        let deaf = deafColumns(books, range)
+        let deaf = deafColumns(allVisits, range)
         let subjects = bars.keys.sorted()
         let columns = columns
         for subject in subjects.prefix(Self.rowsMax) {
@@ -195,13 +197,13 @@ struct VisitsPage {
     }
 
     /// Returns the columns in which nothing scanned: no gateway was running, or none had an adapter that scanned.
-    private func deafColumns(_ books: AllVisits, _ range: (from: Int64, to: Int64)) -> [(Int, Int)] {
-        guard let first = books.first, let asOf = books.asOf else { return [] }
+    private func deafColumns(_ allVisits: AllVisits, _ range: (from: Int64, to: Int64)) -> [(Int, Int)] {
+        guard let first = allVisits.first, let asOf = allVisits.asOf else { return [] }
         let from = max(Self.date(range.from), first)
         // The time after the last proof up to the requested end is unknown too. The page shows at least a minute, but
         // the added time is not shaded.
         let to = min(Self.date(range.to), max(asOf, options.to ?? asOf))
-        return KnownTime(of: books.gateways, books).unknown(from: from, to: to).compactMap { stretch in
+        return KnownTime(of: allVisits.gateways, allVisits).unknown(from: from, to: to).compactMap { stretch in
             let begin = column(stretch.from.microseconds / 1_000_000, range)
             let end = column(stretch.to.microseconds / 1_000_000, range)
             return end > begin ? (begin, end) : nil
@@ -213,7 +215,7 @@ struct VisitsPage {
         var from: Int
         var to: Int
         var isOpen: Bool
-        var stays = 1
+        var visits = 1
         /// Seconds since 1970.
         var begin: Int64
         var end: Int64
@@ -223,7 +225,7 @@ struct VisitsPage {
         /// The share of the bar in which the subject was present, in percent, at least 20; `nil` for a single visit, or
         /// from 95 percent.
         var thinness: Int? {
-            guard stays > 1, end > begin, present * 20 < (end - begin) * 19 else { return nil }
+            guard visits > 1, end > begin, present * 20 < (end - begin) * 19 else { return nil }
             return max(20, Int(present * 100 / (end - begin)))
         }
     }
@@ -243,7 +245,7 @@ struct VisitsPage {
             result[last].to = max(result[last].to, to)
             result[last].end = max(result[last].end, end)
             result[last].isOpen = result[last].isOpen || bar.isOpen
-            result[last].stays += 1
+            result[last].visits += 1
         }
         return result
     }
@@ -251,8 +253,8 @@ struct VisitsPage {
     private func title(_ bar: MergedBar) -> String {
         let from = time.text(Self.date(bar.begin))
         let to = time.text(Self.date(bar.end))
-        guard bar.stays > 1 else { return "\(from) – \(to)" }
-        return "\(from) – \(to), \(PlainText.count(bar.stays, "visit")), \(Duration.seconds(bar.present).asClock)"
+        guard bar.visits > 1 else { return "\(from) – \(to)" }
+        return "\(from) – \(to), \(PlainText.count(bar.visits, "visit")), \(Duration.seconds(bar.present).asClock)"
     }
 
     // MARK: Tables
@@ -291,9 +293,9 @@ struct VisitsPage {
         buffer.append("<section class=\"list\"><h2>Visits</h2>\n")
         let columns = ReportColumns(VisitsRow.columns(isOneGateway: isOneGateway), time)
         columns.startTable(into: &buffer)
-        for stay in listed {
+        for visit in listed {
             let row = VisitsRow(
-                stay: stay, time: time, directory: options.directory, explanations: options.explanations)
+                visit: visit, time: time, directory: options.directory, explanations: options.explanations)
             columns.writeRow(row, into: &buffer)
         }
         buffer.append("</tbody></table>\n")

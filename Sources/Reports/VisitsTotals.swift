@@ -16,14 +16,14 @@ struct VisitsTotals {
         /// The conditions of its visits, in their order.
         var identifiers: [Identifier] = []
 
-        fileprivate mutating func add(_ stay: GatewayVisits.SubjectVisit) {
+        fileprivate mutating func add(_ visit: GatewayVisits.SubjectVisit) {
             count += 1
-            duration += stay.duration ?? 0
-            if stay.end == .open, !stay.goesOn {
+            duration += visit.duration ?? 0
+            if visit.end == .open, !visit.goesOn {
                 open += 1
-                if stay.isPresent { present += 1 }
+                if visit.isPresent { present += 1 }
             }
-            let seen = min(stay.lastKnown, stay.clippedTo ?? stay.lastKnown)
+            let seen = min(visit.lastKnown, visit.clippedTo ?? visit.lastKnown)
             last = max(last ?? seen, seen)
         }
     }
@@ -40,28 +40,28 @@ struct VisitsTotals {
     private(set) var isFolded = false
 
     /// Adds a visit.
-    mutating func add(_ stay: GatewayVisits.SubjectVisit) {
-        guard let beacon = stay.subject.beacon else {
-            let identifier = stay.subject.identifier
+    mutating func add(_ visit: GatewayVisits.SubjectVisit) {
+        guard let beacon = visit.subject.beacon else {
+            let identifier = visit.subject.identifier
             guard conditionTotals[identifier] != nil || conditionTotals.count < Self.countMax else {
                 leftOut += 1
                 return
             }
-            conditionTotals[identifier, default: Total()].add(stay)
+            conditionTotals[identifier, default: Total()].add(visit)
             return
         }
         guard people[beacon] != nil || people.count < Self.countMax else {
             leftOut += 1
             return
         }
-        let change = Self.add(stay, to: &people[beacon, default: PersonTime()])
+        let change = Self.add(visit, to: &people[beacon, default: PersonTime()])
         kept += change
         if kept > PersonTime.spansMax { fold() }
     }
 
-    private static func add(_ stay: GatewayVisits.SubjectVisit, to person: inout PersonTime) -> Int {
+    private static func add(_ visit: GatewayVisits.SubjectVisit, to person: inout PersonTime) -> Int {
         let before = person.kept
-        person.add(stay)
+        person.add(visit)
         return person.kept - before
     }
 

@@ -30,8 +30,8 @@ struct VisitsWriter {
 
     // MARK: Visits
 
-    mutating func write(_ stay: GatewayVisits.SubjectVisit, into buffer: inout LineBuffer) {
-        let row = VisitsRow(stay: stay, time: time, directory: options.directory, explanations: nil)
+    mutating func write(_ visit: GatewayVisits.SubjectVisit, into buffer: inout LineBuffer) {
+        let row = VisitsRow(visit: visit, time: time, directory: options.directory, explanations: nil)
         switch options.format {
         case .table:
             if count == 0 { table.add(columns.tableTitles, into: &buffer) }
@@ -49,7 +49,7 @@ struct VisitsWriter {
             buffer.write("kind", word: kind)
             body(&buffer)
         }
-        buffer.append(octet: 0x0A)
+        buffer.append(byte: 0x0A)
     }
 
     /// Writes the instant that was taken for an ambiguous date, and the other one, as a JSON line.
@@ -71,7 +71,7 @@ struct VisitsWriter {
     }
 
     /// Called after the last visit.
-    mutating func endStays(into buffer: inout LineBuffer) { table.end(into: &buffer) }
+    mutating func endVisits(into buffer: inout LineBuffer) { table.end(into: &buffer) }
 
     // MARK: Periods without scanning, and totals
 
@@ -112,7 +112,7 @@ struct VisitsWriter {
     }
 
     func end(
-        _ totals: VisitsTotals, _ books: AllVisits, into buffer: inout LineBuffer
+        _ totals: VisitsTotals, _ allVisits: AllVisits, into buffer: inout LineBuffer
     ) {
         guard options.format != .csv else { return }
         let (conditions, beacons) = (totals.conditions, totals.beacons)
@@ -134,7 +134,7 @@ struct VisitsWriter {
                     buffer.write("scope", "condition")
                 }
             }
-            for proof in books.proofs(at: options.made) { proof.writeLine(into: &buffer) }
+            for proof in allVisits.proofs(at: options.made) { proof.writeLine(into: &buffer) }
             for date in options.ambiguousDates { Self.write(date, into: &buffer) }
             return
         }
@@ -146,11 +146,11 @@ struct VisitsWriter {
         for (beacon, total) in beacons {
             buffer.append(Self.totalRow(options.directory.label(beacon, total.identifiers), total))
         }
-        if let first = books.first {
-            GatewayProof.writeSentences(books.proofs(at: options.made), first: first, time, into: &buffer)
+        if let first = allVisits.first {
+            GatewayProof.writeSentences(allVisits.proofs(at: options.made), first: first, time, into: &buffer)
         }
-        if let end = books.asOf {
-            let sentence = time.zoneSentence(from: options.from ?? books.first ?? end, to: options.to ?? end)
+        if let end = allVisits.asOf {
+            let sentence = time.zoneSentence(from: options.from ?? allVisits.first ?? end, to: options.to ?? end)
             buffer.append("\n\(sentence)\n")
         }
     }

@@ -18,8 +18,8 @@ struct JetStreamReply {
     let error: (code: Int, words: String)?
 
     /// Parses an answer; `nil` if it is not JSON.
-    init?(_ octets: [UInt8]) {
-        var text = JSONText(octets)
+    init?(_ bytes: [UInt8]) {
+        var text = JSONText(bytes)
         guard text.parse() else { return nil }
         if let place = text.find("error", in: 0) {
             error = (
@@ -46,7 +46,7 @@ struct JetStreamReply {
     }
 
     /// The state of a stream.
-    var state: (messages: UInt64, octets: UInt64, first: UInt64, last: UInt64)? {
+    var state: (messages: UInt64, bytes: UInt64, first: UInt64, last: UInt64)? {
         guard let state = text.find("state", in: 0) else { return nil }
         func number(_ key: StaticString) -> UInt64? { text.integer(text.find(key, in: state), as: UInt64.self) }
         guard let messages = number("messages"), let last = number("last_seq") else { return nil }
@@ -54,11 +54,11 @@ struct JetStreamReply {
     }
 
     /// A message that was read: its sequence number and its bytes.
-    var message: (sequence: UInt64, octets: [UInt8])? {
+    var message: (sequence: UInt64, bytes: [UInt8])? {
         guard let message = text.find("message", in: 0),
             let sequence = text.integer(text.find("seq", in: message), as: UInt64.self)
         else { return nil }
-        let data = text.find("data", in: message).map { Base64.decoded(text.octets($0)) } ?? []
+        let data = text.find("data", in: message).map { Base64.decoded(text.bytes(of: $0)) } ?? []
         return data.map { (sequence, $0) }
     }
 
@@ -82,7 +82,7 @@ struct JetStreamReply {
         let group = text.find("cluster", in: 0)
         let followers = group.map { text.elements(of: text.find("replicas", in: $0)) } ?? []
         return StreamState(
-            name: name, messages: state.messages, octets: state.octets, octetsMax: bound("max_bytes"),
+            name: name, messages: state.messages, bytes: state.bytes, bytesMax: bound("max_bytes"),
             ageMax: bound("max_age").map { .nanoseconds($0) },
             refusesNew: text.isText("new", at: text.find("discard", in: configuration)),
             replicas: bound("num_replicas"),
@@ -100,7 +100,7 @@ struct JetStreamReply {
     ///
     /// - Parameter what: the name of the part or subject, for the text.
     /// - Returns: the error.
-    func trouble(_ what: String) -> SiteLogError {
+    func failure(_ what: String) -> SiteLogError {
         guard let error else { return .refused("\(what): unexpected answer") }
         if Code.full.contains(error.code) { return .full("\(what): \(error.words)") }
         if Code.noLeader.contains(error.code) { return .unavailable("\(what): \(error.words)") }
@@ -121,8 +121,8 @@ enum Base64 {
 
     /// Returns the decoded bytes, or `nil` if the text is not Base64. A JSON string can have `\/` for `/`.
     static func decoded(_ text: ArraySlice<UInt8>) -> [UInt8]? {
-        var octets: [UInt8] = []
-        octets.reserveCapacity(text.count / 4 * 3)
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.count / 4 * 3)
         var (value, bits): (UInt32, Int) = (0, 0)
         for letter in text where !skipped.contains(letter) {
             guard let digit = values[letter] else { return nil }
@@ -130,9 +130,9 @@ enum Base64 {
             bits += 6
             if bits >= 8 {
                 bits -= 8
-                octets.append(UInt8(truncatingIfNeeded: value >> UInt32(bits)))
+                bytes.append(UInt8(truncatingIfNeeded: value >> UInt32(bits)))
             }
         }
-        return octets
+        return bytes
     }
 }

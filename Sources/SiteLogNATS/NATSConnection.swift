@@ -42,11 +42,11 @@ import SiteMonitoring
     /// - Throws: ``SiteLogError`` if it was not sent, for example because it is larger than the servers accept, or
     ///   because too much data waits for a server.
     func send(
-        _ octets: [UInt8], to subject: String, answer: String, header: (name: String, value: String)? = nil
+        _ bytes: [UInt8], to subject: String, answer: String, header: (name: String, value: String)? = nil
     ) throws(SiteLogError) {
         let handle = unsafe OpaquePointer(bitPattern: handle)
         var message: OpaquePointer?
-        var status = unsafe octets.span.bytes.withUnsafeBytes { bytes in
+        var status = unsafe bytes.span.bytes.withUnsafeBytes { bytes in
             unsafe natsMsg_Create(
                 &message, subject, answer, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(bytes.count))
         }
@@ -58,7 +58,7 @@ import SiteMonitoring
         case NATS_MAX_PAYLOAD:
             // This error is permanent: the message would be refused each time.
             let most = Int(unsafe natsConnection_GetMaxPayload(handle))
-            throw .tooBig("a message to \(subject), with its header,", octets: octets.count, most: most)
+            throw .tooBig("a message to \(subject), with its header,", bytes: bytes.count, most: most)
         case NATS_INSUFFICIENT_BUFFER:
             throw .unavailable("\(servers): no server is connected, and the buffer of waiting messages is full")
         default: throw .unavailable("\(servers): \(NATSRefusal.words(status))")
@@ -71,7 +71,7 @@ import SiteMonitoring
         _ options: NATSOptions, _ address: String, _ inbox: NATSInbox
     ) throws(SiteLogError) -> (UInt, UInt) {
         func check(_ status: natsStatus) throws(SiteLogError) {
-            guard status == NATS_OK else { throw NATSRefusal(status, options).trouble }
+            guard status == NATS_OK else { throw NATSRefusal(status, options).failure }
         }
         var made: OpaquePointer?
         try check(unsafe natsOptions_Create(&made))
@@ -84,10 +84,10 @@ import SiteMonitoring
         let closure = unsafe context.toOpaque()
         var connection: OpaquePointer?
         do throws(SiteLogError) {
-            try check(unsafe natsOptions_SetReconnectedCB(made, heardConnected, closure))
-            try check(unsafe natsOptions_SetDisconnectedCB(made, heardDisconnected, closure))
-            try check(unsafe natsOptions_SetClosedCB(made, heardClosed, closure))
-            try check(unsafe natsOptions_SetErrorHandler(made, heardError, closure))
+            try check(unsafe natsOptions_SetReconnectedCB(made, onConnected, closure))
+            try check(unsafe natsOptions_SetDisconnectedCB(made, onDisconnected, closure))
+            try check(unsafe natsOptions_SetClosedCB(made, onClosed, closure))
+            try check(unsafe natsOptions_SetErrorHandler(made, onError, closure))
             try check(unsafe natsConnection_Connect(&connection, made))
         } catch {
             // There is no connection that could report that it is closed.
@@ -96,13 +96,13 @@ import SiteMonitoring
         }
         var subscription: OpaquePointer?
         do throws(SiteLogError) {
-            try check(unsafe natsConnection_Subscribe(&subscription, connection, "\(address).>", heardMessage, closure))
-            let status = unsafe natsSubscription_SetOnCompleteCB(subscription, heardLast, context.retain().toOpaque())
+            try check(unsafe natsConnection_Subscribe(&subscription, connection, "\(address).>", onMessage, closure))
+            let status = unsafe natsSubscription_SetOnCompleteCB(subscription, onLast, context.retain().toOpaque())
             if status != NATS_OK { unsafe context.release() }
             try check(status)
             try check(
                 unsafe natsSubscription_SetPendingLimits(
-                    subscription, Int32(NATSInbox.messagesMax), Int32(NATSInbox.octetsMax)))
+                    subscription, Int32(NATSInbox.messagesMax), Int32(NATSInbox.bytesMax)))
         } catch {
             unsafe natsSubscription_Destroy(subscription)
             unsafe natsConnection_Destroy(connection)
@@ -136,7 +136,7 @@ import SiteMonitoring
         // third ping is due, after six seconds.
         try check(unsafe natsOptions_SetPingInterval(made, 2_000))
         try check(unsafe natsOptions_SetMaxPingsOut(made, 2))
-        try check(unsafe natsOptions_SetReconnectBufSize(made, Int32(options.bufferOctetsMax)))
+        try check(unsafe natsOptions_SetReconnectBufSize(made, Int32(options.bufferBytesMax)))
         try check(unsafe natsOptions_SetCustomReconnectDelay(made, delay, nil))
     }
 
@@ -146,29 +146,29 @@ import SiteMonitoring
         unsafe closure.map { unsafe Unmanaged<NATSInbox>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    private static let heardConnected: natsConnectionHandler = { _, closure in
+    private static let onConnected: natsConnectionHandler = { _, closure in
         unsafe inbox(closure)?.note(.connected)
     }
-    private static let heardDisconnected: natsConnectionHandler = { _, closure in
+    private static let onDisconnected: natsConnectionHandler = { _, closure in
         unsafe inbox(closure)?.note(.connecting)
     }
-    private static let heardClosed: natsConnectionHandler = { _, closure in
+    private static let onClosed: natsConnectionHandler = { _, closure in
         unsafe inbox(closure)?.note(.closed)
         unsafe closure.map { unsafe Unmanaged<NATSInbox>.fromOpaque($0).release() }
     }
 
-    private static let heardLast: natsOnCompleteCB = { closure in
+    private static let onLast: natsOnCompleteCB = { closure in
         unsafe closure.map { unsafe Unmanaged<NATSInbox>.fromOpaque($0).release() }
     }
 
-    private static let heardError: natsErrHandler = { _, _, status, closure in
+    private static let onError: natsErrHandler = { _, _, status, closure in
         let detail = unsafe nats_GetLastError(nil).map { unsafe String(cString: $0) } ?? ""
         if status == NATS_NOT_PERMITTED { unsafe inbox(closure)?.note(denial: detail) }
         let words = NATSRefusal.words(status)
         unsafe inbox(closure)?.note(error: detail.isEmpty ? words : "\(words): \(detail)")
     }
 
-    private static let heardMessage: natsMsgHandler = { _, _, message, closure in
+    private static let onMessage: natsMsgHandler = { _, _, message, closure in
         defer { unsafe natsMsg_Destroy(message) }
         var status: UnsafePointer<CChar>?
         if unsafe natsMsgHeader_Get(message, "Status", &status) != NATS_OK { unsafe status = nil }
@@ -178,7 +178,7 @@ import SiteMonitoring
             NATSInbox.Message(
                 subject: unsafe natsMsg_GetSubject(message).map { unsafe String(cString: $0) } ?? "",
                 reply: unsafe natsMsg_GetReply(message).map { unsafe String(cString: $0) },
-                status: unsafe status.map { unsafe String(cString: $0) }, octets: unsafe Array(data)))
+                status: unsafe status.map { unsafe String(cString: $0) }, bytes: unsafe Array(data)))
     }
 
     /// Returns the back-off in milliseconds. As for attempts of ``NATSLink``, it doubles from 250 ms up to 30 s.

@@ -15,7 +15,7 @@ final class NATSInbox: Sendable {
         let reply: String?
         /// The header `Status`, such as 404 if a consumer has no messages.
         let status: String?
-        let octets: [UInt8]
+        let bytes: [UInt8]
     }
 
     /// The state of the connection.
@@ -23,15 +23,15 @@ final class NATSInbox: Sendable {
 
     private struct State {
         var messages: [Message] = []
-        var octets = 0
+        var bytes = 0
         var dropped = 0
-        var standing = ConnectionState.connected
+        var connectionState = ConnectionState.connected
         var lastError: String?
         var denials: [String] = []
     }
 
     /// The capacity of the inbox: bytes of payload, and messages.
-    static let octetsMax = 64 << 20
+    static let bytesMax = 64 << 20
     static let messagesMax = 65_536
     // A server repeats a denial for each message, but there are only a few subjects.
     private static let denialsMax = 256
@@ -47,7 +47,7 @@ final class NATSInbox: Sendable {
     /// Removes and returns the messages, the oldest first.
     func take() -> [Message] {
         state.withLock { state in
-            defer { (state.messages, state.octets) = ([], 0) }
+            defer { (state.messages, state.bytes) = ([], 0) }
             return state.messages
         }
     }
@@ -61,24 +61,24 @@ final class NATSInbox: Sendable {
     }
 
     /// The state of the connection, the last error that the library reported, and the number of dropped messages.
-    var standing: (standing: ConnectionState, lastError: String?, dropped: Int) {
-        state.withLock { ($0.standing, $0.lastError, $0.dropped) }
+    var status: (state: ConnectionState, lastError: String?, dropped: Int) {
+        state.withLock { ($0.connectionState, $0.lastError, $0.dropped) }
     }
 
     func note(_ message: Message) {
         state.withLock { state in
-            guard state.octets + message.octets.count <= Self.octetsMax, state.messages.count < Self.messagesMax else {
+            guard state.bytes + message.bytes.count <= Self.bytesMax, state.messages.count < Self.messagesMax else {
                 state.dropped += 1
                 return
             }
-            state.octets += message.octets.count
+            state.bytes += message.bytes.count
             state.messages.append(message)
         }
         wake.signal()
     }
 
-    func note(_ standing: ConnectionState) {
-        state.withLock { $0.standing = standing }
+    func note(_ connectionState: ConnectionState) {
+        state.withLock { $0.connectionState = connectionState }
         wake.signal()
     }
 

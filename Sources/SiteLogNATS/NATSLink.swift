@@ -41,7 +41,7 @@ final class NATSLink {
     private enum State {
         case waiting(until: Instant)
         case trying(NATSAttempt)
-        case standing(NATSConnection)
+        case open(NATSConnection)
     }
 
     /// The prefix of the subjects for answers. Each answer has this prefix, a dot, and its own word.
@@ -82,27 +82,27 @@ final class NATSLink {
     var nextDeadline: Instant? { if case .waiting(let end) = state { end } else { nil } }
 
     /// Whether a server is connected.
-    var isConnected: Bool { connection?.inbox.standing.standing == .connected }
+    var isConnected: Bool { connection?.inbox.status.state == .connected }
 
     /// The number of messages that were dropped because the inbox was full.
-    var dropped: Int { droppedBefore + (connection?.inbox.standing.dropped ?? 0) }
+    var dropped: Int { droppedBefore + (connection?.inbox.status.dropped ?? 0) }
 
     /// The reason why no server is connected; `nil` if one is.
-    var trouble: SiteLogError? {
+    var error: SiteLogError? {
         guard let connection else { return failure ?? .unavailable("\(servers): no server has answered yet") }
-        let standing = connection.inbox.standing
-        guard standing.standing != .connected else { return nil }
-        return .unavailable("\(servers): the connection is lost" + (standing.lastError.map { "; \($0)" } ?? ""))
+        let status = connection.inbox.status
+        guard status.state != .connected else { return nil }
+        return .unavailable("\(servers): the connection is lost" + (status.lastError.map { "; \($0)" } ?? ""))
     }
 
     /// Sends a message.
     ///
     /// - Throws: ``SiteLogError`` if it was not sent.
     func send(
-        _ octets: [UInt8], to subject: String, answer word: String, header: (name: String, value: String)?
+        _ bytes: [UInt8], to subject: String, answer word: String, header: (name: String, value: String)?
     ) throws(SiteLogError) {
-        guard let connection else { throw trouble ?? .unavailable(servers) }
-        try connection.send(octets, to: subject, answer: "\(address).\(word)", header: header)
+        guard let connection else { throw error ?? .unavailable(servers) }
+        try connection.send(bytes, to: subject, answer: "\(address).\(word)", header: header)
     }
 
     /// Returns the messages and denials that arrived, and starts an attempt if it is due.
@@ -115,16 +115,16 @@ final class NATSLink {
             case .success(let connection)?:
                 backOff.reset()
                 failure = nil
-                state = .standing(connection)
-            case .failure(let trouble)?: fail(trouble, at: now)
+                state = .open(connection)
+            case .failure(let error)?: fail(error, at: now)
             case nil: break
             }
         default: break
         }
         guard let connection else { return ([], []) }
         defer {
-            if connection.inbox.standing.standing == .closed {
-                droppedBefore += connection.inbox.standing.dropped
+            if connection.inbox.status.state == .closed {
+                droppedBefore += connection.inbox.status.dropped
                 fail(.unavailable("\(servers): the connection was closed"), at: now)
             }
         }
@@ -132,10 +132,10 @@ final class NATSLink {
     }
 
     private var servers: String { options.servers.joined(separator: ", ") }
-    private var connection: NATSConnection? { if case .standing(let connection) = state { connection } else { nil } }
+    private var connection: NATSConnection? { if case .open(let connection) = state { connection } else { nil } }
 
-    private func fail(_ trouble: SiteLogError, at now: Instant) {
-        failure = trouble
+    private func fail(_ error: SiteLogError, at now: Instant) {
+        failure = error
         state = .waiting(until: now + backOff.next())
     }
 

@@ -14,15 +14,15 @@ package final class NATSLog: SightingLog {
 
     // A request that waits: its size in bytes, when it times out, and the error for that case.
     private struct Pending {
-        let octets: Int
+        let bytes: Int
         let end: Instant
-        let trouble: SiteLogError
+        let failure: SiteLogError
     }
 
     private struct Listener {
         let ticket: LogTicket
         let subject: String
-        let heard: (NATSInbox.Message) -> Void
+        let received: (NATSInbox.Message) -> Void
     }
 
     private var pending: [LogTicket: Pending] = [:]
@@ -57,7 +57,7 @@ package final class NATSLog: SightingLog {
 
     /// The reason why no server is connected; `nil` if one is. The connection is retried automatically, with a back-off
     /// of up to half a minute.
-    package var trouble: SiteLogError? { link.trouble }
+    package var failure: SiteLogError? { link.error }
 
     /// The number of messages that were dropped because earlier messages had not been taken.
     package var droppedMessages: Int { link.dropped }
@@ -68,15 +68,15 @@ package final class NATSLog: SightingLog {
     /// Creates the site's streams, or changes their configuration. The response of each is ``LogResponse/stored``.
     package func make(_ bounds: StreamBounds, at now: Instant) -> [LogTicket] {
         SiteStreams.Stream.allCases.map { stream in
-            let ticket = begin(octets: 0, until: now + limits.answerTime, .unanswered(limits.answerTime))
+            let ticket = begin(bytes: 0, until: now + limits.answerTime, .unanswered(limits.answerTime))
             let (name, request) = (streams.name(stream), streams.configuration(stream, bounds, limits: limits))
             ask("$JS.API.STREAM.CREATE.\(name)", request, for: ticket) { [self] reply in
                 guard let error = reply.error else { return finish(ticket, .success(.stored)) }
                 guard error.code == JetStreamReply.Code.otherConfiguration else {
-                    return finish(ticket, .failure(reply.trouble(name)))
+                    return finish(ticket, .failure(reply.failure(name)))
                 }
                 ask("$JS.API.STREAM.UPDATE.\(name)", request, for: ticket) { [self] reply in
-                    finish(ticket, reply.error == nil ? .success(.stored) : .failure(reply.trouble(name)))
+                    finish(ticket, reply.error == nil ? .success(.stored) : .failure(reply.failure(name)))
                 }
             }
             return ticket
@@ -88,22 +88,22 @@ package final class NATSLog: SightingLog {
         guard pending.count < limits.requestsMax else {
             throw .tooMany("requests wait for the site's log", count: pending.count + 1, most: limits.requestsMax)
         }
-        let size = limits.octets(of: request)
-        let octets = pending.values.reduce(size) { $0 + $1.octets }
-        guard octets <= limits.requestOctetsMax else {
-            throw .tooMany("bytes wait for the site's log", count: octets, most: limits.requestOctetsMax)
+        let size = limits.bytes(of: request)
+        let bytes = pending.values.reduce(size) { $0 + $1.bytes }
+        guard bytes <= limits.requestBytesMax else {
+            throw .tooMany("bytes wait for the site's log", count: bytes, most: limits.requestBytesMax)
         }
         let end = now + limits.answerTime + request.patience(limits)
-        let ticket = begin(octets: size, until: end, .unanswered(limits.answerTime))
+        let ticket = begin(bytes: size, until: end, .unanswered(limits.answerTime))
         perform(request, ticket)
         return ticket
     }
 
     package func answers(at now: Instant) -> [LogAnswer] {
         let came = link.take(at: now)
-        for message in came.messages { hear(message) }
+        for message in came.messages { receive(message) }
         for denial in came.denials { refuse(denial) }
-        for (ticket, one) in pending where one.end <= now { finish(ticket, .failure(one.trouble)) }
+        for (ticket, one) in pending where one.end <= now { finish(ticket, .failure(one.failure)) }
         let answers = ready.prefix(limits.requestsMax).sorted { $0.ticket < $1.ticket }
         ready.removeFirst(answers.count)
         return answers
@@ -122,52 +122,52 @@ package final class NATSLog: SightingLog {
         ready.append(LogAnswer(ticket, result))
     }
 
-    /// Sends a message, and passes the parsed answer to `heard`.
+    /// Sends a message, and passes the parsed answer to `received`.
     func ask(
-        _ subject: String, _ octets: [UInt8] = [], header: (String, String)? = nil, for ticket: LogTicket,
-        _ heard: @escaping (JetStreamReply) -> Void
+        _ subject: String, _ bytes: [UInt8] = [], header: (String, String)? = nil, for ticket: LogTicket,
+        _ received: @escaping (JetStreamReply) -> Void
     ) {
-        listen(subject, octets, header: header, for: ticket) { [self] message in
+        listen(subject, bytes, header: header, for: ticket) { [self] message in
             if message.status == "503" {
                 return finish(ticket, .failure(.unavailable("no server answers at \(subject) now")))
             }
-            guard let reply = JetStreamReply(message.octets) else {
+            guard let reply = JetStreamReply(message.bytes) else {
                 return finish(ticket, .failure(.refused("the answer of \(subject) is not JSON")))
             }
-            heard(reply)
+            received(reply)
         }
     }
 
-    /// Sends a message, and passes the unparsed answer to `heard`.
+    /// Sends a message, and passes the unparsed answer to `received`.
     ///
     /// - Returns: the word of the answer.
     @discardableResult
     func listen(
-        _ subject: String, _ octets: [UInt8] = [], header: (String, String)? = nil, for ticket: LogTicket,
-        _ heard: @escaping (NATSInbox.Message) -> Void
+        _ subject: String, _ bytes: [UInt8] = [], header: (String, String)? = nil, for ticket: LogTicket,
+        _ received: @escaping (NATSInbox.Message) -> Void
     ) -> String {
         let word = String(words, radix: 36)
         words += 1
-        listeners[word] = Listener(ticket: ticket, subject: subject, heard: heard)
+        listeners[word] = Listener(ticket: ticket, subject: subject, received: received)
         do throws(SiteLogError) {
-            try link.send(octets, to: subject, answer: word, header: header.map { (name: $0.0, value: $0.1) })
+            try link.send(bytes, to: subject, answer: word, header: header.map { (name: $0.0, value: $0.1) })
         } catch {
             finish(ticket, .failure(error))
         }
         return word
     }
 
-    func begin(octets: Int, until end: Instant, _ trouble: SiteLogError) -> LogTicket {
+    func begin(bytes: Int, until end: Instant, _ failure: SiteLogError) -> LogTicket {
         let ticket = LogTicket(count)
         count += 1
-        pending[ticket] = Pending(octets: octets, end: end, trouble: trouble)
+        pending[ticket] = Pending(bytes: bytes, end: end, failure: failure)
         return ticket
     }
 
-    private func hear(_ message: NATSInbox.Message) {
+    private func receive(_ message: NATSInbox.Message) {
         let prefix = link.address + "."
         if message.subject.hasPrefix(prefix) {
-            listeners.removeValue(forKey: String(message.subject.dropFirst(prefix.count)))?.heard(message)
+            listeners.removeValue(forKey: String(message.subject.dropFirst(prefix.count)))?.received(message)
         } else if let reply = message.reply {
             // $JS.ACK.<stream>.<consumer>.…
             let parts = reply.split(separator: ".")
@@ -194,11 +194,11 @@ package final class NATSLog: SightingLog {
 
     func perform(_ request: LogRequest, _ ticket: LogTicket) {
         switch request {
-        case .append(let key, let octets):
-            ask(streams.batch(key.gateway), octets, header: ("Nats-Msg-Id", key.description), for: ticket) {
+        case .append(let key, let bytes):
+            ask(streams.batch(key.gateway), bytes, header: ("Nats-Msg-Id", key.description), for: ticket) {
                 [self] reply in
                 guard let offset = reply.sequence, reply.error == nil else {
-                    return finish(ticket, .failure(reply.trouble("batches")))
+                    return finish(ticket, .failure(reply.failure("batches")))
                 }
                 finish(ticket, .success(.appended(offset: offset, isRepeat: reply.isDuplicate)))
             }
@@ -206,10 +206,10 @@ package final class NATSLog: SightingLog {
         case .acquireLease(let holder): acquire(holder, ticket)
         case .renewLease(let lease): renew(lease, ticket)
         case .releaseLease(let lease):
-            write(streams.lease, [], over: lease.revision, ticket) { [self] _ in tellLease(ticket) }
-        case .readLease: tellLease(ticket)
-        case .writeValue(let key, let octets, let over):
-            write(streams.value(key), [1] + octets, over: over, ticket) { [self] result in
+            write(streams.lease, [], over: lease.revision, ticket) { [self] _ in reportLease(ticket) }
+        case .readLease: reportLease(ticket)
+        case .writeValue(let key, let bytes, let over):
+            write(streams.value(key), [1] + bytes, over: over, ticket) { [self] result in
                 switch result {
                 case .success(let revision): finish(ticket, .success(.written(revision: revision)))
                 case .failure(let other): finish(ticket, .success(.differs(revision: other.last)))
@@ -217,7 +217,7 @@ package final class NATSLog: SightingLog {
             }
         case .readValue(let key):
             get(.values, streams.value(key), ticket) { [self] message in
-                let value = message.map { StoredValue(octets: Array($0.octets.dropFirst()), revision: $0.sequence) }
+                let value = message.map { StoredValue(bytes: Array($0.bytes.dropFirst()), revision: $0.sequence) }
                 finish(ticket, .success(.value(value)))
             }
         case .writeSnapshot(let piece): write(piece, ticket)
@@ -226,10 +226,10 @@ package final class NATSLog: SightingLog {
         case .readSnapshot(let name, let index): readPiece(name, index, ticket)
         case .describe:
             ask("$JS.API.STREAM.INFO.\(streams.name(.batches))", for: ticket) { [self] reply in
-                guard let state = reply.state else { return finish(ticket, .failure(reply.trouble("batches"))) }
+                guard let state = reply.state else { return finish(ticket, .failure(reply.failure("batches"))) }
                 let making = reply.making
                 var engine = LogEngine(name: making.version.map { "nats-server \($0)" } ?? "nats-server before 2.11")
-                (engine.replicas, engine.octets) = (making.replicas, state.octets)
+                (engine.replicas, engine.bytes) = (making.replicas, state.bytes)
                 finish(ticket, .success(.engine(engine)))
             }
         }
@@ -241,14 +241,14 @@ package final class NATSLog: SightingLog {
     struct Other: Error { let last: UInt64 }
 
     func write(
-        _ subject: String, _ octets: [UInt8], over: UInt64?, _ ticket: LogTicket,
+        _ subject: String, _ bytes: [UInt8], over: UInt64?, _ ticket: LogTicket,
         _ done: @escaping (Result<UInt64, Other>) -> Void
     ) {
         let header = over.map { ("Nats-Expected-Last-Subject-Sequence", String($0)) }
-        ask(subject, octets, header: header, for: ticket) { [self] reply in
+        ask(subject, bytes, header: header, for: ticket) { [self] reply in
             if let last = reply.wrongLast { return done(.failure(Other(last: last))) }
             guard reply.error == nil, let revision = reply.sequence else {
-                return finish(ticket, .failure(reply.trouble(subject)))
+                return finish(ticket, .failure(reply.failure(subject)))
             }
             done(.success(revision))
         }
@@ -256,27 +256,27 @@ package final class NATSLog: SightingLog {
 
     func get(
         _ stream: SiteStreams.Stream, _ subject: String, _ ticket: LogTicket,
-        _ done: @escaping ((sequence: UInt64, octets: [UInt8])?) -> Void
+        _ done: @escaping ((sequence: UInt64, bytes: [UInt8])?) -> Void
     ) {
         let request = SiteStreams.request { $0.write("last_by_subj", subject) }
         ask("$JS.API.STREAM.MSG.GET.\(streams.name(stream))", request, for: ticket) { [self] reply in
             if reply.error?.code == JetStreamReply.Code.noMessage { return done(nil) }
-            guard let message = reply.message else { return finish(ticket, .failure(reply.trouble(subject))) }
+            guard let message = reply.message else { return finish(ticket, .failure(reply.failure(subject))) }
             done(message)
         }
     }
 
     // MARK: The lease
 
-    private func tellLease(_ ticket: LogTicket) {
+    private func reportLease(_ ticket: LogTicket) {
         get(.lease, streams.lease, ticket) { [self] message in
-            finish(ticket, Self.holder(message?.octets ?? []).map { .success(.lease($0.map { .heldBy($0) } ?? .free)) })
+            finish(ticket, Self.holder(message?.bytes ?? []).map { .success(.lease($0.map { .heldBy($0) } ?? .free)) })
         }
     }
 
     private func acquire(_ holder: LogName, _ ticket: LogTicket) {
         get(.lease, streams.lease, ticket) { [self] message in
-            if let message, case .success(let present?) = Self.holder(message.octets), present != holder {
+            if let message, case .success(let present?) = Self.holder(message.bytes), present != holder {
                 return finish(ticket, .success(.lease(.heldBy(present))))
             }
             take(holder, over: message?.sequence ?? 0, ticket)
@@ -287,15 +287,15 @@ package final class NATSLog: SightingLog {
 
     private func take(_ holder: LogName, over: UInt64, _ ticket: LogTicket) {
         write(streams.lease, Array(holder.description.utf8), over: over, ticket) { [self] result in
-            guard case .success(let revision) = result else { return tellLease(ticket) }
+            guard case .success(let revision) = result else { return reportLease(ticket) }
             finish(ticket, .success(.lease(.held(Lease(holder: holder, revision: revision)))))
         }
     }
 
     /// Returns the holder in a message; `nil` if the lease was released, which is an empty message.
-    private static func holder(_ octets: [UInt8]) -> Result<LogName?, SiteLogError> {
-        guard !octets.isEmpty else { return .success(nil) }
-        do throws(SiteLogError) { return .success(try LogName(String(decoding: octets, as: UTF8.self))) } catch {
+    private static func holder(_ bytes: [UInt8]) -> Result<LogName?, SiteLogError> {
+        guard !bytes.isEmpty else { return .success(nil) }
+        do throws(SiteLogError) { return .success(try LogName(String(decoding: bytes, as: UTF8.self))) } catch {
             return .failure(error)
         }
     }
@@ -303,22 +303,22 @@ package final class NATSLog: SightingLog {
     // MARK: Reading
 
     // Half of the capacity of an inbox.
-    private static let fetchOctetsMax = 32 << 20
+    private static let fetchBytesMax = 32 << 20
 
     /// Reads through a consumer: that of the last page if this range starts where that page ended, else a new one.
     func readBatches(_ range: LogRange, _ ticket: LogTicket) {
         let stream = streams.name(.batches)
         ask("$JS.API.STREAM.INFO.\(stream)", for: ticket) { [self] reply in
-            guard let state = reply.state else { return finish(ticket, .failure(reply.trouble(stream))) }
+            guard let state = reply.state else { return finish(ticket, .failure(reply.failure(stream))) }
             let patience = range.patience(limits)
             guard range.from <= state.last || patience > .zero else {
                 let page = LogPage(entries: [], first: state.first, last: state.last)
                 return finish(ticket, .success(.batches(page)))
             }
-            let size = max(state.messages == 0 ? 1 : state.octets / state.messages, 1)
+            let size = max(state.messages == 0 ? 1 : state.bytes / state.messages, 1)
             // The size of a stream includes more than the payloads, so more messages are requested than the average
             // size suggests. Those that exceed the range are left out.
-            let most = min(Self.fetchOctetsMax, 4 * min(range.octetsMax, Self.fetchOctetsMax)) / Int(clamping: size)
+            let most = min(Self.fetchBytesMax, 4 * min(range.bytesMax, Self.fetchBytesMax)) / Int(clamping: size)
             let count = min(range.countMax, max(most, 16))
             let wanted = Wanted(
                 range: range, first: state.first, last: state.last,
@@ -341,7 +341,7 @@ package final class NATSLog: SightingLog {
                 }
             }
             ask("$JS.API.CONSUMER.CREATE.\(stream)", request, for: ticket) { [self] reply in
-                guard let name = reply.name else { return finish(ticket, .failure(reply.trouble(stream))) }
+                guard let name = reply.name else { return finish(ticket, .failure(reply.failure(stream))) }
                 fetch(name, wanted, ticket)
             }
         }
@@ -357,7 +357,7 @@ package final class NATSLog: SightingLog {
 
     private func fetch(_ name: String, _ wanted: Wanted, _ ticket: LogTicket) {
         var entries: [LogEntry] = []
-        var (room, isCut) = (wanted.range.octetsMax, false)
+        var (room, isCut) = (wanted.range.bytesMax, false)
         var last = wanted.last
         let end = { [self] in
             consumers[name] = nil
@@ -375,10 +375,10 @@ package final class NATSLog: SightingLog {
                 let more = UInt64(parts[8])
             {
                 last = max(last, number + more)
-                if !isCut, entries.isEmpty || message.octets.count <= room {
-                    room -= message.octets.count
+                if !isCut, entries.isEmpty || message.bytes.count <= room {
+                    room -= message.bytes.count
                     entries.append(
-                        LogEntry(number: number, stored: Instant(nanoseconds: stored), octets: message.octets))
+                        LogEntry(number: number, stored: Instant(nanoseconds: stored), bytes: message.bytes))
                 } else {
                     isCut = true
                 }
@@ -410,10 +410,10 @@ package final class NATSLog: SightingLog {
     /// ``streamStates``.
     package func look(at now: Instant) -> [LogTicket] {
         SiteStreams.Stream.allCases.map { stream in
-            let ticket = begin(octets: 0, until: now + limits.answerTime, .unanswered(limits.answerTime))
+            let ticket = begin(bytes: 0, until: now + limits.answerTime, .unanswered(limits.answerTime))
             let name = streams.name(stream)
             ask("$JS.API.STREAM.INFO.\(name)", for: ticket) { [self] reply in
-                guard let state = reply.stream else { return finish(ticket, .failure(reply.trouble(name))) }
+                guard let state = reply.stream else { return finish(ticket, .failure(reply.failure(name))) }
                 streamStates[stream.rawValue] = state
                 finish(ticket, .success(.stored))
             }
@@ -450,7 +450,7 @@ package final class NATSLog: SightingLog {
     /// Reads the list of complete snapshots, the newest first, and the revision of the list.
     func heads(_ ticket: LogTicket, _ done: @escaping ([Head], UInt64) -> Void) {
         get(.snapshots, streams.whole, ticket) { message in
-            let text = String(decoding: message?.octets ?? [], as: UTF8.self)
+            let text = String(decoding: message?.bytes ?? [], as: UTF8.self)
             done(text.split(separator: "\n").compactMap { Head($0) }, message?.sequence ?? 0)
         }
     }
@@ -461,7 +461,7 @@ package final class NATSLog: SightingLog {
                 return finish(ticket, .success(.piece(nil)))
             }
             get(.snapshots, streams.piece(one.generation, index), ticket) { [self] message in
-                finish(ticket, .success(.piece(message?.octets)))
+                finish(ticket, .success(.piece(message?.bytes)))
             }
         }
     }
@@ -476,7 +476,7 @@ package final class NATSLog: SightingLog {
             return finish(ticket, .failure(.refused("piece \(piece.index) of a snapshot that has \(count)")))
         }
         unfinished[piece.name] = (generation, piece.index)
-        write(streams.piece(generation, piece.index), piece.octets, over: nil, ticket) { [self] _ in
+        write(streams.piece(generation, piece.index), piece.bytes, over: nil, ticket) { [self] _ in
             unfinished[piece.name] = (generation, piece.index + 1)
             guard piece.isLast else { return finish(ticket, .success(.stored)) }
             finishSnapshot(

@@ -31,7 +31,7 @@ package struct NATSOptions: Sendable {
     package var name: LogName
     /// The maximum size of the messages that the library stores while no server is connected, in bytes. Further
     /// messages are refused.
-    package var bufferOctetsMax = 16 << 20
+    package var bufferBytesMax = 16 << 20
 
     /// Creates the options of a connection without TLS and without a user.
     package init(servers: [String], name: LogName) {

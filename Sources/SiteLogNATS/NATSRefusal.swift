@@ -21,7 +21,7 @@ struct NATSRefusal {
     }
 
     /// The reason as an error of a log.
-    var trouble: SiteLogError {
+    var failure: SiteLogError {
         let servers = options.servers.joined(separator: ", ")
         switch status {
         case NATS_CONNECTION_AUTH_FAILED:

@@ -25,12 +25,12 @@ struct SiteStreams {
 
     /// Returns the configuration of a stream, as `$JS.API.STREAM.CREATE` expects it.
     func configuration(_ stream: Stream, _ bounds: StreamBounds, limits: LogLimits) -> [UInt8] {
-        let (subject, octets, age): (String, Int?, Duration?) =
+        let (subject, bytes, age): (String, Int?, Duration?) =
             switch stream {
-            case .batches: ("\(site).batch.*", bounds.batchOctetsMax, bounds.batchAgeMax)
+            case .batches: ("\(site).batch.*", bounds.batchBytesMax, bounds.batchAgeMax)
             case .lease: (lease, nil, limits.leaseTime)
             case .values: ("\(site).value.*", nil, nil)
-            case .snapshots: ("\(site).snapshot.>", bounds.snapshotOctetsMax, nil)
+            case .snapshots: ("\(site).snapshot.>", bounds.snapshotBytesMax, nil)
             }
         let window: Duration? =
             switch stream {
@@ -46,7 +46,7 @@ struct SiteStreams {
             json.write("num_replicas", bounds.replicas)
             json.write("max_consumers", -1)
             json.write("max_msgs", -1)
-            json.write("max_bytes", octets ?? -1)
+            json.write("max_bytes", bytes ?? -1)
             json.write("max_age", age?.nanoseconds ?? 0)
             if stream == .batches { json.write("discard", word: "new") } else { json.write("max_msgs_per_subject", 1) }
             if let window { json.write("duplicate_window", window.nanoseconds) }

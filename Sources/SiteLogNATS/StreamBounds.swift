@@ -6,12 +6,12 @@ package struct StreamBounds: Sendable, Hashable {
     /// The number of servers that store each message: 1, 3 or 5.
     package var replicas: Int
     /// The maximum size of all batches on a server's disk, in bytes; `nil` for as many as there is room for.
-    package var batchOctetsMax: Int?
+    package var batchBytesMax: Int?
     /// How long a batch is stored; `nil` for no limit.
     package var batchAgeMax: Duration?
     /// The maximum size of all snapshots on a server's disk, in bytes. If they exceed it, the oldest pieces are
     /// deleted.
-    package var snapshotOctetsMax: Int?
+    package var snapshotBytesMax: Int?
 
     /// Creates bounds that have only the servers' own limits.
     package init(replicas: Int) { self.replicas = replicas }

@@ -21,9 +21,9 @@ package struct StreamState: Sendable, Hashable {
     package let name: String
     /// The number of messages, and their size on a server's disk in bytes.
     package let messages: UInt64
-    package let octets: UInt64
+    package let bytes: UInt64
     /// The maximum size in bytes and the maximum age; `nil` if there is no limit.
-    package let octetsMax: Int?
+    package let bytesMax: Int?
     package let ageMax: Duration?
     /// Whether a full stream refuses new messages. Otherwise the oldest ones are deleted.
     package let refusesNew: Bool

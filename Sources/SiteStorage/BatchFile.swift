@@ -97,7 +97,7 @@ struct BatchFile {
     private mutating func walk(_ isLast: Bool) throws(SiteLogError) -> Bool {
         let file = try opened()
         defer { files.close(file) }
-        let size = try trouble { () throws(Errno) in try files.size(of: file) }
+        let size = try error { () throws(Errno) in try files.size(of: file) }
         let head = try read(file, at: 0, Self.head.count)
         guard head == Self.head else {
             // The power failed after the file was created.
@@ -110,9 +110,9 @@ struct BatchFile {
         var place = head.count
         places = [place]
         while place < size {
-            let head = try read(file, at: place, BatchRecord.headOctets)
-            guard head.count == BatchRecord.headOctets, let length = BatchRecord.bodyLength(head[...]) else {
-                if isLast, head.count < BatchRecord.headOctets || isZero(file, from: place, to: size) { return true }
+            let head = try read(file, at: place, BatchRecord.headBytes)
+            guard head.count == BatchRecord.headBytes, let length = BatchRecord.bodyLength(head[...]) else {
+                if isLast, head.count < BatchRecord.headBytes || isZero(file, from: place, to: size) { return true }
                 throw harm(place)
             }
             let end = place + head.count + length
@@ -133,14 +133,14 @@ struct BatchFile {
     /// Returns the record of a batch, which must be one of those that were found.
     func record(_ number: UInt64, _ file: FileSystemCalls.Handle) throws(SiteLogError) -> BatchRecord {
         let index = Int(number - first)
-        let octets = try read(file, at: places[index], places[index + 1] - places[index])
-        guard let record = BatchRecord(octets[...]) else { throw harm(places[index]) }
+        let bytes = try read(file, at: places[index], places[index + 1] - places[index])
+        guard let record = BatchRecord(bytes[...]) else { throw harm(places[index]) }
         return record
     }
 
     /// Opens the file for reading records.
     func opened() throws(SiteLogError) -> FileSystemCalls.Handle {
-        try trouble { () throws(Errno) in try files.openForReading(path) }
+        try error { () throws(Errno) in try files.openForReading(path) }
     }
 
     private func harm(_ place: Int) -> SiteLogError {
@@ -154,10 +154,10 @@ struct BatchFile {
     }
 
     private func read(_ file: FileSystemCalls.Handle, at place: Int, _ count: Int) throws(SiteLogError) -> [UInt8] {
-        try trouble { () throws(Errno) in try files.readAll(file, at: place, count: count) }
+        try error { () throws(Errno) in try files.readAll(file, at: place, count: count) }
     }
 
-    private func trouble<Value>(_ body: () throws(Errno) -> Value) throws(SiteLogError) -> Value {
+    private func error<Value>(_ body: () throws(Errno) -> Value) throws(SiteLogError) -> Value {
         do throws(Errno) { return try body() } catch { throw .damaged(path.string, "it can't be read: \(error)") }
     }
 }

@@ -95,10 +95,10 @@ package final class BatchFiles {
     package func append(_ batch: [UInt8], stored: Instant) throws(SiteLogError) -> UInt64 {
         guard lock != nil else { throw .refused("\(directory) was opened for reading") }
         if let failure { throw failure }
-        guard batch.count <= BatchRecord.octetsMax else {
-            throw .tooBig("a batch", octets: batch.count, most: BatchRecord.octetsMax)
+        guard batch.count <= BatchRecord.bytesMax else {
+            throw .tooBig("a batch", bytes: batch.count, most: BatchRecord.bytesMax)
         }
-        let record = BatchRecord(stored: stored, octets: batch).encoded
+        let record = BatchRecord(stored: stored, bytes: batch).encoded
         if segments.last.map({ $0.end + record.count > fileBytesMax && $0.count > 0 }) ?? true {
             // The old file must be on the disk before a new one exists.
             try synchronize()
@@ -140,9 +140,9 @@ package final class BatchFiles {
         if let failure { throw failure }
         guard isDirty, let last = segments.last else { return }
         do throws(Errno) { try last.synchronize() } catch {
-            let trouble = SiteLogError.unavailable("\(last.path) cannot be flushed to the disk: \(error)")
-            failure = trouble
-            throw trouble
+            let error = SiteLogError.unavailable("\(last.path) cannot be flushed to the disk: \(error)")
+            failure = error
+            throw error
         }
         isDirty = false
     }
@@ -153,7 +153,7 @@ package final class BatchFiles {
     ///   ends before it.
     package func page(_ range: LogRange) throws(SiteLogError) -> LogPage {
         var entries: [LogEntry] = []
-        var room = range.octetsMax
+        var room = range.bytesMax
         let all = (first, last)
         var number = max(range.from, first)
         while number <= last, entries.count < range.countMax {
@@ -169,11 +169,11 @@ package final class BatchFiles {
                 let end = segment.first + UInt64(segment.count)
                 while number < end, entries.count < range.countMax {
                     let record = try segment.record(number, file)
-                    guard entries.isEmpty || record.octets.count <= room else {
+                    guard entries.isEmpty || record.bytes.count <= room else {
                         return LogPage(entries: entries, first: all.0, last: all.1)
                     }
-                    room -= record.octets.count
-                    entries.append(LogEntry(number: number, stored: record.stored, octets: record.octets))
+                    room -= record.bytes.count
+                    entries.append(LogEntry(number: number, stored: record.stored, bytes: record.bytes))
                     number += 1
                 }
             } catch {

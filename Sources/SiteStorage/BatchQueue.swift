@@ -32,10 +32,10 @@ package struct BatchQueue {
     /// The counts of batches.
     package private(set) var counts = Counts()
     /// The last error of the log; `nil` after an acknowledgement.
-    package private(set) var logTrouble: SiteLogError?
+    package private(set) var logFailure: SiteLogError?
     /// The reason why the disk does not accept batches, or why the directory could not be read at the start; `nil`
     /// after batches were written.
-    package private(set) var diskTrouble: Errno?
+    package private(set) var diskFailure: Errno?
 
     private let log: any SightingLog
     private let settings: Settings
@@ -47,8 +47,8 @@ package struct BatchQueue {
     // The first entry that may have to be sent, and the first that can be in memory.
     private var nextToSend = 0
     private var nextToKeep = 0
-    private var memoryOctets = 0
-    private var diskOctets = 0
+    private var memoryBytes = 0
+    private var diskBytes = 0
     // The maximum pause is short, so that a log that is available again need not wait for its gateways.
     private var backOff = BackOff(first: .milliseconds(250), most: .seconds(2))
     private var retryAt: Instant?
@@ -57,7 +57,7 @@ package struct BatchQueue {
     /// Creates a queue with the batches in a directory, which will be sent again.
     ///
     /// If the directory cannot be read or created, batches are sent all the same. They wait in memory, and
-    /// ``diskTrouble`` has the reason.
+    /// ``diskFailure`` has the reason.
     ///
     /// - Parameters:
     ///   - settings: the limits of the queue.
@@ -74,7 +74,7 @@ package struct BatchQueue {
     ) {
         self.settings = settings
         self.log = log
-        self.files = QueueFiles(directory, fileOctetsMax: settings.fileOctetsMax, files: files)
+        self.files = QueueFiles(directory, fileBytesMax: settings.fileBytesMax, files: files)
         do throws(Errno) {
             let (found, damaged) = try self.files.open()
             counts.damaged += UInt64(damaged)
@@ -85,9 +85,9 @@ package struct BatchQueue {
                     continue
                 }
                 entries.append(Entry(key: one.key, count: one.place.count, since: now, place: .disk(one.place)))
-                diskOctets += one.place.count
+                diskBytes += one.place.count
             }
-        } catch { diskTrouble = error }
+        } catch { diskFailure = error }
         nextToKeep = entries.count
         bound(at: now)
     }
@@ -95,7 +95,7 @@ package struct BatchQueue {
     /// The number of batches that wait for an acknowledgement.
     package var waiting: Int { entries.reduce(0) { $0 + ($1 == nil ? 0 : 1) } }
     /// The size of these batches, in memory and on the disk, in bytes.
-    package var octets: Int { memoryOctets + diskOctets }
+    package var bytes: Int { memoryBytes + diskBytes }
 
     /// The latest time for the next call of ``turn(at:)``; `nil` if nothing waits for a time.
     package var nextDeadline: Instant? {
@@ -107,8 +107,8 @@ package struct BatchQueue {
     /// Adds a batch that was cut.
     package mutating func add(_ batch: CutBatch, at now: Instant) {
         entries.append(
-            Entry(key: batch.batch.key, count: batch.octets.count, since: now, place: .memory(batch.octets)))
-        memoryOctets += batch.octets.count
+            Entry(key: batch.batch.key, count: batch.bytes.count, since: now, place: .memory(batch.bytes)))
+        memoryBytes += batch.bytes.count
         bound(at: now)
         send(at: now)
     }
@@ -127,7 +127,7 @@ package struct BatchQueue {
     package mutating func close(at now: Instant) -> Bool {
         for answer in log.answers(at: now) { take(answer, at: now) }
         keep(at: now)
-        return memoryOctets == 0
+        return memoryBytes == 0
     }
 
     // MARK: Sending
@@ -143,13 +143,13 @@ package struct BatchQueue {
                 nextToSend += 1
                 continue
             }
-            guard let octets = octets(of: entry) else {
+            guard let bytes = bytes(of: entry) else {
                 counts.damaged += 1
                 remove(number)
                 continue
             }
             do throws(SiteLogError) {
-                let ticket = try log.send(.append(entry.key, octets), at: now)
+                let ticket = try log.send(.append(entry.key, bytes), at: now)
                 if entry.wasSent { counts.repeated += 1 }
                 change(number) { entry in
                     entry.ticket = ticket
@@ -163,9 +163,9 @@ package struct BatchQueue {
         }
     }
 
-    private func octets(of entry: Entry) -> [UInt8]? {
+    private func bytes(of entry: Entry) -> [UInt8]? {
         switch entry.place {
-        case .memory(let octets): octets
+        case .memory(let bytes): bytes
         case .disk(let place): files.batch(at: place)
         }
     }
@@ -174,24 +174,24 @@ package struct BatchQueue {
         guard let number = tickets.removeValue(forKey: answer.ticket) else { return }
         switch answer.result {
         case .success:
-            (logTrouble, retryAt) = (nil, nil)
+            (logFailure, retryAt) = (nil, nil)
             backOff.reset()
             // The batch can have been dropped in the meantime.
             guard entry(number) != nil else { return }
             counts.acknowledged += 1
             remove(number)
-        case .failure(let trouble):
+        case .failure(let error):
             change(number) { $0.ticket = nil }
             nextToSend = min(nextToSend, number)
-            if !isRefused(trouble, number) { pause(trouble, at: now) }
+            if !isRefused(error, number) { pause(error, at: now) }
         }
     }
 
     /// Returns whether the log will never accept the batch; then the batch is removed. After all other errors the batch
     /// is sent again. For example, a missing permission can be added later, and is not caused by the batch.
-    private mutating func isRefused(_ trouble: SiteLogError, _ number: Int) -> Bool {
-        guard case .tooBig = trouble else { return false }
-        logTrouble = trouble
+    private mutating func isRefused(_ error: SiteLogError, _ number: Int) -> Bool {
+        guard case .tooBig = error else { return false }
+        logFailure = error
         if entry(number) != nil {
             counts.refused += 1
             remove(number)
@@ -199,8 +199,8 @@ package struct BatchQueue {
         return true
     }
 
-    private mutating func pause(_ trouble: SiteLogError, at now: Instant) {
-        logTrouble = trouble
+    private mutating func pause(_ error: SiteLogError, at now: Instant) {
+        logFailure = error
         // Batches that were sent together fail together, which counts as one failure.
         if retryAt.map({ $0 <= now }) ?? true { retryAt = now + backOff.next() }
     }
@@ -209,7 +209,7 @@ package struct BatchQueue {
 
     /// When the batches in memory must be written to the disk; `nil` if there are none.
     private var keepDeadline: Instant? {
-        guard memoryOctets > 0, let oldest = firstInMemory else { return nil }
+        guard memoryBytes > 0, let oldest = firstInMemory else { return nil }
         return max(oldest.since + settings.keepAfter, diskRetryAt ?? .earliest)
     }
 
@@ -224,21 +224,21 @@ package struct BatchQueue {
         var numbers: [Int] = []
         var batches: [[UInt8]] = []
         for number in max(nextToKeep, firstEntry)..<(firstEntry + entries.count) {
-            guard let entry = entry(number), case .memory(let octets) = entry.place else { continue }
+            guard let entry = entry(number), case .memory(let bytes) = entry.place else { continue }
             numbers.append(number)
-            batches.append(octets)
+            batches.append(bytes)
         }
         guard !numbers.isEmpty else { return }
         do throws(Errno) {
             let places = try files.append(batches)
             for (number, place) in zip(numbers, places) { change(number) { $0.place = .disk(place) } }
-            memoryOctets -= batches.reduce(0) { $0 + $1.count }
-            diskOctets += batches.reduce(0) { $0 + $1.count }
+            memoryBytes -= batches.reduce(0) { $0 + $1.count }
+            diskBytes += batches.reduce(0) { $0 + $1.count }
             counts.kept += UInt64(numbers.count)
             nextToKeep = firstEntry + entries.count
-            (diskTrouble, diskRetryAt) = (nil, nil)
+            (diskFailure, diskRetryAt) = (nil, nil)
         } catch {
-            diskTrouble = error
+            diskFailure = error
             diskRetryAt = now + Self.diskPause
         }
     }
@@ -246,9 +246,9 @@ package struct BatchQueue {
     /// Drops the oldest batches if more wait than allowed: a whole file of them, or one in memory. If the memory limit
     /// is exceeded, the batches in memory are first written to the disk early, if the disk accepts them.
     private mutating func bound(at now: Instant) {
-        if memoryOctets > settings.memoryOctetsMax, diskRetryAt.map({ $0 <= now }) ?? true { keep(at: now) }
-        while octets > settings.octetsMax || memoryOctets > settings.memoryOctetsMax {
-            let isMemoryFull = memoryOctets > settings.memoryOctetsMax
+        if memoryBytes > settings.memoryBytesMax, diskRetryAt.map({ $0 <= now }) ?? true { keep(at: now) }
+        while bytes > settings.bytesMax || memoryBytes > settings.memoryBytesMax {
+            let isMemoryFull = memoryBytes > settings.memoryBytesMax
             if !isMemoryFull, let file = files.oldest {
                 for number in numbers(where: { if case .disk(let place) = $0 { place.file == file } else { false } }) {
                     drop(number)
@@ -288,9 +288,9 @@ package struct BatchQueue {
         guard let entry = entry(number) else { return }
         entries[number - firstEntry] = nil
         switch entry.place {
-        case .memory: memoryOctets -= entry.count
+        case .memory: memoryBytes -= entry.count
         case .disk(let place):
-            diskOctets -= entry.count
+            diskBytes -= entry.count
             files.release(place)
         }
         // Entries at the front are removed together, so that each remaining one is moved only once.
@@ -309,13 +309,13 @@ package struct BatchQueue {
         /// How long a batch can wait for its acknowledgement in memory only.
         package var keepAfter = Duration.seconds(10)
         /// The maximum size of all waiting batches, in memory and on the disk, in bytes: `queue_size`.
-        package var octetsMax = 64 << 20
+        package var bytesMax = 64 << 20
         /// The maximum size of the batches in memory, in bytes. If it is exceeded, they are written to the disk
         /// immediately. If the disk does not accept them, the oldest are dropped.
-        package var memoryOctetsMax = 8 << 20
+        package var memoryBytesMax = 8 << 20
         /// The size of a file in bytes at which a new one is started. A file is deleted when none of its batches is
         /// needed.
-        package var fileOctetsMax = 1 << 20
+        package var fileBytesMax = 1 << 20
         /// The maximum number of batches that are sent and not yet acknowledged.
         package var sentMax = 32
 

@@ -7,17 +7,17 @@ import SiteMonitoring
 /// body. The body is when the batch was stored, nanoseconds in 64 bits, and the batch. Numbers are little-endian.
 struct BatchRecord {
     /// The size of the head before each body, in bytes.
-    static let headOctets = 12
+    static let headBytes = 12
     /// The maximum size of a batch, in bytes. A greater length is damage.
-    static let octetsMax = 8 << 20
-    private static let timeOctets = 8
+    static let bytesMax = 8 << 20
+    private static let timeBytes = 8
 
     let stored: Instant
-    let octets: [UInt8]
+    let bytes: [UInt8]
 
-    init(stored: Instant, octets: [UInt8]) {
+    init(stored: Instant, bytes: [UInt8]) {
         self.stored = stored
-        self.octets = octets
+        self.bytes = bytes
     }
 
     /// Parses a head and its body; `nil` if the body does not match its check or is too short.
@@ -26,17 +26,17 @@ struct BatchRecord {
         guard rest.takeNumber(UInt64.self) != nil, let check = rest.takeNumber(UInt32.self), CRC32.of(rest) == check,
             let stored = rest.takeNumber(UInt64.self)
         else { return nil }
-        self.init(stored: Instant(nanoseconds: Int64(bitPattern: stored)), octets: Array(rest))
+        self.init(stored: Instant(nanoseconds: Int64(bitPattern: stored)), bytes: Array(rest))
     }
 
     /// The encoded record.
     var encoded: [UInt8] {
         var body: [UInt8] = []
-        body.reserveCapacity(Self.timeOctets + octets.count)
+        body.reserveCapacity(Self.timeBytes + bytes.count)
         body.append(number: UInt64(bitPattern: stored.nanoseconds))
-        body += octets
+        body += bytes
         var record: [UInt8] = []
-        record.reserveCapacity(Self.headOctets + body.count)
+        record.reserveCapacity(Self.headBytes + body.count)
         record.append(number: UInt32(body.count))
         // Without the inverted length, a damaged length would look like a record that a power failure shortened.
         record.append(number: ~UInt32(body.count))
@@ -48,7 +48,7 @@ struct BatchRecord {
     static func bodyLength(_ head: ArraySlice<UInt8>) -> Int? {
         var head = head
         guard let length = head.takeNumber(UInt32.self), let other = head.takeNumber(UInt32.self), length == ~other,
-            length >= timeOctets, length <= timeOctets + octetsMax
+            length >= timeBytes, length <= timeBytes + bytesMax
         else { return nil }
         return Int(length)
     }

@@ -34,12 +34,12 @@ struct QueueFiles {
     }
 
     private static let head: [UInt8] = Array("BGSQ".utf8) + [1, 0, 0, 0]
-    private static let lengthOctets = 8
+    private static let lengthBytes = 8
     // The maximum size of a batch. No log contains a larger one, so a greater length is damage.
-    private static let batchOctetsMax = 8 << 20
+    private static let batchBytesMax = 8 << 20
 
     private let directory: FilePath
-    private let fileOctetsMax: Int
+    private let fileBytesMax: Int
     private let files: any FileSystemCalls
     // Sorted by number.
     private var all: [File] = []
@@ -48,11 +48,11 @@ struct QueueFiles {
     private var nextNumber: UInt64 = 1
 
     /// The total size of the files in bytes.
-    private(set) var octets = 0
+    private(set) var bytes = 0
 
-    init(_ directory: FilePath, fileOctetsMax: Int, files: any FileSystemCalls) {
+    init(_ directory: FilePath, fileBytesMax: Int, files: any FileSystemCalls) {
         self.directory = directory
-        self.fileOctetsMax = fileOctetsMax
+        self.fileBytesMax = fileBytesMax
         self.files = files
     }
 
@@ -72,7 +72,7 @@ struct QueueFiles {
                 let (end, isDamaged) = try scan(number, into: &found)
                 if isDamaged { damaged += 1 }
                 all.append(File(number: number, end: end, wanted: found.count - before))
-                octets += end
+                bytes += end
             } catch {
                 // The file remains for a process that can read it.
                 found.removeSubrange(before...)
@@ -91,12 +91,12 @@ struct QueueFiles {
         var place = Self.head.count
         var isDamaged = false
         while place < size {
-            let head = try files.readAll(file, at: place, count: Self.lengthOctets)
-            guard let count = Self.length(head), place + Self.lengthOctets + count <= size else { return (size, true) }
-            let octets = try files.readAll(file, at: place + Self.lengthOctets, count: count)
-            let offset = place + Self.lengthOctets
+            let head = try files.readAll(file, at: place, count: Self.lengthBytes)
+            guard let count = Self.length(head), place + Self.lengthBytes + count <= size else { return (size, true) }
+            let bytes = try files.readAll(file, at: place + Self.lengthBytes, count: count)
+            let offset = place + Self.lengthBytes
             do throws(BatchFormatError) {
-                let batch = try Batch(octets: octets)
+                let batch = try Batch(bytes: bytes)
                 let place = QueuePlace(file: number, offset: offset, count: count)
                 found.append(Found(key: batch.key, site: batch.site, place: place))
             } catch { isDamaged = true }
@@ -120,28 +120,28 @@ struct QueueFiles {
     }
 
     private mutating func write(_ batches: [[UInt8]]) throws(Errno) -> [QueuePlace] {
-        if !isOpen || all[all.count - 1].end >= fileOctetsMax { try begin() }
+        if !isOpen || all[all.count - 1].end >= fileBytesMax { try begin() }
         let last = all.count - 1
         let file = try files.open(path(of: all[last].number), isNew: false)
         defer { files.close(file) }
         var places: [QueuePlace] = []
-        var octets: [UInt8] = []
+        var bytes: [UInt8] = []
         for batch in batches {
             let length = UInt32(batch.count)
             for number in [length, ~length] {
                 for shift in stride(from: 0, to: 32, by: 8) {
-                    octets.append(UInt8(truncatingIfNeeded: number >> shift))
+                    bytes.append(UInt8(truncatingIfNeeded: number >> shift))
                 }
             }
             places.append(
-                QueuePlace(file: all[last].number, offset: all[last].end + octets.count, count: batch.count))
-            octets += batch
+                QueuePlace(file: all[last].number, offset: all[last].end + bytes.count, count: batch.count))
+            bytes += batch
         }
-        try files.writeAll(file, at: all[last].end, octets)
+        try files.writeAll(file, at: all[last].end, bytes)
         try files.synchronize(file)
-        all[last].end += octets.count
+        all[last].end += bytes.count
         all[last].wanted += batches.count
-        self.octets += octets.count
+        self.bytes += bytes.count
         return places
     }
 
@@ -154,7 +154,7 @@ struct QueueFiles {
         let file = try files.open(path(of: number), isNew: true)
         defer { files.close(file) }
         all.append(File(number: number, end: Self.head.count))
-        octets += Self.head.count
+        bytes += Self.head.count
         try files.writeAll(file, at: 0, Self.head)
         try files.synchronizeDirectory(directory)
         isOpen = true
@@ -165,8 +165,8 @@ struct QueueFiles {
         do throws(Errno) {
             let file = try files.openForReading(path(of: place.file))
             defer { files.close(file) }
-            let octets = try files.readAll(file, at: place.offset, count: place.count)
-            return octets.count == place.count ? octets : nil
+            let bytes = try files.readAll(file, at: place.offset, count: place.count)
+            return bytes.count == place.count ? bytes : nil
         } catch { return nil }
     }
 
@@ -183,12 +183,12 @@ struct QueueFiles {
     /// Deletes the files of which no batch is needed, except the one that is appended to and has room.
     private mutating func sweep() {
         let last = all.last
-        let written = isOpen ? last.flatMap { $0.end < fileOctetsMax ? $0.number : nil } : nil
+        let written = isOpen ? last.flatMap { $0.end < fileBytesMax ? $0.number : nil } : nil
         for file in all where file.wanted == 0 && file.number != written {
             // If the deletion fails, the next start finds the file. Its batches are then sent again, and recognized by
             // their keys.
             do throws(Errno) { try files.remove(path(of: file.number)) } catch {}
-            octets -= file.end
+            bytes -= file.end
         }
         all.removeAll { $0.wanted == 0 && $0.number != written }
         if all.isEmpty { isOpen = false }
@@ -209,12 +209,12 @@ struct QueueFiles {
     }
 
     private static func length(_ head: [UInt8]) -> Int? {
-        guard head.count == lengthOctets else { return nil }
+        guard head.count == lengthBytes else { return nil }
         let (length, other) = (number(head[..<4]), number(head[4...]))
-        return length == ~other && length <= batchOctetsMax ? Int(length) : nil
+        return length == ~other && length <= batchBytesMax ? Int(length) : nil
     }
 
-    private static func number(_ octets: ArraySlice<UInt8>) -> UInt32 {
-        octets.reversed().reduce(0) { $0 << 8 | UInt32($1) }
+    private static func number(_ bytes: ArraySlice<UInt8>) -> UInt32 {
+        bytes.reversed().reduce(0) { $0 << 8 | UInt32($1) }
     }
 }

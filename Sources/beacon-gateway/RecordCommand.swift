@@ -53,7 +53,7 @@ struct RecordCommand: ParsableCommand {
             var observer = ObserverOptions(configuration: try ObserverOptions.configuration(config))
             observer.backend = backend?.backend
             observer.adapters = adapter.map(\.name)
-            observer.hearsAll = true
+            observer.receivesAll = true
             observer.heedsCanary = true
             observer.record = "record"
             var options = Recording.Options(to: file, format: format, observer: observer)

@@ -58,7 +58,7 @@ struct ScanCommand: ParsableCommand {
             options.observer = ObserverOptions(configuration: configuration)
             options.observer.backend = backend?.backend
             options.observer.adapters = adapter.map(\.name)
-            options.observer.hearsAll = all
+            options.observer.receivesAll = all
             options.observer.asksForNames = all
             options.observer.record = "scan"
             options.showsAll = all

@@ -31,11 +31,11 @@ private let second = DeviceAddress(0x00AA_0100_0002, kind: .public)
         world.settle(information: information(first))
         _ = world.report()
         #expect(world.isListening)
-        world.told = []
+        world.reported = []
         world.session.resynchronize(at: world.now)
         world.collect()
         world.settle(information: information(second), handle: 2)
-        #expect(addresses(world.told) == ["hci0 gone", "hci0 \(second)"])
+        #expect(addresses(world.reported) == ["hci0 gone", "hci0 \(second)"])
         // The monitor was added to the other controller, so this one must get its own.
         #expect(world.session.adapters.first?.monitor == 2)
         #expect(world.session.changes.map(\.address) == [second.value])
@@ -48,14 +48,14 @@ private let second = DeviceAddress(0x00AA_0100_0002, kind: .public)
         world.answer(.success, .indexes([0, 1]))
         world.answer(.success, ManagementWorld.information(address: second.value, current: [.lowEnergy]))
         world.answer(.success, information(first))
-        #expect(addresses(world.told) == ["hci1 \(first)"])
+        #expect(addresses(world.reported) == ["hci1 \(first)"])
         #expect(world.open.map(\.index) == [1])
         // The adapter is off, and it is not switched on either.
         world.advance(by: .seconds(60))
         #expect(world.open.allSatisfy { $0.index == 1 })
         #expect(!world.report(of: 0))
         world.receive(.indexRemoved, of: 0)
-        #expect(addresses(world.told) == ["hci1 \(first)"])
+        #expect(addresses(world.reported) == ["hci1 \(first)"])
     }
 
     @Test func `L7: another controller that gets the number of an adapter used only by its address is left alone`() {
@@ -64,17 +64,17 @@ private let second = DeviceAddress(0x00AA_0100_0002, kind: .public)
         let world = ManagementWorld(options)
         world.settle(information: information(first))
         _ = world.report()
-        world.told = []
+        world.reported = []
         world.session.resynchronize(at: world.now)
         world.collect()
         world.settle(information: information(second))
-        #expect(addresses(world.told) == ["hci0 gone"])
+        #expect(addresses(world.reported) == ["hci0 gone"])
         #expect(!world.isListening && world.session.adapters.first?.monitor == nil)
-        #expect(world.told.last == .obstacles([.unavailable]))
+        #expect(world.reported.last == .obstacles([.unavailable]))
         // The selected controller appears under another number.
         world.receive(.indexAdded, of: 1)
         world.settle(information: information(first), handle: 3)
-        #expect(addresses(world.told) == ["hci0 gone", "hci1 \(first)"])
+        #expect(addresses(world.reported) == ["hci0 gone", "hci1 \(first)"])
         #expect(world.isListening)
     }
 

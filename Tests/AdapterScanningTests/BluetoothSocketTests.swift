@@ -10,7 +10,7 @@ import Testing
 
 private final class Deaf: ScanHandler {
     var changes: [ScanChange] = []
-    func heard(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {}
+    func received(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {}
     func changed(_ change: ScanChange, at time: Instant) { changes.append(change) }
 }
 
@@ -139,14 +139,14 @@ private func leaveNetwork() throws {
     }
 
     @Test func `numbers are read in little-endian order and never outside the bytes`() {
-        let octets: [UInt8] = [1, 2, 3, 4, 5, 6]
-        #expect(octets.span.number16(at: 4) == 0x0605)
-        #expect(octets.span.number16(at: 5) == nil)
-        #expect(octets.span.number32(at: 2) == 0x0605_0403)
-        #expect(octets.span.number32(at: 3) == nil)
-        #expect(octets.span.address48(at: 0) == 0x0605_0403_0201)
-        #expect(octets.span.address48(at: 1) == nil)
-        #expect(octets.span.octet(at: -1) == nil)
-        #expect(octets.span.number16(at: -1) == nil)
+        let bytes: [UInt8] = [1, 2, 3, 4, 5, 6]
+        #expect(bytes.span.number16(at: 4) == 0x0605)
+        #expect(bytes.span.number16(at: 5) == nil)
+        #expect(bytes.span.number32(at: 2) == 0x0605_0403)
+        #expect(bytes.span.number32(at: 3) == nil)
+        #expect(bytes.span.address48(at: 0) == 0x0605_0403_0201)
+        #expect(bytes.span.address48(at: 1) == nil)
+        #expect(bytes.span.byte(at: -1) == nil)
+        #expect(bytes.span.number16(at: -1) == nil)
     }
 }

@@ -58,7 +58,7 @@ import Testing
             case .change(.stopped(let adapter, let since, _)):
                 if listening.remove(adapter) == nil { wrong.append("stopped twice") }
                 if since > now { wrong.append("stopped in the future") }
-            case .change, .heard: break
+            case .change, .received: break
             case .connect:
                 isConnected = true
                 open.removeAll()

@@ -35,7 +35,7 @@ final class DBusDesk {
     }
 
     func reports() -> [DBusReport] {
-        take().compactMap { if case .heard(let report) = $0 { report } else { nil } }
+        take().compactMap { if case .received(let report) = $0 { report } else { nil } }
     }
 
     /// Answers the last request to an adapter: with success, or with `error`.

@@ -84,7 +84,7 @@ struct DBusScannerLifeTests {
         world.advertise()
         try world.until("no adapter scans") { world.calls.contains { $0["unheard"] != nil } }
         #expect(world.recorder.changes.count == count)
-        #expect(world.recorder.heard.isEmpty)
+        #expect(world.recorder.received.isEmpty)
         try scanner.start(world.recorder)
         try world.until("the adapter scans") { world.recorder.starts == 2 }
         scanner.stop()
@@ -106,9 +106,9 @@ struct DBusScannerLifeTests {
         let scanner = try world.listening { $0.mayPowerCycle = true }
         world.recorder.onHeard = { scanner.drain() }
         for number in 0..<20 { world.advertise(rssi: -40 - number) }
-        try world.until("all reports are received") { world.recorder.heard.count == 20 }
+        try world.until("all reports are received") { world.recorder.received.count == 20 }
         let strengths: [Int8?] = (0..<20).map { (number: Int) -> Int8 in Int8(-40 - number) }
-        #expect(world.recorder.heard.map(\.rssi) == strengths)
+        #expect(world.recorder.received.map(\.rssi) == strengths)
         world.recorder.onHeard = {
             _ = scanner.take(.powerCycle, on: 0)
             scanner.stop()
@@ -116,7 +116,7 @@ struct DBusScannerLifeTests {
         for _ in 0..<20 { world.advertise() }
         try world.until("the adapter was switched off and on") { world.calls("Set").count >= 2 }
         #expect(world.calls("Set").map { $0["value"] as? String } == ["b:0", "b:1"])
-        #expect(world.recorder.heard.count == 21)
+        #expect(world.recorder.received.count == 21)
     }
 
     @Test func `after the handler of a change has stopped the scanner, no further change is delivered`() throws {

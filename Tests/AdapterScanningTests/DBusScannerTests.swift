@@ -16,10 +16,10 @@ struct DBusScannerTests {
         try world.startMock()
         let scanner = try world.listening()
         for rssi in [-60, -60, -61] { world.advertise(rssi: rssi) }
-        try world.until("three reports") { world.recorder.heard.count >= 3 }
+        try world.until("three reports") { world.recorder.received.count >= 3 }
         scanner.drain()
         #expect(
-            world.recorder.heard
+            world.recorder.received
                 == [-60, -60, -61].map {
                     .init(adapter: 0, address: beacon, rssi: $0, data: DBusWorld.structure)
                 })
@@ -38,7 +38,7 @@ struct DBusScannerTests {
         world.recorder.onHeard = { world.loop.restAfterTurn(for: .milliseconds(100)) }
         let before = world.loop.rests
         for count in 0..<2000 { world.advertise(rssi: -60 - count % 20) }
-        try world.until("all reports are received") { world.recorder.heard.count == 2000 }
+        try world.until("all reports are received") { world.recorder.received.count == 2000 }
         #expect(world.loop.rests - before < 30)
         scanner.stop()
     }
@@ -58,11 +58,11 @@ struct DBusScannerTests {
         try world.startMock()
         let scanner = try world.listening()
         world.advertise()
-        world.tell(
+        world.report(
             #"{"do":"heard","adapter":0,"address":"C0:00:00:00:00:01","rssi":-50,"service":true}"#)
-        try world.until("two reports") { world.recorder.heard.count >= 2 }
-        #expect(world.recorder.heard.map(\.data) == [DBusWorld.structure, []])
-        #expect(world.recorder.heard.map(\.rssi) == [-60, -50])
+        try world.until("two reports") { world.recorder.received.count >= 2 }
+        #expect(world.recorder.received.map(\.data) == [DBusWorld.structure, []])
+        #expect(world.recorder.received.map(\.rssi) == [-60, -50])
         scanner.stop()
     }
 
@@ -83,9 +83,9 @@ struct DBusScannerTests {
         #expect(!scanner.mayBeThinned(on: 0))
         for _ in 0..<5 { world.advertise() }
         world.advertise("C0:00:00:00:00:02")
-        try world.until("all reports") { world.recorder.heard.contains { $0.address?.value == 0xC000_0000_0002 } }
+        try world.until("all reports") { world.recorder.received.contains { $0.address?.value == 0xC000_0000_0002 } }
         scanner.drain()
-        #expect(world.recorder.heard.filter { $0.address == beacon }.count == 5)
+        #expect(world.recorder.received.filter { $0.address == beacon }.count == 5)
         scanner.stop()
         try world.until("all changes are undone") { world.calls("UnregisterMonitor").count == 1 }
         #expect(world.calls("StopDiscovery").count == 1)
@@ -96,9 +96,9 @@ struct DBusScannerTests {
         try world.startMock(#"[{"index":0,"monitors":true}]"#)
         let scanner = try world.listening { $0.isPassive = true }
         for _ in 0..<4 { world.advertise() }
-        try world.until("four reports") { world.recorder.heard.count >= 4 }
-        #expect(world.recorder.heard == Array(repeating: world.recorder.heard[0], count: 4))
-        #expect(world.recorder.heard[0].data == DBusWorld.structure)
+        try world.until("four reports") { world.recorder.received.count >= 4 }
+        #expect(world.recorder.received == Array(repeating: world.recorder.received[0], count: 4))
+        #expect(world.recorder.received[0].data == DBusWorld.structure)
         #expect(world.calls("StartDiscovery").isEmpty)
         scanner.stop()
     }
@@ -116,11 +116,11 @@ struct DBusScannerTests {
         let world = try DBusWorld()
         try world.startMock()
         let scanner = try world.listening()
-        world.tell(#"{"do":"offer","index":0}"#)
+        world.report(#"{"do":"offer","index":0}"#)
         try world.until("the adapter scans again") { world.recorder.starts == 2 }
         #expect(world.recorder.stops == 1)
         #expect(!scanner.mayBeThinned(on: 0))
-        world.tell(#"{"do":"release","index":0}"#)
+        world.report(#"{"do":"release","index":0}"#)
         try world.until("the monitor is released") { scanner.mayBeThinned(on: 0) }
         #expect(world.recorder.listening == [0])
     }
@@ -137,15 +137,15 @@ struct DBusScannerTests {
         try world.startMock()
         let scanner = try world.listening()
         world.advertise()
-        world.tell(#"{"do":"power","adapter":0,"on":false}"#)
+        world.report(#"{"do":"power","adapter":0,"on":false}"#)
         try world.until("the adapter stopped scanning") { world.recorder.stops == 1 }
         #expect(world.recorder.obstacles == [.waiting])
         #expect(world.recorder.disappearances == 0)
-        world.tell(#"{"do":"power","adapter":0,"on":true}"#)
+        world.report(#"{"do":"power","adapter":0,"on":true}"#)
         try world.until("the adapter scans") { world.recorder.starts == 2 }
         #expect(world.recorder.obstacles == [])
         world.advertise()
-        try world.until("a report is received") { world.recorder.heard.count == 2 }
+        try world.until("a report is received") { world.recorder.received.count == 2 }
         scanner.stop()
     }
 
@@ -153,8 +153,8 @@ struct DBusScannerTests {
         let world = try DBusWorld()
         try world.startMock()
         let scanner = try world.listening()
-        world.tell(#"{"do":"power","adapter":0,"on":false}"#)
-        world.tell(#"{"do":"power","adapter":0,"on":true}"#)
+        world.report(#"{"do":"power","adapter":0,"on":false}"#)
+        world.report(#"{"do":"power","adapter":0,"on":true}"#)
         try world.until("the adapter scans") { world.recorder.starts == 2 }
         #expect(world.recorder.stops == 1)
         #expect(world.recorder.listening == [0])
@@ -168,20 +168,20 @@ struct DBusScannerTests {
         try world.until("both adapters scan") { world.recorder.listening == [0, 1] }
         world.advertise(adapter: 0, rssi: -40)
         world.advertise(adapter: 1, rssi: -80)
-        try world.until("reports of both are received") { world.recorder.heard.count == 2 }
-        #expect(world.recorder.heard.map(\.adapter) == [0, 1])
-        world.tell(#"{"do":"remove","index":1}"#)
+        try world.until("reports of both are received") { world.recorder.received.count == 2 }
+        #expect(world.recorder.received.map(\.adapter) == [0, 1])
+        world.report(#"{"do":"remove","index":1}"#)
         try world.until("one adapter is absent") { world.recorder.disappearances == 1 }
         #expect(world.recorder.listening == [0])
         let stop = world.recorder.changes.firstIndex { if case .stopped(1, _, _) = $0 { true } else { false } }
         let end = world.recorder.changes.firstIndex(of: .disappeared(adapter: 1))
         #expect((stop ?? .max) < (end ?? 0))
-        world.tell(#"{"do":"add","index":1,"powered":false}"#)
-        world.tell(#"{"do":"power","adapter":1,"on":true}"#)
+        world.report(#"{"do":"add","index":1,"powered":false}"#)
+        world.report(#"{"do":"power","adapter":1,"on":true}"#)
         try world.until("both adapters scan again") { world.recorder.listening == [0, 1] }
         #expect(world.recorder.appearances == 3)
-        world.tell(#"{"do":"remove","index":0}"#)
-        world.tell(#"{"do":"remove","index":1}"#)
+        world.report(#"{"do":"remove","index":0}"#)
+        world.report(#"{"do":"remove","index":1}"#)
         try world.until("no adapter is present") { world.recorder.obstacles == [.unavailable] }
         scanner.stop()
     }
@@ -190,9 +190,9 @@ struct DBusScannerTests {
         let world = try DBusWorld()
         try world.startMock(#"[{"index":0},{"index":1}]"#)
         let scanner = try world.listening { $0.adapters = AdapterSelection(numbers: [0]) }
-        world.tell(#"{"do":"add","index":2}"#)
-        world.tell(#"{"do":"power","adapter":1,"on":false}"#)
-        world.tell(#"{"do":"power","adapter":1,"on":true}"#)
+        world.report(#"{"do":"add","index":2}"#)
+        world.report(#"{"do":"power","adapter":1,"on":false}"#)
+        world.report(#"{"do":"power","adapter":1,"on":true}"#)
         try world.until("the power was switched off and on") { world.isDone("power") == 2 }
         scanner.drain()
         #expect(Set(world.calls("StartDiscovery").compactMap { $0["adapter"] as? Int }) == [0])
@@ -209,7 +209,7 @@ struct DBusScannerTests {
         try world.startMock()
         try world.until("the adapter scans") { world.recorder.starts == 2 }
         world.advertise()
-        try world.until("a report is received") { world.recorder.heard.count == 1 }
+        try world.until("a report is received") { world.recorder.received.count == 1 }
         #expect(world.recorder.appearances == 1)
         #expect(world.recorder.disappearances == 0)
         #expect(world.recorder.obstacles == [])
@@ -225,12 +225,12 @@ struct DBusScannerTests {
         let world = try DBusWorld()
         try world.startMock()
         let scanner = try world.listening()
-        world.tell(#"{"do":"term"}"#)
+        world.report(#"{"do":"term"}"#)
         try world.until("the adapter stopped scanning") { world.recorder.obstacles == [.unavailable, .waiting] }
         #expect(world.recorder.disappearances == 1)
         world.killMock()
         try world.startMock(#"[{"index":0,"powered":false}]"#)
-        world.tell(#"{"do":"power","adapter":0,"on":true}"#)
+        world.report(#"{"do":"power","adapter":0,"on":true}"#)
         try world.until("the adapter scans") { world.recorder.starts == 2 }
         #expect(world.recorder.obstacles == [])
         scanner.stop()
@@ -248,7 +248,7 @@ struct DBusScannerTests {
         try world.startMock()
         try world.until("the adapter scans") { world.recorder.starts == 2 }
         world.advertise()
-        try world.until("a report is received") { world.recorder.heard.count == 1 }
+        try world.until("a report is received") { world.recorder.received.count == 1 }
         #expect(scanner.statistics.disconnections >= 1)
         scanner.stop()
     }
@@ -261,7 +261,7 @@ struct DBusScannerTests {
     func `a failed request is repeated until it succeeds`(method: String, error: String) throws {
         let world = try DBusWorld()
         try world.startMock()
-        world.tell(#"{"do":"fail","method":"\#(method)","error":"\#(error)","count":3}"#)
+        world.report(#"{"do":"fail","method":"\#(method)","error":"\#(error)","count":3}"#)
         try world.until("the mock is set to fail") { world.isDone("fail") == 1 }
         let scanner = try world.listening()
         #expect(world.calls(method).count == 4)
@@ -274,21 +274,21 @@ struct DBusScannerTests {
     ) throws {
         let world = try DBusWorld()
         try world.startMock()
-        world.tell(#"{"do":"fail","method":"SetDiscoveryFilter","error":"\#(error)"}"#)
+        world.report(#"{"do":"fail","method":"SetDiscoveryFilter","error":"\#(error)"}"#)
         try world.until("the mock is set to fail") { world.isDone("fail") == 1 }
         let scanner = try world.listening()
         world.advertise(rssi: -60)
         world.advertise(rssi: -75)
-        try world.until("both reports are received") { world.recorder.heard.count == 2 }
-        #expect(world.recorder.heard.map(\.data) == [DBusWorld.structure, DBusWorld.structure])
-        #expect(world.recorder.heard.map(\.rssi) == [-60, -75])
+        try world.until("both reports are received") { world.recorder.received.count == 2 }
+        #expect(world.recorder.received.map(\.data) == [DBusWorld.structure, DBusWorld.structure])
+        #expect(world.recorder.received.map(\.rssi) == [-60, -75])
         scanner.stop()
     }
 
     @Test func `if a monitor is refused, only the monitor is missing; the step widen registers it`() throws {
         let world = try DBusWorld()
         try world.startMock(#"[{"index":0,"monitors":true}]"#)
-        world.tell(#"{"do":"fail","method":"RegisterMonitor","error":"org.bluez.Error.Failed"}"#)
+        world.report(#"{"do":"fail","method":"RegisterMonitor","error":"org.bluez.Error.Failed"}"#)
         try world.until("the mock is set to fail") { world.isDone("fail") == 1 }
         let scanner = try world.listening()
         #expect(scanner.mayBeThinned(on: 0))
@@ -304,7 +304,7 @@ struct DBusScannerTests {
         var offset: Duration = .seconds(-100)
         let world = try DBusWorld(offset: { offset })
         try world.startMock()
-        world.tell(#"{"do":"fail","method":"StartDiscovery","error":"hang"}"#)
+        world.report(#"{"do":"fail","method":"StartDiscovery","error":"hang"}"#)
         try world.until("the mock is set to hang") { world.isDone("fail") == 1 }
         let scanner = world.scanner()
         try scanner.start(world.recorder)

@@ -25,7 +25,7 @@ struct DBusStepTests {
         let world = try DBusWorld()
         try world.startMock()
         let scanner = try world.listening()
-        world.tell(#"{"do":"fail","method":"StopDiscovery","error":"\#(error)"}"#)
+        world.report(#"{"do":"fail","method":"StopDiscovery","error":"\#(error)"}"#)
         try world.until("the mock is set to fail") { world.isDone("fail") == 1 }
         #expect(scanner.take(.restartScan, on: 0) == .taken)
         try world.until("the adapter scans") { world.recorder.starts == 2 }
@@ -50,7 +50,7 @@ struct DBusStepTests {
         let world = try DBusWorld()
         try world.startMock()
         let scanner = try world.listening { $0.mayPowerCycle = true }
-        world.tell(#"{"do":"fail","method":"Set","error":"org.bluez.Error.Busy","count":2,"after":1}"#)
+        world.report(#"{"do":"fail","method":"Set","error":"org.bluez.Error.Busy","count":2,"after":1}"#)
         try world.until("the mock is set to fail the second and third call") { world.isDone("fail") == 1 }
         #expect(scanner.take(.powerCycle, on: 0) == .taken)
         try world.until("the adapter scans") { world.recorder.starts == 2 }
@@ -93,7 +93,7 @@ struct DBusStepTests {
             }
             #expect(!reason.isEmpty)
         }
-        world.tell(#"{"do":"power","adapter":0,"on":false}"#)
+        world.report(#"{"do":"power","adapter":0,"on":false}"#)
         try world.until("the adapter is off") { world.recorder.stops == 1 }
         #expect(scanner.take(.restartScan, on: 0) == .skipped(reason: "the adapter is off"))
         scanner.stop()
@@ -160,7 +160,7 @@ struct DBusStepTests {
         let scanner = try world.listening()
         let client = try #require(world.calls("StartDiscovery").first?["sender"] as? String)
         for (path, (interface, member), signature, arguments) in Self.odd {
-            world.tell(
+            world.report(
                 #"{"do":"signal","path":"\#(path)","interface":"\#(interface)","member":"\#(member)","signature":"\#(signature)","arguments":"\#(arguments)"}"#
             )
         }
@@ -172,16 +172,16 @@ struct DBusStepTests {
             ("/beacon_gateway/hci7/monitor", "Activate", "i", "(1,)"),
             ("/", "Activate", "i", "(1,)"),
         ] {
-            world.tell(
+            world.report(
                 #"{"do":"call","client":"\#(client)","path":"\#(path)","interface":"\#(DBusName.monitor)","member":"\#(member)","signature":"\#(signature)","arguments":"\#(arguments)"}"#
             )
         }
         world.advertise("C0:00:00:00:00:09", rssi: -33)
-        try world.until("the report after them is received") { world.recorder.heard.contains { $0.rssi == -33 } }
+        try world.until("the report after them is received") { world.recorder.received.contains { $0.rssi == -33 } }
         #expect(scanner.statistics.mistyped >= 10)
         #expect(world.recorder.listening == [0])
         #expect(world.recorder.beacons.count == 1)
-        #expect(world.recorder.heard.allSatisfy { $0.data.count <= 1650 })
+        #expect(world.recorder.received.allSatisfy { $0.data.count <= 1650 })
         scanner.stop()
     }
 
@@ -206,7 +206,7 @@ struct DBusStepTests {
             try SpawnedProcess("/usr/bin/dbus-send", arguments).wait()
         }
         world.advertise()
-        try world.until("the reports of bluetoothd are received") { world.recorder.heard.count == 1 }
+        try world.until("the reports of bluetoothd are received") { world.recorder.received.count == 1 }
         scanner.drain()
         #expect(world.recorder.listening == [0])
         #expect(world.recorder.stops == 0)

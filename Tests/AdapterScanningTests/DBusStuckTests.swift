@@ -97,7 +97,7 @@ import Testing
         #expect(desk.isListening)
         let actions = desk.take()
         #expect(actions.first == .change(.listening(adapter: 0, reason: "a report came")))
-        #expect(actions.count { if case .heard = $0 { true } else { false } } == 1)
+        #expect(actions.count { if case .received = $0 { true } else { false } } == 1)
         #expect(desk.session.nextDeadline == nil)
     }
 

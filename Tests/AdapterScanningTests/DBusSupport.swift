@@ -17,7 +17,7 @@ final class Recorder: ScanHandler {
         var data: [UInt8]
     }
 
-    var heard: [Heard] = []
+    var received: [Heard] = []
     var changes: [ScanChange] = []
     var times: [Instant] = []
     var beacons: [IBeacon] = []
@@ -25,11 +25,11 @@ final class Recorder: ScanHandler {
     var onHeard: (() -> Void)?
     private var decoder = ReportDecoder()
 
-    func heard(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {
+    func received(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {
         var bytes: [UInt8] = []
         for index in data.indices { bytes.append(data[index]) }
         #expect(report.data == 0..<bytes.count)
-        heard.append(Heard(adapter: adapter, address: report.address, rssi: report.rssi?.dBm, data: bytes))
+        received.append(Heard(adapter: adapter, address: report.address, rssi: report.rssi?.dBm, data: bytes))
         times.append(time)
         var sink = Sink()
         decoder.hand(report, data, adapter, time, to: &sink)
@@ -151,11 +151,11 @@ final class DBusWorld {
     }
 
     /// Sends a command to the mock.
-    func tell(_ command: String) { mock?.input?.write(Data((command + "\n").utf8)) }
+    func report(_ command: String) { mock?.input?.write(Data((command + "\n").utf8)) }
 
     /// Makes the mock send one report of the beacon.
     func advertise(_ address: String = "C0:00:00:00:00:01", adapter: Int = 0, rssi: Int = -60, more: String = "") {
-        tell(
+        report(
             #"{"do":"heard","adapter":\#(adapter),"address":"\#(address)","rssi":\#(rssi),"data":"\#(Self.beacon)"\#(more)}"#
         )
     }

@@ -29,9 +29,9 @@ import Testing
             (.reset, "01 030c 00"),
         ] as [(HCICommand, String)])
     func `a command has the specified bytes, and they decode to the command`(command: HCICommand, expected: String) {
-        let octets = HCITest.octets(expected)
-        #expect(command.packet == octets)
-        #expect(HCIPacket(octets.span) == .command(command))
+        let bytes = HCITest.bytes(expected)
+        #expect(command.packet == bytes)
+        #expect(HCIPacket(bytes.span) == .command(command))
     }
 
     @Test(
@@ -46,13 +46,13 @@ import Testing
             ("01 4120 04 00 01 01 01", .command(.other(0x2041))), ("01 0920 00", .command(.other(0x2009))),
         ] as [(String, HCIPacket)])
     func `a packet decodes to its kind, incomplete ones to other or other(opcode)`(hex: String, expected: HCIPacket) {
-        #expect(HCIPacket(HCITest.octets(hex).span) == expected)
+        #expect(HCIPacket(HCITest.bytes(hex).span) == expected)
     }
 
     @Test(arguments: [(0x60, true), (0x20, false), (0x40, false), (0x00, false), (0xFF, true)] as [(UInt8, Bool)])
-    func `extended scanning needs bits 5 and 6 of byte 37 of the supported commands`(octet: UInt8, isThere: Bool) {
-        var packet = HCITest.octets("04 0e 44 01 0210 00") + [UInt8](repeating: 0, count: 64)
-        packet[7 + 37] = octet
+    func `extended scanning needs bits 5 and 6 of byte 37 of the supported commands`(byte: UInt8, isThere: Bool) {
+        var packet = HCITest.bytes("04 0e 44 01 0210 00") + [UInt8](repeating: 0, count: 64)
+        packet[7 + 37] = byte
         #expect(
             HCIPacket(packet.span) == .complete(opcode: 0x1002, status: 0, supportsExtendedScanning: isThere))
         #expect(
@@ -65,7 +65,7 @@ import Testing
         let originals = [
             "04 0e 44 01 0210 00" + String(repeating: "ff", count: 64), "01 4120 08 00 01 01 01 6000 3000",
             "01 0b20 07 01 1200 1100 00 01", "04 3e 03 02 01 00", "04 0f 04 0c 01 0c20",
-        ].map { HCITest.octets($0) }
+        ].map { HCITest.bytes($0) }
         let known = Set(originals.map { HCIPacket($0.span) })
         #expect(known.count == originals.count && !known.contains(.other))
         var (same, other) = (0, 0)

@@ -7,13 +7,13 @@ import TestSupport
 /// Helpers for the tests of the management socket and the raw channel.
 enum HCITest {
     /// Returns the bytes of hexadecimal digits. Spaces are ignored.
-    static func octets(_ hex: String) -> [UInt8] {
+    static func bytes(_ hex: String) -> [UInt8] {
         let digits = hex.filter { !$0.isWhitespace }.map { UInt8($0.hexDigitValue!) }
         precondition(digits.count.isMultiple(of: 2))
         return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
     }
 
-    static func hex(_ octets: some Sequence<UInt8>) -> String { octets.map { String(format: "%02x", $0) }.joined() }
+    static func hex(_ bytes: some Sequence<UInt8>) -> String { bytes.map { String(format: "%02x", $0) }.joined() }
 
     struct Line: Decodable {
         var t: Double
@@ -37,20 +37,20 @@ enum HCITest {
     }
 
     /// Returns the bytes after one to six random mutations: changed, cut off, removed or repeated bytes.
-    static func mutate(_ octets: [UInt8], _ generator: inout SeededGenerator) -> [UInt8] {
-        var octets = octets
-        for _ in 0..<Int.random(in: 1...6, using: &generator) where !octets.isEmpty {
-            let index = octets.indices.randomElement(using: &generator) ?? 0
+    static func mutate(_ bytes: [UInt8], _ generator: inout SeededGenerator) -> [UInt8] {
+        var bytes = bytes
+        for _ in 0..<Int.random(in: 1...6, using: &generator) where !bytes.isEmpty {
+            let index = bytes.indices.randomElement(using: &generator) ?? 0
             switch Int.random(in: 0..<6, using: &generator) {
-            case 0: octets[index] = .random(in: 0...255, using: &generator)
-            case 1: octets[index] ^= 1 << UInt8.random(in: 0..<8, using: &generator)
-            case 2: octets[index] = [0x00, 0x01, 0x7F, 0xFE, 0xFF].randomElement(using: &generator) ?? 0
-            case 3: octets.removeSubrange(index...)
-            case 4: octets.remove(at: index)
-            default: octets.insert(contentsOf: octets[index...].prefix(40), at: index)
+            case 0: bytes[index] = .random(in: 0...255, using: &generator)
+            case 1: bytes[index] ^= 1 << UInt8.random(in: 0..<8, using: &generator)
+            case 2: bytes[index] = [0x00, 0x01, 0x7F, 0xFE, 0xFF].randomElement(using: &generator) ?? 0
+            case 3: bytes.removeSubrange(index...)
+            case 4: bytes.remove(at: index)
+            default: bytes.insert(contentsOf: bytes[index...].prefix(40), at: index)
             }
         }
-        return octets
+        return bytes
     }
 }
 
@@ -66,7 +66,7 @@ final class ManagementWorld {
     var now: Instant = .second(100)
     /// The commands that have no answer yet, in order.
     var open: [(command: ManagementCommand, index: UInt16)] = []
-    var told: [ScanChange] = []
+    var reported: [ScanChange] = []
     var records = 0
 
     init(
@@ -93,7 +93,7 @@ final class ManagementWorld {
         for action in session.takeActions() {
             switch action {
             case .send(let command, let index): open.append((command, index))
-            case .tell(let change): told.append(change)
+            case .report(let change): reported.append(change)
             case .record: records += 1
             }
         }
@@ -125,9 +125,9 @@ final class ManagementWorld {
 
     /// Passes a report to the session. Returns whether the session delivers it.
     func report(of index: UInt16 = 0, isMonitors: Bool = true) -> Bool {
-        let isHeard = session.heard(index, isMonitors: isMonitors, at: now)
+        let isReceived = session.received(index, isMonitors: isMonitors, at: now)
         collect()
-        return isHeard
+        return isReceived
     }
 
     /// Answers all commands as a kernel without errors does, until none is left. Set Powered and Set Low Energy change
@@ -171,7 +171,7 @@ final class ManagementWorld {
         let world = ManagementWorld(options)
         world.settle(isOffloaded: isOffloaded)
         _ = world.report()
-        world.told = []
+        world.reported = []
         world.records = 0
         return world
     }

@@ -66,20 +66,20 @@ import Testing
     @Test func `an adapter counts as not scanning after deaf_after without the canary, not 1 ns earlier`() {
         var watch = watch()
         watch.listening(0, at: at(0))
-        #expect(watch.heard(on: 0, at: at(1)) == [])
+        #expect(watch.received(on: 0, at: at(1)) == [])
         #expect(watch.nextDeadline == at(11))
         #expect(watch.advance(to: at(11) - .nanoseconds(1)) == [])
         #expect(watch.advance(to: at(11)) == [.init(adapter: 0, since: at(1))])
         #expect(watch.isDeaf(0))
         #expect(watch.nextDeadline == nil)
-        #expect(watch.heard(on: 0, at: at(12)) == [0])
+        #expect(watch.received(on: 0, at: at(12)) == [0])
         #expect(!watch.isDeaf(0))
     }
 
     @Test func `an adapter that counts as not scanning stays so when its scan is restarted`() {
         var watch = watch()
         watch.listening(0, at: at(0))
-        _ = watch.heard(on: 0, at: at(1))
+        _ = watch.received(on: 0, at: at(1))
         _ = watch.advance(to: at(11))
         watch.stopped(0)
         watch.listening(0, at: at(12))
@@ -89,7 +89,7 @@ import Testing
     @Test func `time in which the adapter does not scan does not count as silence of the canary`() {
         var watch = watch()
         watch.listening(0, at: at(0))
-        _ = watch.heard(on: 0, at: at(1))
+        _ = watch.received(on: 0, at: at(1))
         watch.stopped(0)
         #expect(watch.advance(to: at(100)) == [])
         watch.listening(0, at: at(100))
@@ -101,9 +101,9 @@ import Testing
         var watch = watch()
         for adapter in 0..<2 {
             watch.listening(adapter, at: at(0))
-            _ = watch.heard(on: adapter, at: at(1))
+            _ = watch.received(on: adapter, at: at(1))
         }
-        _ = watch.heard(on: 1, at: at(10))
+        _ = watch.received(on: 1, at: at(10))
         #expect(watch.advance(to: at(11)) == [.init(adapter: 0, since: at(1))])
         #expect(watch.isJudged(1))
     }
@@ -114,7 +114,7 @@ import Testing
         watch.listening(1, at: at(0))
         #expect(watch.isJudged(0))
         #expect(Set(watch.advance(to: at(10)).map(\.adapter)) == [0, 1])
-        #expect(Set(watch.heard(on: 0, at: at(20))) == [0, 1])
+        #expect(Set(watch.received(on: 0, at: at(20))) == [0, 1])
         #expect(!watch.isJudged(1))
         #expect(watch.isJudged(0))
         #expect(watch.advance(to: at(25)) == [])
@@ -124,7 +124,7 @@ import Testing
     @Test func `L6: a suspension does not count as silence of the canary`() {
         var watch = watch()
         watch.listening(0, at: at(0))
-        _ = watch.heard(on: 0, at: at(1))
+        _ = watch.received(on: 0, at: at(1))
         watch.resumed(at: at(500))
         #expect(watch.nextDeadline == at(510))
     }

@@ -232,7 +232,7 @@ private final class HandedOver: ScanHandler {
     var onReport: ((Int) -> Void)?
     var onLoss: (() -> Void)?
 
-    func heard(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {
+    func received(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {
         let number = Int(data[2]) | Int(data[3]) << 8
         note(.report(number, adapter: adapter), time)
         onReport?(number)

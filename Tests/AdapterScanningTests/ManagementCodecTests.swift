@@ -50,7 +50,7 @@ import Testing
 
 @Suite struct ManagementMessageTests {
     private func event(_ hex: String) throws -> ManagementEvent {
-        try ManagementMessage(HCITest.octets(hex).span).event
+        try ManagementMessage(HCITest.bytes(hex).span).event
     }
 
     @Test(
@@ -90,7 +90,7 @@ import Testing
             ),
         ] as [(String, UInt16, ManagementEvent)])
     func `a message decodes to its index and its event`(hex: String, index: UInt16, event: ManagementEvent) throws {
-        let message = try ManagementMessage(HCITest.octets(hex).span)
+        let message = try ManagementMessage(HCITest.bytes(hex).span)
         #expect(message.index == index)
         #expect(message.event == event)
     }
@@ -143,7 +143,7 @@ import Testing
     @Test func `each message of a real kernel is an error if it is cut anywhere`() throws {
         var messages = 0
         for line in try HCITest.fixture("management.jsonl").compactMap(\.received) {
-            let whole = HCITest.octets(line)
+            let whole = HCITest.bytes(line)
             guard !ManagementReport.isReport(whole.span) else { continue }
             messages += 1
             _ = try ManagementMessage(whole.span)
@@ -161,7 +161,7 @@ import Testing
 
     @Test func `mutated messages and reports never trap, and the data of reports stay inside their message`() throws {
         var generator = SeededGenerator(state: SeededGenerator.seed)
-        let originals = try HCITest.fixture("management.jsonl").compactMap(\.received).map { HCITest.octets($0) }
+        let originals = try HCITest.fixture("management.jsonl").compactMap(\.received).map { HCITest.bytes($0) }
         for _ in 0..<20_000 {
             let mutated = HCITest.mutate(originals.randomElement(using: &generator)!, &generator)
             _ = try? ManagementMessage(mutated.span)
@@ -180,8 +180,8 @@ import Testing
         "2f0000002e00 0000 0100000000c0 02 c4 04000000 1e00 02010 61aff4c00021511111111222233334444555555555555 0001 0001 c5"
 
     @Test func `a monitor's report has address, kind, RSSI and data`() throws {
-        let octets = HCITest.octets(beacon)
-        let found = try #require(try ManagementReport(octets.span))
+        let bytes = HCITest.bytes(beacon)
+        let found = try #require(try ManagementReport(bytes.span))
         #expect(found.index == 0)
         #expect(found.isMonitors)
         #expect(found.report.address == DeviceAddress(0xC000_0000_0001, kind: .random))
@@ -189,14 +189,14 @@ import Testing
         #expect(found.report.properties == [])
         #expect(found.report.data == 22..<52)
         var structures = ADStructures()
-        let iBeacon = try structures.nextBeacon(in: octets.span.extracting(found.report.data))
+        let iBeacon = try structures.nextBeacon(in: bytes.span.extracting(found.report.data))
         #expect(iBeacon?.identity.minor == 1)
         #expect(iBeacon?.measuredPower == -59)
     }
 
     @Test func `a report of a discovery has no handle; an RSSI of 127 is absent; an address can be public`() throws {
-        let octets = HCITest.octets("120002001600 0300000000c0 01 7f 00000000 0800 0201060409746167")
-        let found = try #require(try ManagementReport(octets.span))
+        let bytes = HCITest.bytes("120002001600 0300000000c0 01 7f 00000000 0800 0201060409746167")
+        let found = try #require(try ManagementReport(bytes.span))
         #expect(found.index == 2)
         #expect(!found.isMonitors)
         #expect(found.report.address == DeviceAddress(0xC000_0000_0003, kind: .public))
@@ -206,17 +206,17 @@ import Testing
     }
 
     @Test func `a report that a newer kernel flags as a scan response is one`() throws {
-        let octets = HCITest.octets("120000000e00 0300000000c0 01 c4 20000000 0000")
-        #expect(try ManagementReport(octets.span)?.report.properties == [.scannable, .scanResponse])
+        let bytes = HCITest.bytes("120000000e00 0300000000c0 01 c4 20000000 0000")
+        #expect(try ManagementReport(bytes.span)?.report.properties == [.scannable, .scanResponse])
     }
 
     @Test func `the result of a BR/EDR inquiry is not an advertising report`() throws {
-        let octets = HCITest.octets("120000000e00 0300000000c0 00 c4 00000000 0000")
-        #expect(try ManagementReport(octets.span) == nil)
+        let bytes = HCITest.bytes("120000000e00 0300000000c0 00 c4 00000000 0000")
+        #expect(try ManagementReport(bytes.span) == nil)
     }
 
     @Test func `a report that is cut anywhere, or declares more bytes than its message has, is an error`() throws {
-        let whole = HCITest.octets(beacon)
+        let whole = HCITest.bytes(beacon)
         for length in 2..<whole.count {
             #expect(throws: ManagementMessageError.self) { try ManagementReport(Array(whole[..<length]).span) }
         }

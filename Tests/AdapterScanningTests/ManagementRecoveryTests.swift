@@ -14,11 +14,11 @@ import Testing
         world.session.lost(12, at: .second(203))
         world.session.resynchronize(at: .second(203))
         world.collect()
-        #expect(world.told == [.lost(adapter: 0, count: 12, since: last)])
+        #expect(world.reported == [.lost(adapter: 0, count: 12, since: last)])
         #expect(world.commands == [.readIndexList, .readInformation])
         // The report that the monitor was removed was among the lost messages.
         world.settle(handles: [])
-        #expect(world.told.contains(.stopped(adapter: 0, since: world.now, reason: "its monitor was removed")))
+        #expect(world.reported.contains(.stopped(adapter: 0, since: world.now, reason: "its monitor was removed")))
         #expect(world.session.adapters[0].monitor == 1)
     }
 
@@ -27,7 +27,7 @@ import Testing
         world.session.resynchronize(at: world.now)
         world.collect()
         world.answer(.success, .indexes([]))
-        #expect(world.told.contains(.disappeared(adapter: 0)))
+        #expect(world.reported.contains(.disappeared(adapter: 0)))
     }
 
     // MARK: The watchdog
@@ -203,10 +203,10 @@ import Testing
 
     @Test func `100,000 messages of a hostile kernel never trap, and never leave a deadline in the past`() throws {
         var generator = SeededGenerator(state: SeededGenerator.seed)
-        let originals = try HCITest.fixture("management.jsonl").compactMap(\.received).map { HCITest.octets($0) }
+        let originals = try HCITest.fixture("management.jsonl").compactMap(\.received).map { HCITest.bytes($0) }
         let world = ManagementWorld()
         for _ in 0..<100_000 {
-            let octets =
+            let bytes =
                 Bool.random(using: &generator)
                 ? originals.randomElement(using: &generator)!
                 : HCITest.mutate(originals.randomElement(using: &generator)!, &generator)
@@ -220,17 +220,17 @@ import Testing
                 world.session.lost(.random(in: 0...5, using: &generator), at: world.now)
                 world.session.resynchronize(at: world.now)
             default:
-                if ManagementReport.isReport(octets.span) {
-                    if let report = try? ManagementReport(octets.span) {
-                        _ = world.session.heard(report.index, isMonitors: report.isMonitors, at: world.now)
+                if ManagementReport.isReport(bytes.span) {
+                    if let report = try? ManagementReport(bytes.span) {
+                        _ = world.session.received(report.index, isMonitors: report.isMonitors, at: world.now)
                     }
-                } else if let message = try? ManagementMessage(octets.span) {
+                } else if let message = try? ManagementMessage(bytes.span) {
                     world.session.received(message, at: world.now)
                 }
             }
             world.collect()
             world.open = Array(world.open.suffix(64))
-            world.told = []
+            world.reported = []
             if let deadline = world.session.nextDeadline { #expect(deadline > world.now) }
             #expect(world.session.adapters.count <= ManagementSession.adaptersMax)
         }

@@ -12,7 +12,7 @@ import Testing
         #expect(world.commands == [.readInformation])
         world.answer(.success, ManagementWorld.information())
         #expect(
-            world.told.contains(
+            world.reported.contains(
                 .appeared(
                     adapter: 0, controller: "00:AA:01:00:00:42, Bluetooth 4.2, company 1521",
                     address: DeviceAddress(0xAA_0100_0042, kind: .public))))
@@ -27,7 +27,7 @@ import Testing
         #expect(!world.isListening)
         #expect(world.report())
         #expect(
-            world.told.suffix(2) == [
+            world.reported.suffix(2) == [
                 .listening(adapter: 0, reason: "it scans for advertisement monitor 1"), .obstacles([]),
             ])
     }
@@ -44,13 +44,13 @@ import Testing
         world.answer()
         world.answer(.success, .handle(1))
         #expect(world.report())
-        #expect(world.told.last == .obstacles([.thinned]))
+        #expect(world.reported.last == .obstacles([.thinned]))
     }
 
     @Test func `a newly plugged-in adapter cannot be discovering, so it is listening once it has the monitor`() {
         let world = ManagementWorld()
         world.answer(.success, .indexes([]))
-        #expect(world.told == [.obstacles([.unavailable])])
+        #expect(world.reported == [.obstacles([.unavailable])])
         world.receive(.indexAdded)
         world.settle()
         #expect(world.isListening)
@@ -84,7 +84,7 @@ import Testing
         world.receive(.discovering(true))
         #expect(world.report(isMonitors: false))
         world.receive(.discovering(false))
-        #expect(world.told == [])
+        #expect(world.reported == [])
     }
 
     @Test func `a discovery reported less than 1 s after the monitor delays listening, unless a report came`() {
@@ -116,14 +116,14 @@ import Testing
         world.advance(by: .seconds(1))
         world.receive(.settings([.lowEnergy]))
         #expect(
-            world.told == [
+            world.reported == [
                 .stopped(adapter: 0, since: world.now, reason: "it was switched off"), .obstacles([.waiting]),
             ])
         #expect(!world.report())
-        world.told = []
+        world.reported = []
         world.advance(by: .seconds(1))
         world.receive(.settings([.lowEnergy, .powered]))
-        #expect(world.told.first == .listening(adapter: 0, reason: "it scans for advertisement monitor 1"))
+        #expect(world.reported.first == .listening(adapter: 0, reason: "it scans for advertisement monitor 1"))
         #expect(world.commands == [])
     }
 
@@ -147,31 +147,31 @@ import Testing
         world.advance(by: .seconds(3600))
         #expect(world.commands == [])
         #expect(world.session.nextDeadline == nil)
-        #expect(world.told.last == .obstacles([.waiting]))
+        #expect(world.reported.last == .obstacles([.waiting]))
     }
 
     @Test func `if rfkill blocks, its kind is reported and nothing is sent until 1 s after the block's end`() throws {
         let world = ManagementWorld.listening()
         var rfkill = RFKillState()
-        _ = rfkill.received(HCITest.octets("0100000002020100").span) { _ in "hci0" }
+        _ = rfkill.received(HCITest.bytes("0100000002020100").span) { _ in "hci0" }
         world.session.received(rfkill, at: world.now)
         world.collect()
         world.receive(.settings([.lowEnergy]))
         #expect(
-            world.told == [
+            world.reported == [
                 .stopped(adapter: 0, since: world.now, reason: "rfkill blocks it"), .obstacles([.blocked]),
             ])
         world.advance(by: .seconds(600))
         #expect(world.commands == [])
         #expect(world.session.nextDeadline == nil)
-        _ = rfkill.received(HCITest.octets("0100000002020001").span) { _ in "hci0" }
+        _ = rfkill.received(HCITest.bytes("0100000002020001").span) { _ in "hci0" }
         world.session.received(rfkill, at: world.now)
         world.collect()
-        #expect(world.told.last == .obstacles([.blockedByHardware]))
-        _ = rfkill.received(HCITest.octets("0100000002020000").span) { _ in "hci0" }
+        #expect(world.reported.last == .obstacles([.blockedByHardware]))
+        _ = rfkill.received(HCITest.bytes("0100000002020000").span) { _ in "hci0" }
         world.session.received(rfkill, at: world.now)
         world.collect()
-        #expect(world.told.last == .obstacles([.waiting]))
+        #expect(world.reported.last == .obstacles([.waiting]))
         let unblocked = world.now
         world.advance(to: unblocked + .seconds(1) - .nanoseconds(1))
         #expect(world.commands == [])
@@ -194,7 +194,7 @@ import Testing
         let world = ManagementWorld.listening()
         world.receive(.monitorRemoved(0))
         #expect(
-            world.told.first
+            world.reported.first
                 == .stopped(
                     adapter: 0, since: world.now, reason: "all monitors were removed, because a bluetoothd starts"))
         #expect(world.records == 1)
@@ -219,11 +219,12 @@ import Testing
     @Test func `if another client's monitor is removed, nothing changes; if the own one is, it is added again`() {
         let world = ManagementWorld.listening()
         world.receive(.monitorRemoved(2))
-        #expect(world.told == [])
+        #expect(world.reported == [])
         world.receive(.monitorRemoved(1))
         #expect(world.commands == [.addMonitor(.beacons)])
         #expect(
-            world.told.first == .stopped(adapter: 0, since: world.now, reason: "another program removed its monitor"))
+            world.reported.first
+                == .stopped(adapter: 0, since: world.now, reason: "another program removed its monitor"))
     }
 
     @Test func `an unplugged adapter stops and disappears; plugged in, its complete state is requested again`() {
@@ -231,11 +232,11 @@ import Testing
         world.receive(.settings([.lowEnergy]))
         world.receive(.indexRemoved)
         #expect(
-            world.told == [
+            world.reported == [
                 .stopped(adapter: 0, since: world.now, reason: "it was switched off"), .obstacles([.waiting]),
                 .disappeared(adapter: 0), .obstacles([.unavailable]),
             ])
-        world.told = []
+        world.reported = []
         world.receive(.indexAdded)
         // bluetoothd removes all monitors and switches the adapter on while the state is being requested.
         world.receive(.monitorRemoved(0))
@@ -243,7 +244,7 @@ import Testing
         world.receive(.settings([.lowEnergy, .powered]))
         world.settle()
         #expect(world.isListening)
-        #expect(world.told.contains { if case .appeared(0, _, _) = $0 { true } else { false } })
+        #expect(world.reported.contains { if case .appeared(0, _, _) = $0 { true } else { false } })
     }
 
     @Test func `without bluetoothd, a dual-mode controller gets Low Energy, power after 1 s, then the monitor`() {
@@ -295,7 +296,7 @@ import Testing
         #expect(world.commands == [.removeMonitor(7)])
         world.answer(.success)
         #expect(world.isListening)
-        #expect(world.told == [])
+        #expect(world.reported == [])
     }
 
     @Test func `a power change is accepted from the answer to a command that counted as failed`() {
@@ -311,7 +312,7 @@ import Testing
             var world = ManagementWorld()
             world.answer(.success, .indexes([0]))
             for _ in 0..<3 { world.answer(.failed); world.advanceToDeadline() }
-            #expect(!world.told.contains { if case .ended = $0 { true } else { false } })
+            #expect(!world.reported.contains { if case .ended = $0 { true } else { false } })
             world = ManagementWorld()
             world.answer(.success, .indexes([0]))
             world.answer(.success, ManagementWorld.information())
@@ -319,7 +320,7 @@ import Testing
             world.answer(.unknownCommand)
             #expect(world.commands == [.addMonitor(.beacons)])
             world.answer(status)
-            #expect(world.told.contains { if case .ended(let error) = $0 { error.kind == kind } else { false } })
+            #expect(world.reported.contains { if case .ended(let error) = $0 { error.kind == kind } else { false } })
         }
     }
 
@@ -331,7 +332,7 @@ import Testing
         world.answer(.unknownCommand)
         world.answer(.success, .handle(1))
         _ = world.report()
-        #expect(world.told.last == .obstacles([.thinned]))
+        #expect(world.reported.last == .obstacles([.thinned]))
     }
 
     @Test func `an adapter without Low Energy counts as missing and gets no command`() {
@@ -339,7 +340,7 @@ import Testing
         world.answer(.success, .indexes([0]))
         world.answer(.success, ManagementWorld.information(current: [.powered], supported: [.powered]))
         #expect(world.commands == [])
-        #expect(world.told.last == .obstacles([.unavailable]))
+        #expect(world.reported.last == .obstacles([.unavailable]))
         #expect(world.session.nextDeadline == nil)
     }
 
@@ -374,7 +375,7 @@ import Testing
         }
         #expect(world.report(of: 0))
         #expect(!world.report(of: 1))
-        #expect(world.told.last == .obstacles([]))
+        #expect(world.reported.last == .obstacles([]))
     }
 
     @Test func `adapters that are not selected are left alone`() {

@@ -7,7 +7,7 @@ import Testing
         -> RFKillState
     {
         var state = RFKillState()
-        for event in events { _ = state.received(HCITest.octets(event).span) { names[$0] } }
+        for event in events { _ = state.received(HCITest.bytes(event).span) { names[$0] } }
         return state
     }
 
@@ -38,7 +38,7 @@ import Testing
     @Test(arguments: ["0100000001000100", "0100000002030100", "01000000020001", "", "0100000000000100"])
     func `an event that is not for Bluetooth, not for one switch, or cut off changes nothing`(event: String) {
         var state = RFKillState()
-        let isTaken = state.received(HCITest.octets(event).span) { _ in "hci0" }
+        let isTaken = state.received(HCITest.bytes(event).span) { _ in "hci0" }
         #expect(!isTaken)
         #expect(state == RFKillState())
     }

@@ -8,7 +8,7 @@ final class Radio {
     var driver: ScanDriver
     var now: Instant = .second(100)
     var sent: [HCICommand] = []
-    var told: [ScanChange] = []
+    var reported: [ScanChange] = []
     var isScanning = false
     var isExtended = false
 
@@ -31,7 +31,7 @@ final class Radio {
         for action in actions {
             switch action {
             case .send(let command): sent.append(command)
-            case .tell(let change): told.append(change)
+            case .report(let change): reported.append(change)
             }
         }
     }
@@ -65,9 +65,9 @@ final class Radio {
     }
 
     func report() -> Bool {
-        var isHeard = false
-        act { isHeard = $0.heard(at: $1, into: &$2) }
-        return isHeard
+        var isReceived = false
+        act { isReceived = $0.received(at: $1, into: &$2) }
+        return isReceived
     }
 
     func advance(by duration: Duration) {
@@ -80,7 +80,7 @@ final class Radio {
         let radio = Radio(isExtended: isExtended)
         radio.advance(by: .milliseconds(300))
         radio.answerAll()
-        radio.told = []
+        radio.reported = []
         return radio
     }
     static let discovery = ScanParameters(isActive: true, interval: 0x12, window: 0x12, acceptsAll: true)

@@ -7,7 +7,7 @@ import Testing
 @Suite struct ScanDriverKernelTests {
     private func packets(_ note: String) throws -> [HCIPacket] {
         try HCITest.part(note, of: "hci.jsonl").compactMap(\.received)
-            .map { HCIPacket(HCITest.octets($0).span) }
+            .map { HCIPacket(HCITest.bytes($0).span) }
     }
 
     /// Passes the packets that a socket received to a radio that scans for this program.
@@ -46,7 +46,7 @@ import Testing
         radio.other(.setScanEnable(false, filtersDuplicates: false, isExtended: false))
         try see("somebody's monitor comes and goes", radio)
         #expect(radio.sent == [])
-        #expect(radio.told.contains(.listening(adapter: 0, reason: "another program scans")))
+        #expect(radio.reported.contains(.listening(adapter: 0, reason: "another program scans")))
         #expect(radio.driver.scan == .none)
         radio.isScanning = false
         radio.advance(by: .milliseconds(300))

@@ -8,7 +8,7 @@ import Testing
     private final class Side {
         var driver = ScanDriver(adapter: 0, scansActively: false, leavesOthersAlone: true)
         var sent: [HCICommand] = []
-        var told: [ScanChange] = []
+        var reported: [ScanChange] = []
 
         init() { act { $0.update(isOn: true, at: Self.at(0), "", into: &$1) } }
 
@@ -20,7 +20,7 @@ import Testing
             for action in actions {
                 switch action {
                 case .send(let command): sent.append(command)
-                case .tell(let change): told.append(change)
+                case .report(let change): reported.append(change)
                 }
             }
         }

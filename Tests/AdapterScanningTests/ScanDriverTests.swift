@@ -19,9 +19,9 @@ import Testing
         #expect(radio.sent == [.setScanParameters(Radio.ours, isExtended: isExtended)])
         radio.answer(to: radio.sent.removeFirst())
         #expect(radio.sent == [.setScanEnable(true, filtersDuplicates: false, isExtended: isExtended)])
-        #expect(radio.told == [])
+        #expect(radio.reported == [])
         radio.answer(to: radio.sent.removeFirst())
-        #expect(radio.told == [.listening(adapter: 0, reason: "it scans")])
+        #expect(radio.reported == [.listening(adapter: 0, reason: "it scans")])
         #expect(!radio.driver.isThinned && radio.driver.nextDeadline == nil)
         #expect(
             radio.driver.ending == .setScanEnable(false, filtersDuplicates: false, isExtended: isExtended))
@@ -111,7 +111,7 @@ import Testing
         #expect(radio.driver.scan == .others(nil, filtersDuplicates: nil))
         #expect(!radio.driver.isListening)
         #expect(radio.report())
-        #expect(radio.told == [.listening(adapter: 0, reason: "another program scans")])
+        #expect(radio.reported == [.listening(adapter: 0, reason: "another program scans")])
         #expect(radio.driver.isThinned)
         radio.advance(by: .milliseconds(10_500) - .nanoseconds(1))
         #expect(radio.sent == [])
@@ -137,7 +137,7 @@ import Testing
     @Test func `the driver stops when the adapter is switched off, and scans again when it is on`() {
         let radio = Radio.begun()
         radio.power(false)
-        #expect(radio.told == [.stopped(adapter: 0, since: radio.now, reason: "it was switched off")])
+        #expect(radio.reported == [.stopped(adapter: 0, since: radio.now, reason: "it was switched off")])
         #expect(!radio.report())
         #expect(radio.driver.nextDeadline == nil)
         radio.power(true)
@@ -217,7 +217,7 @@ import Testing
         let last = radio.now
         radio.advance(by: .seconds(1))
         radio.act { $0.lost(3, at: $1, into: &$2) }
-        #expect(radio.told == [.lost(adapter: 0, count: 3, since: last)])
+        #expect(radio.reported == [.lost(adapter: 0, count: 3, since: last)])
         radio.advance(by: .milliseconds(300))
         #expect(radio.sent == [.setScanParameters(Radio.ours, isExtended: false)])
         radio.answerAll()

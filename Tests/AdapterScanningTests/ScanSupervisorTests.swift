@@ -35,7 +35,7 @@ private func listening(_ scanner: ScriptedScanner) {
         #expect(world.supervisor.status.backend == .dbus)
         #expect(world.supervisor.status.reason == "management: this user lacks CAP_NET_ADMIN")
         #expect(world.log.contains("notice: scanning with dbus: management: this user lacks CAP_NET_ADMIN"))
-        #expect(world.supervisor.status.ways.map(\.standing).first == "not available: this user lacks CAP_NET_ADMIN")
+        #expect(world.supervisor.status.backends.map(\.state).first == "not available: this user lacks CAP_NET_ADMIN")
         // A process does not get permissions back, so the better backend is not tried again.
         world.scanners[.dbus]?.report()
         for second in stride(from: 1.0, to: 200, by: 1) {
@@ -108,8 +108,8 @@ private func listening(_ scanner: ScriptedScanner) {
         #expect(world.supervisor.status.backend == .dbus)
         #expect(world.handler.changes() == ["stopped hci0 10", "listening hci0 10"])
         #expect(world.scanners[.hci]?.stops == 1)
-        #expect(world.supervisor.status.changesOfWay == 2)
-        #expect(world.supervisor.status.ways.map(\.standing) == ["in use", "not needed"])
+        #expect(world.supervisor.status.backendChanges == 2)
+        #expect(world.supervisor.status.backends.map(\.state) == ["in use", "not needed"])
     }
 
     @Test func `if bluetoothd is back within 2 s, the backend does not change`() throws {
@@ -290,7 +290,7 @@ private func listening(_ scanner: ScriptedScanner) {
         try world.supervisor.start(world.handler)
         let report = AdvertisingReport(address: nil, rssi: nil, properties: .legacy, data: 0..<3)
         let data: [UInt8] = [255, 255, 0x4C]
-        world.supervisor.heard(report, data: data.span, on: 0, at: at(0))
+        world.supervisor.received(report, data: data.span, on: 0, at: at(0))
         #expect(world.handler.reports.count == 1)
     }
 

@@ -32,7 +32,7 @@ private func world(
         #expect(world.supervisor.status.adapters.first?.watchdog == .climbing(.reset))
         scanner.report()
         let adapter = try #require(world.supervisor.status.adapters.first)
-        #expect(adapter.watchdog == .hearing)
+        #expect(adapter.watchdog == .receiving)
         #expect(adapter.watchdogCounters.recoveries == 1)
         #expect(adapter.watchdogCounters.taken(.powerCycle) == 1)
         #expect(

@@ -77,7 +77,7 @@ final class ScriptedScanner: AdvertisingScanner {
         let report = AdvertisingReport(
             address: DeviceAddress(0xC098_E500_0007, kind: .random), rssi: RSSI(dBm: -60), properties: .legacy,
             data: 0..<data.count)
-        handler?.heard(report, data: data.span, on: adapter, at: time ?? now())
+        handler?.received(report, data: data.span, on: adapter, at: time ?? now())
     }
 }
 
@@ -87,7 +87,7 @@ final class NotingHandler: ScanHandler {
     var reports: [Instant] = []
     var onReport: (() -> Void)?
 
-    func heard(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {
+    func received(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {
         reports.append(time)
         notes.append("report hci\(adapter) \(time.words)")
         onReport?()

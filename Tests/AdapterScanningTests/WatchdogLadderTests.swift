@@ -43,7 +43,7 @@ extension WatchdogLadder {
         var ladder = climber()
         #expect(ladder.nextDeadline == at(5))
         #expect(ladder.all(at: at(5) - .nanoseconds(1)) == [])
-        #expect(ladder.state == .hearing)
+        #expect(ladder.state == .receiving)
         #expect(ladder.all(at: at(5)) == [.fellSilent(since: at(0)), .take(.widen)])
         #expect(ladder.state == .climbing(.widen))
         #expect(ladder.isClimbing)
@@ -56,8 +56,8 @@ extension WatchdogLadder {
 
     @Test func `each report restarts the silence, and one with an earlier time does not move it back`() {
         var ladder = climber()
-        #expect(ladder.heard(at: at(3)) == nil)
-        #expect(ladder.heard(at: at(2)) == nil)
+        #expect(ladder.received(at: at(3)) == nil)
+        #expect(ladder.received(at: at(2)) == nil)
         #expect(ladder.nextDeadline == at(8))
     }
 
@@ -155,7 +155,7 @@ extension WatchdogLadder {
         let steps = ladder.climb(to: 12)
         #expect(steps.map(\.0) == [2, 7, 12, 12])
         #expect(steps.map(\.1) == [.take(.powerCycle), .take(.reset), .exhausted, .take(.restartScan)])
-        let recovery = ladder.heard(at: at(13))
+        let recovery = ladder.received(at: at(13))
         #expect(recovery?.silence == .seconds(12))
     }
 
@@ -182,7 +182,7 @@ extension WatchdogLadder {
         _ = ladder.needs(.powerCycle, at: at(2))
         _ = ladder.all(at: at(2))
         ladder.listening(at: at(3))
-        #expect(ladder.state == .hearing)
+        #expect(ladder.state == .receiving)
         #expect(ladder.nextDeadline == at(8))
         #expect(ladder.counters.recoveries == 1)
         _ = ladder.all(at: at(8))
@@ -219,8 +219,8 @@ extension WatchdogLadder {
     @Test func `a report ends the climb after any step, and the result has the last step`() {
         var ladder = climber()
         _ = ladder.climb(to: 7)
-        #expect(ladder.heard(at: at(7.5)) == .some(.init(silence: .milliseconds(7_500), step: .restartScan)))
-        #expect(ladder.state == .hearing)
+        #expect(ladder.received(at: at(7.5)) == .some(.init(silence: .milliseconds(7_500), step: .restartScan)))
+        #expect(ladder.state == .receiving)
         #expect(ladder.nextDeadline == at(12.5))
         #expect(ladder.counters.climbs == 1)
         #expect(ladder.counters.recoveries == 1)
@@ -230,7 +230,7 @@ extension WatchdogLadder {
     @Test func `after a recovery, the intervals start with the shortest again`() {
         var ladder = climber()
         _ = ladder.climb(to: 3_600)
-        _ = ladder.heard(at: at(3_600))
+        _ = ladder.received(at: at(3_600))
         let cycles = ladder.climb(to: 3_700).filter { $0.1 == .take(.powerCycle) }.map(\.0)
         #expect(cycles.first == 3_610)
         #expect(cycles.count >= 2)

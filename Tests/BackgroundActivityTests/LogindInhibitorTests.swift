@@ -57,11 +57,11 @@ private final class LogindWorld {
         #expect(
             world.said()
                 == #"{"inhibit": ["sleep:idle", "tests", "badges are monitored: \u201clobby\u201d", "block"]}"#)
-        #expect(session.standing == .held)
+        #expect(session.status == .held)
         #expect(session.diagnostics == [])
         session.invalidate()
         #expect(world.said() == #"{"released": 0}"#)
-        #expect(session.standing == .ended)
+        #expect(session.status == .ended)
         session.invalidate()
     }
 
@@ -72,10 +72,10 @@ private final class LogindWorld {
         _ = world.said()
         let second = world.session()
         _ = world.said()
-        #expect(first?.standing == .held)
+        #expect(first?.status == .held)
         first = nil
         #expect(world.said() == #"{"released": 1}"#)
-        #expect(second.standing == .held)
+        #expect(second.status == .held)
         second.invalidate()
         #expect(world.said() == #"{"released": 0}"#)
     }
@@ -85,22 +85,22 @@ private final class LogindWorld {
         try world.startLogind()
         world.behave("refuse")
         let session = world.session()
-        guard case .refused(let why) = session.standing else {
-            Issue.record("\(session.standing)")
+        guard case .refused(let why) = session.status else {
+            Issue.record("\(session.status)")
             return
         }
         #expect(why.contains("Permission denied"))
         #expect(why.contains("org.freedesktop.login1.inhibit-block-sleep"))
         #expect(session.diagnostics == .authorizationDenied)
         session.invalidate()
-        #expect(session.standing == .ended)
+        #expect(session.status == .ended)
         #expect(session.diagnostics == [])
     }
 
     @Test func `an answer without a descriptor is not a lock`() throws {
         let world = try LogindWorld()
         try world.startLogind("strange")
-        guard case .refused(let why) = world.session().standing else {
+        guard case .refused(let why) = world.session().status else {
             Issue.record("an answer without a descriptor must be refused")
             return
         }
@@ -109,7 +109,7 @@ private final class LogindWorld {
 
     @Test func `without logind no lock is needed`() throws {
         let world = try LogindWorld()
-        guard case .unneeded(let why) = world.session().standing else {
+        guard case .unneeded(let why) = world.session().status else {
             Issue.record("without logind, the session must not need a lock")
             return
         }
@@ -118,8 +118,8 @@ private final class LogindWorld {
 
     @Test func `without a bus no lock is needed`() {
         let session = session(at: "unix:path=/nowhere/at/all")
-        guard case .unneeded = session.standing else {
-            Issue.record("\(session.standing)")
+        guard case .unneeded = session.status else {
+            Issue.record("\(session.status)")
             return
         }
         #expect(session.diagnostics == [])
@@ -129,8 +129,8 @@ private final class LogindWorld {
         address: String
     ) {
         let session = session(at: address)
-        guard case .refused = session.standing else {
-            Issue.record("\(session.standing)")
+        guard case .refused = session.status else {
+            Issue.record("\(session.status)")
             return
         }
     }

@@ -110,7 +110,7 @@ import Testing
     ) {
         var world = World(implementation, listening: ["hci0@1"])
         world.perform(.left("hci0"))
-        world.heard(by: "hci1@1", at: .seconds(1))
+        world.received(by: "hci1@1", at: .seconds(1))
         #expect(world.adapterChanges.isEmpty)
     }
 
@@ -120,7 +120,7 @@ import Testing
         world.started("yard/hci1@1", at: .seconds(1))
         #expect(world.adapterChanges.map(\.adapter) == ["yard/hci1"])
         #expect(world.adapterChanges.map(\.address?.description) == ["00:AA:01:00:00:01"])
-        world.heard(by: "lobby/hci7@1", at: .seconds(2))
+        world.received(by: "lobby/hci7@1", at: .seconds(2))
         #expect(world.adapterChanges.map(\.address) == [nil])
     }
 

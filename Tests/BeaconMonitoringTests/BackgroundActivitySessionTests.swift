@@ -29,18 +29,18 @@ private struct Refusing: BackgroundActivityProvider {
         let first = BackgroundActivitySession(reason: "a", provider: machine)
         var second: BackgroundActivitySession? = BackgroundActivitySession(reason: "b", provider: machine)
         #expect(machine.locks == 2)
-        #expect(second?.standing == .held)
+        #expect(second?.status == .held)
         first.invalidate()
         first.invalidate()
         #expect(machine.locks == 1)
-        #expect(first.standing == .ended)
+        #expect(first.status == .ended)
         second = nil
         #expect(machine.locks == 0)
     }
 
     @Test func `a refused session has the reason of the refusal, and authorizationDenied`() {
         let session = BackgroundActivitySession(reason: "badges", provider: Refusing())
-        #expect(session.standing == .refused("no: badges"))
+        #expect(session.status == .refused("no: badges"))
         #expect(session.diagnostics == .authorizationDenied)
     }
 }

@@ -78,7 +78,7 @@ import Testing
         await site.monitor.sighted((0..<32_768).map { site.sighting(at: .seconds(40 * $0)) })
         #expect(site.monitor.hub.subscribers == 2)
         for _ in 0..<2 { _ = try await steady.next() }
-        await site.heard(at: .seconds(40 * 32_768))
+        await site.received(at: .seconds(40 * 32_768))
         #expect(site.monitor.hub.subscribers == 1)
         #expect(await site.monitor.counters.slowSubscribers == 1)
         await #expect(throws: MonitorError.subscriberTooSlow(65_536)) { try await slow.next() }

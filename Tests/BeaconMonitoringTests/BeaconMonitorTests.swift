@@ -188,9 +188,9 @@ import Testing
         #expect(entered.clockOffset == ClockOffset(nanoseconds: 1_000_000_000_000_000))
         // The wall clock changes. This does not cause an exit, and dates that were printed stay the same.
         site.clock.setOffset(.seconds(-500))
-        await site.heard(at: .seconds(30))
+        await site.received(at: .seconds(30))
         #expect(await site.monitor.record(for: "lobby")?.lastEvent == entered)
-        await site.heard(at: .seconds(31))
+        await site.received(at: .seconds(31))
         let left = try #require(await site.monitor.record(for: "lobby")?.lastEvent)
         #expect(left.state == .unsatisfied)
         #expect(left.date == WallDate(World.start + .seconds(31 - 500), offset: .zero))

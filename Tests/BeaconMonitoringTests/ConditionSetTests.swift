@@ -48,7 +48,7 @@ import Testing
         #expect(Self.brief(changes) == ["changed lobby", "replaced gate"])
         #expect(try await site.monitor.requestState(for: "lobby") == .satisfied)
         #expect(try await site.monitor.requestState(for: "gate") == .unsatisfied)
-        await site.heard(at: .seconds(5))
+        await site.received(at: .seconds(5))
         #expect(try await site.monitor.requestState(for: "lobby") == .unsatisfied)
     }
 
@@ -135,7 +135,7 @@ import Testing
         #expect(try await site.monitor.requestState(for: "lobby") == .satisfied)
         await site.sighted(at: .seconds(29))
         site.clock.set(.seconds(59))
-        await site.heard(at: .seconds(59))
+        await site.received(at: .seconds(59))
         #expect(try await site.monitor.requestState(for: "lobby") == .unsatisfied)
         #expect(try await events.next()?.brief == .unsatisfied(at: .seconds(59)))
     }

@@ -37,7 +37,7 @@ struct Hasty {
     mutating func flush(as difference: ([Action], [Action]) -> String?) -> String? {
         var buffer = ActionBuffer()
         let ids = (0...MonitorEngine.adaptersMax).map { $0 == 0 ? nil : AdapterID(index: $0) as AdapterID? }
-        engine.heard(batch, of: ids, into: &buffer)
+        engine.received(batch, of: ids, into: &buffer)
         batch.removeAll()
         let result = difference(given + Array(buffer.actions), expected)
         given = []
@@ -53,9 +53,9 @@ struct Hasty {
                 identity: BeaconIdentity(uuid: ProximityUUID(high: 0, low: 0), major: 0, minor: 0), measuredPower: 0),
             in: report(nil))
         switch step {
-        case .heard(let name, let time):
+        case .received(let name, let time):
             guard let place = place(of: name) else { return nil }
-            return FrameBatch.Entry(none, .heard, adapter: place, time: time)
+            return FrameBatch.Entry(none, .received, adapter: place, time: time)
         case .sighted(let name, let beacon, let rssi, let time):
             guard let place = place(of: name) else { return nil }
             let frame = BeaconFrame(IBeacon(identity: beacon, measuredPower: -59), in: report(rssi))

@@ -22,7 +22,7 @@ import Testing
         await site.monitor.sighted(site.sighting(at: .seconds(3601)))
         #expect(await site.monitor.record(for: "lobby")?.lastEvent.time == World.start + .seconds(1))
         await site.sighted(.a(2), at: .seconds(2))
-        await site.heard(at: .seconds(32))
+        await site.received(at: .seconds(32))
         #expect(await site.monitor.record(for: "lobby")?.lastEvent.brief == .unsatisfied(at: .seconds(32)))
         #expect(await site.monitor.counters.lateInputs == 0)
         #expect(await site.monitor.counters.futureInputs == 1)
@@ -41,7 +41,7 @@ import Testing
         let adapter = try await monitor.adapter(named: "hci0")
         let late = World.start + .seconds(10_000)
         await monitor.listening(ListeningChange(.started, adapter: adapter), at: late)
-        await monitor.heard(adapter, at: late)
+        await monitor.received(adapter, at: late)
         await monitor.located(try LocationFix(time: late, coordinate: center, horizontalAccuracy: 5))
         #expect(await monitor.record(for: "depot")?.lastEvent.time == World.start)
         #expect(await monitor.counters.futureInputs == 3)
@@ -64,7 +64,7 @@ import Testing
             return last
         }()
         for adapter in [other.adapter, far] {
-            await site.monitor.heard(adapter, at: World.start)
+            await site.monitor.received(adapter, at: World.start)
             await site.monitor.listening(ListeningChange(.started, adapter: adapter), at: World.start)
             await site.monitor.sighted(
                 Sighting(time: World.start, adapter: adapter, beacon: .a(1), measuredPower: -59, rssi: nil))
@@ -83,7 +83,7 @@ import Testing
     @Test func `the next monitor of a name does not accept an adapter of the one that has ended`() async throws {
         let first = try await Site("foreign again")
         await first.monitor.end()
-        await first.monitor.heard(first.adapter, at: World.start)
+        await first.monitor.received(first.adapter, at: World.start)
         let second = try await Site("foreign again", listening: false)
         try await second.lobby()
         await second.monitor.sighted(first.sighting(at: .zero))

@@ -219,7 +219,7 @@ import Testing
         world.removed(at: .seconds(1))
         #expect(world.removed(at: .seconds(2)) == [])
         #expect(world.actions.isEmpty)
-        world.heard(at: .seconds(3))
+        world.received(at: .seconds(3))
         #expect(world.adapterChanges.map(\.state) == [.listening])
         #expect(world.sighted(at: .seconds(4)) == [.satisfied(at: .seconds(4))])
         #expect(world.events.map(\.diagnostics) == [[]])
@@ -292,7 +292,7 @@ import Testing
         _ implementation: Implementation
     ) {
         var world = World(implementation, deafAfter: .seconds(10))
-        world.heard(at: .seconds(5))
+        world.received(at: .seconds(5))
         world.advance(to: .seconds(15) - .nanosecond)
         #expect(world.actions.isEmpty)
         world.advance(to: .seconds(15))
@@ -309,9 +309,9 @@ import Testing
         var world = World(implementation, deafAfter: .seconds(10))
         world.sighted(at: .zero)
         // 10 of the 30 s have counted.
-        world.heard(at: .seconds(50))
+        world.received(at: .seconds(50))
         #expect(world.adapterChanges.map(\.state) == [.deaf, .listening])
-        for second in [58, 66] { #expect(world.heard(at: .seconds(second)) == []) }
+        for second in [58, 66] { #expect(world.received(at: .seconds(second)) == []) }
         #expect(world.advance(to: .seconds(70) - .nanosecond) == [])
         #expect(world.advance(to: .seconds(70)) == [.unsatisfied(at: .seconds(70))])
     }

@@ -9,7 +9,7 @@ protocol Monitoring {
     init(settings: EngineSettings, start: Instant, clockOffset: ClockOffset)
     var clockOffset: ClockOffset { get set }
     var ambientDiagnostics: Diagnostics { get set }
-    var takesSilenceForDeafness: Bool { get set }
+    var silenceMeansNotScanning: Bool { get set }
     var now: Instant { get }
     var nextDeadline: Instant? { get }
     var lateInputs: Int { get }
@@ -29,7 +29,7 @@ protocol Monitoring {
     mutating func remove(
         _ identifier: Identifier, at time: Instant, into actions: inout ActionBuffer) throws(MonitorError)
     mutating func name(_ beacons: Set<BeaconIdentity>, at time: Instant, into actions: inout ActionBuffer)
-    mutating func heard(_ adapter: AdapterID, at time: Instant, into actions: inout ActionBuffer)
+    mutating func received(_ adapter: AdapterID, at time: Instant, into actions: inout ActionBuffer)
     mutating func sighted(_ sighting: Sighting, into actions: inout ActionBuffer)
     mutating func advance(to time: Instant, into actions: inout ActionBuffer)
     mutating func listening(_ change: ListeningChange, at time: Instant, into actions: inout ActionBuffer)

@@ -112,7 +112,7 @@ import Testing
     ) {
         var world = World(implementation) {
             $0.perBeacon = true
-            $0.strangers = .ignore
+            $0.unnamed = .ignore
         }
         world.name(.a(9), at: .zero)
         #expect(world.sighted(.a(1), at: .seconds(1)) == [.satisfied(at: .seconds(1))])
@@ -125,7 +125,7 @@ import Testing
     ) {
         var world = World(implementation) {
             $0.perBeacon = true
-            $0.strangers = .refuse
+            $0.unnamed = .refuse
         }
         world.add("hall", assuming: .unsatisfied, at: .zero)
         world.name(.a(9), at: .zero)
@@ -142,32 +142,32 @@ import Testing
 
     @Test(arguments: Implementation.allCases, [UnnamedBeacons.ignore, .refuse])
     func `P4: without per_beacon, the setting unnamed has no effect`(
-        _ implementation: Implementation, _ strangers: UnnamedBeacons
+        _ implementation: Implementation, _ unnamed: UnnamedBeacons
     ) {
-        var world = World(implementation) { $0.strangers = strangers }
+        var world = World(implementation) { $0.unnamed = unnamed }
         #expect(world.sighted(.a(1), at: .seconds(1)) == [.satisfied(at: .seconds(1))])
     }
 
     @Test(arguments: Implementation.allCases, [UnnamedBeacons.ignore, .refuse])
     func `P4: a reload that no longer tracks unnamed beacons ends their visits`(
-        _ implementation: Implementation, _ strangers: UnnamedBeacons
+        _ implementation: Implementation, _ unnamed: UnnamedBeacons
     ) {
         var world = World(implementation) { $0.perBeacon = true }
         world.name(.a(9), at: .zero)
         for minor in [2, 1, 9] as [UInt16] { world.sighted(.a(minor), at: .seconds(1)) }
         world.add("lobby", at: .seconds(2)) {
             $0.perBeacon = true
-            $0.strangers = strangers
+            $0.unnamed = unnamed
         }
         #expect(world.visits.map(\.refinement) == [.a(1), .a(2)])
         #expect(world.visits.allSatisfy { $0.reason == .removed && $0.time == World.start + .seconds(2) })
         #expect(world.conditionChanges.map(\.kind) == [.changed] && world.events.isEmpty)
         world.sighted(.a(1), at: .seconds(3))
         #expect(world.actions.isEmpty)
-        let condition = Duration.seconds(strangers == .ignore ? 33 : 31)
+        let condition = Duration.seconds(unnamed == .ignore ? 33 : 31)
         #expect(
             world.advance(to: .seconds(60)).sorted { $0.time < $1.time }
-                == (strangers == .ignore
+                == (unnamed == .ignore
                     ? [.unsatisfied(beacon: .a(9), at: .seconds(31)), .unsatisfied(at: condition)]
                     : [.unsatisfied(at: condition), .unsatisfied(beacon: .a(9), at: .seconds(31))]))
     }
@@ -178,7 +178,7 @@ import Testing
     ) {
         var world = World(implementation) {
             $0.perBeacon = true
-            $0.strangers = .ignore
+            $0.unnamed = .ignore
         }
         world.add("hall", assuming: .unsatisfied, at: .zero) { $0.perBeacon = true }
         world.name(.a(1), .a(2), at: .zero)
@@ -191,10 +191,10 @@ import Testing
     }
 
     @Test func `P4: names and settings of one reload apply together`() throws {
-        func setups(_ strangers: UnnamedBeacons) throws -> [MonitorSetup] {
+        func setups(_ unnamed: UnnamedBeacons) throws -> [MonitorSetup] {
             var settings = ConditionSettings()
             settings.perBeacon = true
-            settings.strangers = strangers
+            settings.unnamed = unnamed
             let condition = try MonitorSetup.Condition(.anyA, identifier: "lobby", settings: settings)
             return [MonitorSetup(name: try Identifier("site"), conditions: [condition])]
         }
@@ -243,10 +243,10 @@ import Testing
     }
 
     @Test func `P4: a restart that ignores unnamed beacons ends the visits of those that were present`() throws {
-        func setups(_ strangers: UnnamedBeacons) throws -> [MonitorSetup] {
+        func setups(_ unnamed: UnnamedBeacons) throws -> [MonitorSetup] {
             var settings = ConditionSettings()
             settings.perBeacon = true
-            settings.strangers = strangers
+            settings.unnamed = unnamed
             let condition = try MonitorSetup.Condition(.anyA, identifier: "lobby", settings: settings)
             return [MonitorSetup(name: try Identifier("site"), conditions: [condition])]
         }

@@ -121,7 +121,7 @@ import Testing
         try await site.monitor.monitorNearest(1, of: places, to: Self.fix(east: 0))
         await site.sighted(.a(0), at: .seconds(1))
         #expect(try await site.monitor.monitorNearest(1, of: places, to: Self.fix(east: 10_000)) == [])
-        await site.heard(at: .seconds(31))
+        await site.received(at: .seconds(31))
         #expect(
             try await site.monitor.monitorNearest(1, of: places, to: Self.fix(east: 10_000)).map(\.identifier)
                 == ["0", "2"])

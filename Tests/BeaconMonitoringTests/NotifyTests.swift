@@ -23,7 +23,7 @@ import Testing
         await site.sighted(at: .seconds(150))
         await site.listening(stopped, at: .seconds(151))
         await site.listening(started, at: .seconds(220))
-        await site.heard(at: .seconds(300))
+        await site.received(at: .seconds(300))
         await site.monitor.end()
         var all: [Outcome] = []
         while let event = try await iterator.next() { if let brief = event.brief { all.append(brief) } }
@@ -108,7 +108,7 @@ import Testing
         async let next = busy.next()
         try await until("the entry is the last event handled", saw: "another state") { await last() == .satisfied }
         await site.sighted(.a(2), at: .seconds(1))
-        await site.heard(at: .seconds(31))
+        await site.received(at: .seconds(31))
         #expect(try await next?.brief == .unsatisfied(at: .seconds(31)))
         #expect(try await waiting.value?.brief == .unsatisfied(at: .seconds(31)))
         // Each subscriber waits for the next exit or has ended. An entry does not concern them.
@@ -146,7 +146,7 @@ import Testing
         var iterator = exits.makeAsyncIterator()
         await site.sighted(.a(1), at: .zero)
         await site.sighted(.a(2), at: .seconds(5))
-        await site.heard(at: .seconds(100))
+        await site.received(at: .seconds(100))
         let left: [Outcome] = [
             .unsatisfied(beacon: .a(1), at: .seconds(30)), .unsatisfied(at: .seconds(35)),
             .unsatisfied(beacon: .a(2), at: .seconds(35)),

@@ -91,9 +91,9 @@ import Testing
         try await task.value
         var second = monitor.news.makeAsyncIterator()
         await monitor.enter(2)
-        let heard = try await second.next()
+        let received = try await second.next()
         await monitor.end()
-        return heard == Entered(2)
+        return received == Entered(2)
     }
 
     private static func bothGetAll<D: Design>(_: D.Type, _ name: String) async throws -> Bool {
@@ -148,9 +148,9 @@ import Testing
         var news = monitor.news.makeAsyncIterator()
         for number in 1...3 as ClosedRange<UInt16> { try await monitor.add(number) }
         await monitor.end()
-        var told: [Entered] = []
-        while let next = try await news.next() { told.append(next) }
+        var reported: [Entered] = []
+        while let next = try await news.next() { reported.append(next) }
         let state = await monitor.state(3)
-        return told == [Entered(3, .unmonitored)] && state == .unmonitored
+        return reported == [Entered(3, .unmonitored)] && state == .unmonitored
     }
 }

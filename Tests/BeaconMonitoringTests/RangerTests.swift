@@ -13,22 +13,23 @@ private let anyA = BeaconMonitor.BeaconIdentityCondition(uuid: .a)
 /// A ranger that is called as its users must call it: deadlines first, then the sighting.
 private struct Ranged {
     var ranger: Ranger
-    var told: ContiguousArray<Ranging> = []
+    var reported: ContiguousArray<Ranging> = []
 
     init(_ settings: RangingSettings = RangingSettings(), _ conditions: BeaconMonitor.BeaconIdentityCondition...) {
         ranger = Ranger(settings: settings)
         for condition in conditions.isEmpty ? [anyA] : conditions { ranger.add(condition) }
     }
 
-    mutating func hear(_ beacon: BeaconIdentity = .a(1), _ rssi: Int8? = -60, power: Int8 = -59, at seconds: Double) {
+    mutating func receive(_ beacon: BeaconIdentity = .a(1), _ rssi: Int8? = -60, power: Int8 = -59, at seconds: Double)
+    {
         advance(to: seconds)
         ranger.sighted(beacon, measuredPower: power, rssi: rssi.map { RSSI(dBm: $0) }, at: instant(seconds))
     }
 
-    mutating func advance(to seconds: Double) { ranger.advance(to: instant(seconds), into: &told) }
+    mutating func advance(to seconds: Double) { ranger.advance(to: instant(seconds), into: &reported) }
 
     /// The mean RSSI of the first beacon in each ranging.
-    var means: [Double?] { told.map { $0.beacons.first?.rssi } }
+    var means: [Double?] { reported.map { $0.beacons.first?.rssi } }
 }
 
 @Suite struct RangerTests {
@@ -36,42 +37,42 @@ private struct Ranged {
 
     @Test func `each second ends with a ranging of the beacons in view; a sighting at its end is in the next`() throws {
         var world = Ranged()
-        world.hear(at: 10.2)
+        world.receive(at: 10.2)
         #expect(world.ranger.nextDeadline == at(11))
         world.advance(to: 10.999_999_999)
-        #expect(world.told.isEmpty)
-        world.hear(.a(2), at: 11)
-        let first = try #require(world.told.first)
-        #expect(world.told.count == 1)
+        #expect(world.reported.isEmpty)
+        world.receive(.a(2), at: 11)
+        let first = try #require(world.reported.first)
+        #expect(world.reported.count == 1)
         #expect(first.time == at(11))
         #expect(first.condition == anyA)
         #expect(first.beacons.map(\.beacon) == [.a(1)])
         #expect(first.beacons.first?.lastSighting == at(10.2))
         world.advance(to: 12)
-        #expect(world.told.last?.beacons.map(\.beacon) == [.a(1), .a(2)])
+        #expect(world.reported.last?.beacons.map(\.beacon) == [.a(1), .a(2)])
     }
 
     @Test func `a beacon that is silent for the window is out of view: one empty ranging, then none is due`() {
         var world = Ranged()
-        world.hear(at: 10.5)
+        world.receive(at: 10.5)
         world.advance(to: 1000)
         // The sighting is between 10 s and 11 s, so the five rangings from 11 s to 15 s have the beacon.
-        #expect(world.told.map(\.time) == (11...16).map { at(Double($0)) })
-        #expect(world.told.map(\.beacons.count) == [1, 1, 1, 1, 1, 0])
+        #expect(world.reported.map(\.time) == (11...16).map { at(Double($0)) })
+        #expect(world.reported.map(\.beacons.count) == [1, 1, 1, 1, 1, 0])
         #expect(world.ranger.nextDeadline == nil)
         #expect(world.ranger.beacons == 0)
         // If the mean kept old readings, this would be wrong: only the reading after the silence must count.
-        world.hear(rssi: -90, at: 1000.5)
+        world.receive(rssi: -90, at: 1000.5)
         world.advance(to: 1001)
-        #expect(world.told.last?.beacons.first?.rssi == -90)
-        #expect(world.told.last?.beacons.first?.count == 1)
+        #expect(world.reported.last?.beacons.first?.rssi == -90)
+        #expect(world.reported.last?.beacons.first?.count == 1)
     }
 
     @Test(arguments: [1, 2, 5, 10]) func `a window of n seconds gives n rangings and an empty one`(window: Int) {
         var world = Ranged(RangingSettings(window: window))
-        world.hear(at: 100)
+        world.receive(at: 100)
         world.advance(to: 200)
-        #expect(world.told.count == window + 1)
+        #expect(world.reported.count == window + 1)
     }
 
     // MARK: The filter
@@ -79,17 +80,17 @@ private struct Ranged {
     @Test func `the mean of a constant RSSI is this RSSI, for any value`() {
         for rssi in [Int8.min, -127, -61, -60, -1, 0, 1, 20, Int8.max] {
             var world = Ranged()
-            for tenth in 0..<100 { world.hear(rssi: rssi, at: 10 + Double(tenth) / 10) }
+            for tenth in 0..<100 { world.receive(rssi: rssi, at: 10 + Double(tenth) / 10) }
             #expect(world.means.allSatisfy { $0 == Double(rssi) }, "\(rssi)")
         }
     }
 
     @Test func `halves are not truncated: the mean of -60 and -61 in turns is -60.5`() {
         var world = Ranged()
-        for tenth in 0..<60 { world.hear(rssi: tenth % 2 == 0 ? -60 : -61, at: 10 + Double(tenth) / 10) }
+        for tenth in 0..<60 { world.receive(rssi: tenth % 2 == 0 ? -60 : -61, at: 10 + Double(tenth) / 10) }
         #expect(world.means == [-60.5, -60.5, -60.5, -60.5, -60.5])
         var three = Ranged()
-        for reading in [Int8(-60), -60, -61] { three.hear(rssi: reading, at: 10) }
+        for reading in [Int8(-60), -60, -61] { three.receive(rssi: reading, at: 10) }
         three.advance(to: 11)
         // As a part of the comparison, this expression takes the type checker 4 s.
         let third: Double = 1.0 / 3
@@ -98,7 +99,7 @@ private struct Ranged {
 
     @Test func `after a step of the RSSI, the mean changes linearly and is exact after the window`() {
         var world = Ranged()
-        for tenth in 0..<200 { world.hear(rssi: tenth < 100 ? -60 : -80, at: 10 + Double(tenth) / 10) }
+        for tenth in 0..<200 { world.receive(rssi: tenth < 100 ? -60 : -80, at: 10 + Double(tenth) / 10) }
         world.advance(to: 30)
         // A mean over five seconds answers a step at 20 s with a fifth of the step each second.
         #expect(world.means.prefix(10).allSatisfy { $0 == -60 })
@@ -108,7 +109,7 @@ private struct Ranged {
 
     @Test func `the mean of a ramp is two and a half seconds late and equally steep`() {
         var world = Ranged()
-        for tenth in 0..<400 { world.hear(rssi: Int8(-40 - tenth / 10), at: Double(tenth) / 10) }
+        for tenth in 0..<400 { world.receive(rssi: Int8(-40 - tenth / 10), at: Double(tenth) / 10) }
         world.advance(to: 40)
         // The RSSI falls by 1 dB each second, so the mean of the seconds k−5 … k−1 is the value of the middle one.
         for second in 5...40 { #expect(world.means[second - 1] == Double(-40 - (second - 3)), "\(second)") }
@@ -119,7 +120,9 @@ private struct Ranged {
         var random = SeededGenerator(state: seed)
         var world = Ranged()
         // Ten readings each second, −67…−54 with equal probability: mean −60.5, variance (14² − 1) / 12 = 16.25.
-        for tenth in 0..<20_000 { world.hear(rssi: .random(in: -67 ... -54, using: &random), at: Double(tenth) / 10) }
+        for tenth in 0..<20_000 {
+            world.receive(rssi: .random(in: -67 ... -54, using: &random), at: Double(tenth) / 10)
+        }
         let means = world.means.dropFirst(5).compactMap { $0 }
         // Every fifth mean is of other readings, so these means are independent.
         let independent = means.enumerated().filter { $0.offset % 5 == 0 }.map(\.element)
@@ -133,16 +136,16 @@ private struct Ranged {
 
     @Test func `readings without an RSSI are counted and do not change the mean`() throws {
         var world = Ranged()
-        world.hear(rssi: nil, at: 10)
+        world.receive(rssi: nil, at: 10)
         world.advance(to: 11)
-        let unknown = try #require(world.told.last?.beacons.first)
+        let unknown = try #require(world.reported.last?.beacons.first)
         #expect(unknown.rssi == nil)
         #expect(unknown.accuracy == nil)
         #expect(unknown.proximity == .unknown)
         #expect(unknown.count == 1)
-        world.hear(rssi: -59, at: 11.5)
+        world.receive(rssi: -59, at: 11.5)
         world.advance(to: 12)
-        let known = try #require(world.told.last?.beacons.first)
+        let known = try #require(world.reported.last?.beacons.first)
         #expect(known.rssi == -59)
         #expect(known.accuracy == 1)
         #expect(known.proximity == .near)
@@ -151,11 +154,11 @@ private struct Ranged {
 
     @Test func `the distance is that of the mean RSSI, not the mean of distances`() throws {
         var world = Ranged()
-        world.hear(rssi: -49, at: 10)
-        world.hear(rssi: -69, at: 10.1)
+        world.receive(rssi: -49, at: 10)
+        world.receive(rssi: -69, at: 10.1)
         world.advance(to: 11)
         // The distances are 0.316 m and 3.16 m. Their mean would be 1.74 m; the mean RSSI of −59 dBm gives 1 m.
-        let accuracy = try #require(world.told.last?.beacons.first?.accuracy)
+        let accuracy = try #require(world.reported.last?.beacons.first?.accuracy)
         #expect(abs(accuracy - 1) < 1e-12)
     }
 
@@ -163,40 +166,40 @@ private struct Ranged {
 
     @Test func `the nearest is first, not the strongest; without a distance last, equal ones by identity`() {
         var world = Ranged()
-        world.hear(.a(4), nil, at: 10)
-        world.hear(.a(3), -50, power: -80, at: 10)
-        world.hear(.a(2), -40, power: -20, at: 10)
-        world.hear(.a(6), -60, at: 10)
-        world.hear(.a(5), -60, at: 10)
-        world.hear(.a(1), nil, at: 10)
+        world.receive(.a(4), nil, at: 10)
+        world.receive(.a(3), -50, power: -80, at: 10)
+        world.receive(.a(2), -40, power: -20, at: 10)
+        world.receive(.a(6), -60, at: 10)
+        world.receive(.a(5), -60, at: 10)
+        world.receive(.a(1), nil, at: 10)
         world.advance(to: 11)
-        #expect(world.told.last?.beacons.map(\.beacon.minor) == [3, 5, 6, 2, 1, 4])
+        #expect(world.reported.last?.beacons.map(\.beacon.minor) == [3, 5, 6, 2, 1, 4])
     }
 
     @Test func `rangings are in the order in which conditions were added, each with its matching beacons`() {
         let major = BeaconMonitor.BeaconIdentityCondition(uuid: .a, major: 1)
         let one = BeaconMonitor.BeaconIdentityCondition(uuid: .a, major: 2, minor: 5)
         var world = Ranged(RangingSettings(), one, anyA, major)
-        world.hear(.a(5, major: 1), at: 10)
-        world.hear(.a(5, major: 2), at: 10)
-        world.hear(.a(6, major: 2), at: 10)
-        world.hear(BeaconIdentity(uuid: .b, major: 1, minor: 5), at: 10)
+        world.receive(.a(5, major: 1), at: 10)
+        world.receive(.a(5, major: 2), at: 10)
+        world.receive(.a(6, major: 2), at: 10)
+        world.receive(BeaconIdentity(uuid: .b, major: 1, minor: 5), at: 10)
         world.advance(to: 11)
-        #expect(world.told.map(\.condition) == [one, anyA, major])
-        #expect(world.told.map(\.beacons.count) == [1, 3, 1])
+        #expect(world.reported.map(\.condition) == [one, anyA, major])
+        #expect(world.reported.map(\.beacons.count) == [1, 3, 1])
         #expect(world.ranger.beacons == 3)
-        world.told = []
+        world.reported = []
         world.ranger.remove(anyA)
         #expect(world.ranger.conditions == [one, major])
         #expect(world.ranger.beacons == 2)
         world.advance(to: 12)
-        #expect(world.told.map(\.condition) == [one, major])
+        #expect(world.reported.map(\.condition) == [one, major])
         world.ranger.remove(one)
         world.ranger.remove(major)
         #expect(world.ranger.nextDeadline == nil || world.ranger.beacons == 0)
-        world.told = []
+        world.reported = []
         world.advance(to: 100)
-        #expect(world.told.isEmpty)
+        #expect(world.reported.isEmpty)
     }
 
     @Test func `adding a condition twice equals adding it once, and a condition that was never added can be removed`() {
@@ -205,7 +208,7 @@ private struct Ranged {
         world.ranger.remove(BeaconMonitor.BeaconIdentityCondition(uuid: .b))
         #expect(world.ranger.conditions == [anyA])
         world.ranger.remove(anyA)
-        world.hear(at: 10)
+        world.receive(at: 10)
         #expect(world.ranger.beacons == 0)
         #expect(world.ranger.nextDeadline == nil)
     }
@@ -216,16 +219,16 @@ private struct Ranged {
         var world = Ranged()
         for tenth in 0..<100 {
             let seconds = 10 + Double(tenth) / 10
-            world.hear(.a(0, major: 9), at: seconds)
+            world.receive(.a(0, major: 9), at: seconds)
             for invented in 0..<500 {
-                world.hear(.a(UInt16(truncatingIfNeeded: tenth * 500 + invented), major: 7), -90, at: seconds)
+                world.receive(.a(UInt16(truncatingIfNeeded: tenth * 500 + invented), major: 7), -90, at: seconds)
             }
             #expect(world.ranger.beacons <= Ranger.beaconsMax)
         }
         #expect(world.ranger.unplaced > 0)
-        #expect(world.told.allSatisfy { $0.beacons.count <= Ranger.listedMax })
+        #expect(world.reported.allSatisfy { $0.beacons.count <= Ranger.listedMax })
         #expect(world.ranger.unlisted > 0)
-        #expect(world.told.allSatisfy { $0.beacons.first?.beacon == .a(0, major: 9) })
+        #expect(world.reported.allSatisfy { $0.beacons.first?.beacon == .a(0, major: 9) })
         world.advance(to: 60)
         #expect(world.ranger.beacons == 0)
         #expect(world.ranger.nextDeadline == nil)
@@ -233,16 +236,16 @@ private struct Ranged {
 
     @Test func `a sighting with an earlier time counts at the present, and the end of the timeline does not trap`() {
         var world = Ranged()
-        world.hear(at: 50)
+        world.receive(at: 50)
         world.ranger.sighted(.a(1), measuredPower: -59, rssi: RSSI(dBm: -80), at: at(3))
         world.advance(to: 51)
         #expect(world.means == [-70])
         world.ranger.sighted(.a(1), measuredPower: -59, rssi: nil, at: .latest)
-        world.ranger.advance(to: .latest, into: &world.told)
+        world.ranger.advance(to: .latest, into: &world.reported)
         #expect(world.ranger.nextDeadline == nil)
         var late = Ranged()
         late.ranger.sighted(.a(1), measuredPower: -59, rssi: nil, at: .latest)
-        late.ranger.advance(to: .latest, into: &late.told)
+        late.ranger.advance(to: .latest, into: &late.reported)
         #expect(late.ranger.nextDeadline == nil)
     }
 
@@ -260,14 +263,14 @@ private struct Ranged {
             time += gap
             let beacon = BeaconIdentity.a(.random(in: 0...9, using: &random))
             let rssi = Int8.random(in: -100 ... -30, using: &random)
-            lazy.hear(beacon, rssi, at: time)
-            eager.hear(beacon, rssi, at: time)
+            lazy.receive(beacon, rssi, at: time)
+            eager.receive(beacon, rssi, at: time)
         }
-        #expect(lazy.told == eager.told, "seed \(seed)")
-        #expect(lazy.told.count > 100)
+        #expect(lazy.reported == eager.reported, "seed \(seed)")
+        #expect(lazy.reported.count > 100)
     }
 }
 
 extension Ranged {
-    fileprivate mutating func hear(rssi: Int8?, at seconds: Double) { hear(.a(1), rssi, at: seconds) }
+    fileprivate mutating func receive(rssi: Int8?, at seconds: Double) { receive(.a(1), rssi, at: seconds) }
 }

@@ -59,7 +59,7 @@ extension ReferenceMonitor {
             entry.own.progress = []
             for beacon in entry.beacons where beacon.isOnItsWayIn { forget(beacon, entry) }
         }
-        removeStrangers(from: entry)
+        removeUnnamed(from: entry)
         report(.changed, entry, assumed: nil)
     }
 

@@ -132,7 +132,7 @@ extension ReferenceMonitor {
         }
         for adapter in adapters {
             if adapter.listens {
-                let deafAfter = takesSilenceForDeafness ? settings.deafAfter : nil
+                let deafAfter = silenceMeansNotScanning ? settings.deafAfter : nil
                 consider(deafAfter.map { adapter.lastSign + $0 }, .deaf(adapter))
             } else if let stopped = adapter.stopped {
                 for entry in entries where holdsSomething(adapter, in: entry) {

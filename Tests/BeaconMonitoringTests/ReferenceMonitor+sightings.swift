@@ -9,10 +9,10 @@ extension ReferenceMonitor {
     func perceive(_ sighting: Sighting) {
         for entry in entriesByIdentifier where hasPlace(entry) {
             guard case .beacon(let identity) = entry.condition, identity.matches(sighting.beacon) else { continue }
-            if isStranger(sighting.beacon, under: entry), entry.settings.strangers == .refuse { continue }
+            if isStranger(sighting.beacon, under: entry), entry.settings.unnamed == .refuse { continue }
             perceive(sighting, entry.own, entry)
             guard entry.settings.perBeacon else { continue }
-            if isStranger(sighting.beacon, under: entry), entry.settings.strangers != .track { continue }
+            if isStranger(sighting.beacon, under: entry), entry.settings.unnamed != .track { continue }
             if let subject = entry.beacons.first(where: { $0.beacon == sighting.beacon }) {
                 perceive(sighting, subject, entry)
             } else if reaches(sighting.rssi, entry.settings.enterRSSI), makePlace(for: sighting.beacon, entry) {
@@ -71,19 +71,19 @@ extension ReferenceMonitor {
     /// P2, P4).
     private func makePlace(for beacon: BeaconIdentity, _ entry: Entry) -> Bool {
         guard entries.reduce(0, { $0 + $1.beacons.count }) >= settings.maxBeacons else { return true }
-        var onTheirWay: (subject: Subject, entry: Entry)?
+        var inFlight: (subject: Subject, entry: Entry)?
         var present: (subject: Subject, entry: Entry)?
         for entry in entriesByIdentifier {
             for subject in entry.beacons where !named.contains(subject.beacon!) {
                 if !subject.isOnItsWayIn {
                     if present == nil || isRefreshed(subject, before: present!.subject) { present = (subject, entry) }
-                } else if onTheirWay == nil || lastQualifying(subject) < lastQualifying(onTheirWay!.subject) {
-                    onTheirWay = (subject, entry)
+                } else if inFlight == nil || lastQualifying(subject) < lastQualifying(inFlight!.subject) {
+                    inFlight = (subject, entry)
                 }
             }
         }
-        if onTheirWay != nil || !named.contains(beacon) { present = nil }
-        let loser = onTheirWay ?? present
+        if inFlight != nil || !named.contains(beacon) { present = nil }
+        let loser = inFlight ?? present
         if present == nil { untrackedBeacons += 1 } else { displacedBeacons += 1 }
         let raisedFor = loser?.entry ?? entry
         if !raisedFor.limitRaised {

@@ -8,7 +8,7 @@ extension ReferenceMonitor {
     func name(_ beacons: Set<BeaconIdentity>, at time: Instant, into actions: inout ActionBuffer) {
         input(at: time, into: &actions) {
             named = beacons
-            for entry in entriesByIdentifier { removeStrangers(from: entry) }
+            for entry in entriesByIdentifier { removeUnnamed(from: entry) }
         }
     }
 
@@ -16,8 +16,8 @@ extension ReferenceMonitor {
         entry.settings.perBeacon && !named.contains(beacon)
     }
 
-    func removeStrangers(from entry: Entry) {
-        guard entry.settings.strangers != .track else { return }
+    func removeUnnamed(from entry: Entry) {
+        guard entry.settings.unnamed != .track else { return }
         for subject in entry.beacons where isStranger(subject.beacon!, under: entry) {
             endVisit(of: subject, entry, reason: .removed)
             forget(subject, entry)

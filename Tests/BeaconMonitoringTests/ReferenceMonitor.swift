@@ -10,7 +10,7 @@ import BluetoothLE
 final class ReferenceMonitor: Monitoring {
     var clockOffset: ClockOffset
     var ambientDiagnostics: Diagnostics = []
-    var takesSilenceForDeafness = true
+    var silenceMeansNotScanning = true
     var now: Instant
     var lateInputs = 0
     var untrackedBeacons = 0
@@ -77,7 +77,7 @@ final class ReferenceMonitor: Monitoring {
         input(at: time, into: &actions) {}
     }
 
-    func heard(_ adapter: AdapterID, at time: Instant, into actions: inout ActionBuffer) {
+    func received(_ adapter: AdapterID, at time: Instant, into actions: inout ActionBuffer) {
         input(at: time, into: &actions) { report(from: self[adapter]) }
     }
 

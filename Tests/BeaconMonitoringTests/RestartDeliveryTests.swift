@@ -90,10 +90,10 @@ import Testing
         let events = monitor.subscribe()
         let second = monitor.subscribe()
         await monitor.end()
-        var heard: [Outcome?] = []
-        for try await event in events { heard.append(event.brief) }
+        var received: [Outcome?] = []
+        for try await event in events { received.append(event.brief) }
         #expect(
-            heard == [
+            received == [
                 .unsatisfied(at: .seconds(31)), .satisfied(at: .seconds(50)), .unsatisfied(at: .seconds(80)),
                 .satisfied(at: .seconds(100)), .unsatisfied(at: .seconds(130)), .satisfied(at: .seconds(150)),
             ])
@@ -134,9 +134,9 @@ import Testing
         let next = try await open("kept early")
         let events = next.subscribe()
         await next.end()
-        var heard: [Outcome?] = []
-        for try await event in events { heard.append(event.brief) }
-        #expect(heard == [.unsatisfied(at: .seconds(31)), .satisfied(at: .seconds(50))])
+        var received: [Outcome?] = []
+        for try await event in events { received.append(event.brief) }
+        #expect(received == [.unsatisfied(at: .seconds(31)), .satisfied(at: .seconds(50))])
         let third = try await open("kept early")
         // The second process handled nothing: it had ended before its subscriber requested an element.
         #expect(await last(third) == .satisfied(at: .seconds(1)))
@@ -164,9 +164,9 @@ import Testing
         let monitor = try await open("kept filter")
         let events = monitor.subscribe()
         await monitor.end()
-        var heard: [Outcome?] = []
-        for try await event in events { heard.append(event.brief) }
-        #expect(heard == [.unsatisfied(at: .seconds(31)), .satisfied(at: .seconds(50))])
+        var received: [Outcome?] = []
+        for try await event in events { received.append(event.brief) }
+        #expect(received == [.unsatisfied(at: .seconds(31)), .satisfied(at: .seconds(50))])
     }
 
     @Test func `N3: an old event that is handled late does not replace a newer record`() async throws {
@@ -260,8 +260,8 @@ import Testing
         let monitor = try await open("kept torn")
         let events = monitor.subscribe()
         await monitor.end()
-        var heard: [Outcome?] = []
-        for try await event in events { heard.append(event.brief) }
-        #expect(heard == [.satisfied(at: .seconds(1)), .unsatisfied(at: .seconds(31))])
+        var received: [Outcome?] = []
+        for try await event in events { received.append(event.brief) }
+        #expect(received == [.satisfied(at: .seconds(1)), .unsatisfied(at: .seconds(31))])
     }
 }

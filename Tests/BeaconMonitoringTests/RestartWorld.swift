@@ -125,8 +125,8 @@ struct RestartWorld {
         self.memory = memory ?? RestartMemory(snapshot: MonitorSnapshot())
         memorySequence = survived
         candidate = nil
-        life.engine.takesSilenceForDeafness = deafness
-        life.model.takesSilenceForDeafness = deafness
+        life.engine.silenceMeansNotScanning = deafness
+        life.model.silenceMeansNotScanning = deafness
         life.engine.ambientDiagnostics = ambient
         life.model.ambientDiagnostics = ambient
         var buffer = ActionBuffer()
@@ -257,7 +257,7 @@ struct RestartWorld {
         journal.commit(at: now)
         journal.advance(to: now)
         guard !disk.isDead else { return kill() }
-        if let trouble = journal.trouble { throw Failure(description: trouble) }
+        if let failure = journal.failure { throw Failure(description: failure) }
         if plan.durability == .event, journal.durableSequence != journal.sequence {
             throw Failure(description: "committed and not durable")
         }
@@ -267,7 +267,7 @@ struct RestartWorld {
         candidate = (RestartMemory(snapshot: model.memory), journal.sequence, before)
         let isKept = journal.keep(engine.snapshot, at: now)
         guard !disk.isDead else { return kill() }
-        guard isKept else { throw Failure(description: "no snapshot: \(journal.trouble ?? "-")") }
+        guard isKept else { throw Failure(description: "no snapshot: \(journal.failure ?? "-")") }
         durable = journal.durableSequence
         takeCandidate()
     }
@@ -290,7 +290,7 @@ struct RestartWorld {
         parser.text = JSONText(Array((lines[last] ?? "").utf8.dropLast()))
         let event = parser.parse() && parser.head.kind == .event ? parser.event() : nil
         guard begun > journal.recovery.sequence else { return begun }
-        let text = journal.waitingOctets
+        let text = journal.waitingBytes
         parser.text = JSONText(Array(text.dropLast()))
         guard parser.parse(), let visit = parser.visit(), let event, event.state == .unsatisfied,
             begun == journal.recovery.sequence + 1, parser.head.sequence == begun, parser.head.time == now,

@@ -287,7 +287,7 @@ extension RuleExample {
             case "starts": return [.listening(.started, adapter, reason: nil, at: time)]
             case "stops": return [Self.stop(adapter, at: time)]
             case "removed": return [.listening(.removed, adapter, reason: nil, at: time)]
-            case "other report": return [.heard(adapter, at: time)]
+            case "other report": return [.received(adapter, at: time)]
             default: break
             }
             switch words[1] {
@@ -299,7 +299,7 @@ extension RuleExample {
             case "data" where words.count >= 3:
                 let beacons = try Self.beacons(words[2...].joined())
                 return beacons.isEmpty
-                    ? [.heard(adapter, at: time)]
+                    ? [.received(adapter, at: time)]
                     : beacons.map { .sighted(adapter, $0, RSSI(dBm: -60), at: time) }
             default: throw Unreadable(description: "no input: \(text)")
             }
@@ -371,7 +371,7 @@ extension RuleExample {
             if let text = given["enter_rssi"] { settings.enterRSSI = RSSI(dBm: Int8(try number(text))) }
             if let text = given["exit_rssi"] { settings.exitRSSI = RSSI(dBm: Int8(try number(text))) }
             settings.perBeacon = given["per_beacon"] == "true"
-            settings.strangers = try value(given["unnamed"], UnnamedBeacons.init(rawValue:), .track)
+            settings.unnamed = try value(given["unnamed"], UnnamedBeacons.init(rawValue:), .track)
             let uuid = try value(given["uuid"], { ["A": ProximityUUID.a, "B": .b][$0] }, .a)
             var condition = Condition.beacon(BeaconMonitor.BeaconIdentityCondition(uuid: uuid))
             if let text = given["minor"] { condition = .a(UInt16(try number(text))) }

@@ -19,7 +19,7 @@ extension Script {
                 .add(condition, identifier, monitor: monitor, assuming: assuming, settings, at: micro(time))
             case .remove(let identifier, let time): .remove(identifier, at: micro(time))
             case .name(let beacons, let time): .name(beacons, at: micro(time))
-            case .heard(let name, let time): .heard(name, at: micro(time))
+            case .received(let name, let time): .received(name, at: micro(time))
             case .sighted(let name, let beacon, let rssi, let time): .sighted(name, beacon, rssi, at: micro(time))
             case .listening(let kind, let name, let reason, let time):
                 .listening(kind, name, reason: reason, at: micro(time))

@@ -25,7 +25,7 @@ enum Step {
     case remove(Identifier, at: Instant)
     /// Sets the beacons that have a name from then on. All others have none.
     case name(Set<BeaconIdentity>, at: Instant)
-    case heard(String, at: Instant)
+    case received(String, at: Instant)
     case sighted(String, BeaconIdentity, RSSI?, at: Instant)
     case listening(ListeningChange.Kind, String, reason: String?, at: Instant)
     /// A fix about this many meters north of the center of the circles.
@@ -42,7 +42,7 @@ enum Step {
     var time: Instant? {
         switch self {
         case .monitor, .adapter, .left, .clockOffset, .ambient, .deafness: nil
-        case .add(_, _, _, _, _, let time), .remove(_, let time), .heard(_, let time), .sighted(_, _, _, let time),
+        case .add(_, _, _, _, _, let time), .remove(_, let time), .received(_, let time), .sighted(_, _, _, let time),
             .listening(_, _, _, let time), .advance(let time), .located(_, _, let time), .source(_, _, let time),
             .name(_, let time):
             time
@@ -89,8 +89,8 @@ extension Monitoring {
                     at: time, into: &buffer)
             case .remove(let identifier, let time): try remove(identifier, at: time, into: &buffer)
             case .name(let beacons, let time): name(beacons, at: time, into: &buffer)
-            case .heard(let name, let time):
-                heard(try adapter(name, at: time, into: &buffer), at: time, into: &buffer)
+            case .received(let name, let time):
+                received(try adapter(name, at: time, into: &buffer), at: time, into: &buffer)
             case .sighted(let name, let beacon, let rssi, let time):
                 let adapter = try adapter(name, at: time, into: &buffer)
                 sighted(
@@ -112,7 +112,7 @@ extension Monitoring {
             case .advance(let time): advance(to: time, into: &buffer)
             case .clockOffset(let offset): clockOffset = offset
             case .ambient(let flags): ambientDiagnostics = flags
-            case .deafness(let isTaken): takesSilenceForDeafness = isTaken
+            case .deafness(let isTaken): silenceMeansNotScanning = isTaken
             }
         } catch {
             refusal = error
@@ -153,7 +153,7 @@ extension ConditionSettings {
         var text = "enter \(enterCount) in \(enterWindow), exit \(exitTimeout)"
         if let enterRSSI { text += ", enter at \(enterRSSI.dBm)" }
         if let exitRSSI { text += ", stay at \(exitRSSI.dBm)" }
-        return text + (perBeacon ? ", per beacon, strangers \(strangers)" : "")
+        return text + (perBeacon ? ", per beacon, strangers \(unnamed)" : "")
     }
 }
 
@@ -169,7 +169,7 @@ extension Step: CustomStringConvertible {
                 "add \(identifier) to \(monitor): \(condition.brief), assuming \(assuming), \(settings.brief)"
             case .remove(let identifier, _): "remove \(identifier)"
             case .name(let beacons, _): "named are \(beacons.sorted().map(\.brief).joined(separator: " "))"
-            case .heard(let name, _): "\(name) received a report"
+            case .received(let name, _): "\(name) received a report"
             case .sighted(let name, let beacon, let rssi, _):
                 "\(name) sighted \(beacon.brief) at \(rssi.map { "\($0.dBm)" } ?? "-") dBm"
             case .listening(.stopped(let since), let name, let reason, _):

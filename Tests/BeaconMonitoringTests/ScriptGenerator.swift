@@ -109,7 +109,7 @@ struct ScriptGenerator {
         }
         let adapter = random.pick(adapters)
         switch random.next() % 100 {
-        case 0..<20: return .heard(adapter, at: time())
+        case 0..<20: return .received(adapter, at: time())
         case 20..<28: return .listening(.started, adapter, reason: reason(), at: time())
         case 28..<44: return .listening(.stopped(since: nil), adapter, reason: reason(), at: time())
         case 44..<54:
@@ -178,7 +178,7 @@ struct ScriptGenerator {
             if random.chance(60) { settings.exitRSSI = RSSI(dBm: random.pick([-90, -80])) }
         }
         settings.perBeacon = random.chance(45)
-        settings.strangers = random.pick([.track, .track, .track, .ignore, .refuse])
+        settings.unnamed = random.pick([.track, .track, .track, .ignore, .refuse])
         // In 97 % of the cases, an identifier is added to its own monitor, because other monitors refuse an identifier
         // that exists.
         let identifier = random.pick(identifiers)

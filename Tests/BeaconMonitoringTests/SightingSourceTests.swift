@@ -24,7 +24,7 @@ import Testing
         try await monitor.add(.anyA, identifier: "lobby")
         var events = monitor.events.makeAsyncIterator()
         async let hearing: Void = monitor.run()
-        await script.hear(.a(7))
+        await script.receive(.a(7))
         await script.wait(.seconds(30))
         script.finish()
         try await hearing
@@ -47,12 +47,12 @@ import Testing
             group.addTask {
                 do { return .success(try await monitor.run()) } catch { return .failure(error) }
             }
-            await script.hear(.a(7))
+            await script.receive(.a(7))
             script.fail(Broken())
             return await group.next()
         }
         #expect(throws: Broken.self) { try run?.get() }
-        let reason = MonitorError.hearingEnded("the radio is under water")
+        let reason = MonitorError.sourceFailed("the radio is under water")
         #expect(try await events.next()?.state == .satisfied)
         await #expect(throws: reason) { try await events.next() }
         // The error is thrown once. After it, the sequence has ended.
@@ -69,13 +69,13 @@ import Testing
         var events = monitor.events.makeAsyncIterator()
         await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await monitor.run() }
-            await script.hear(.a(7))
+            await script.receive(.a(7))
             group.cancelAll()
             await #expect(throws: CancellationError.self) { try await group.next() }
         }
         #expect(try await events.next() == nil)
         // No run performs this step any more, so the call returns.
-        await script.hear(.a(7))
+        await script.receive(.a(7))
         await (try BeaconMonitor("source cancelled", clock: ManualClock())).end()
     }
 
@@ -83,7 +83,7 @@ import Testing
         let script = ScriptedSightings()
         let monitor = try BeaconMonitor("source ended", source: script)
         async let hearing: Void = monitor.run()
-        await script.hear(.a(7))
+        await script.receive(.a(7))
         await monitor.end()
         try await hearing
         try await monitor.run()

@@ -40,9 +40,9 @@ struct Site {
     }
 
     /// Passes a report without a monitored beacon.
-    func heard(at time: Duration) async {
+    func received(at time: Duration) async {
         clock.set(time)
-        await monitor.heard(adapter, at: World.start + time)
+        await monitor.received(adapter, at: World.start + time)
     }
 
     func sighting(_ beacon: BeaconIdentity = .a(1), at time: Duration) -> Sighting {

@@ -12,9 +12,9 @@ import Testing
         await site.sighted(at: .zero)
         await site.sighted(at: .seconds(40))
         await site.monitor.end()
-        var heard: [Outcome?] = []
-        for try await event in events { heard.append(event.brief) }
-        #expect(heard == [.satisfied(at: .zero), .unsatisfied(at: .seconds(30)), .satisfied(at: .seconds(40))])
+        var received: [Outcome?] = []
+        for try await event in events { received.append(event.brief) }
+        #expect(received == [.satisfied(at: .zero), .unsatisfied(at: .seconds(30)), .satisfied(at: .seconds(40))])
         // `events` works as in Core Location: it subscribes when its loop starts.
         #expect(try await unheard.reduce(0) { count, _ in count + 1 } == 0)
     }
@@ -24,15 +24,15 @@ import Testing
         try await site.lobby()
         let events = site.monitor.subscribe()
         for round in 0..<3 { await site.sighted(at: .seconds(40 * round)) }
-        var heard: [Outcome?] = []
+        var received: [Outcome?] = []
         for _ in 0..<5 {
             for try await event in events {
-                heard.append(event.brief)
+                received.append(event.brief)
                 break
             }
         }
         #expect(
-            heard == [
+            received == [
                 .satisfied(at: .zero), .unsatisfied(at: .seconds(30)), .satisfied(at: .seconds(40)),
                 .unsatisfied(at: .seconds(70)), .satisfied(at: .seconds(80)),
             ])
@@ -50,9 +50,9 @@ import Testing
         await site.sighted(at: .zero)
         await site.sighted(at: .seconds(40))
         await site.monitor.end()
-        var heard: [Outcome?] = []
-        for try await event in exits { heard.append(event.brief) }
-        #expect(heard == [.unsatisfied(at: .seconds(30))])
+        var received: [Outcome?] = []
+        for try await event in exits { received.append(event.brief) }
+        #expect(received == [.unsatisfied(at: .seconds(30))])
         var open: [Bool] = []
         for try await visit in visits { open.append(visit.isOpen) }
         #expect(open == [true, false, true])

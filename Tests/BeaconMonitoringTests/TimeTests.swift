@@ -96,7 +96,7 @@ import Testing
             $0.exitTimeout = .seconds(10)
         }
         world.sighted(by: "hci2", at: .seconds(1))
-        world.heard(by: "hci10", at: .seconds(1))
+        world.received(by: "hci10", at: .seconds(1))
         world.advance(to: .seconds(11))
         #expect(world.actions.map(\.identifier) == ["hci10", "hci2", "lobby", "lobby"])
         #expect(world.actions.compactMap(\.time) == Array(repeating: World.start + .seconds(11), count: 4))

@@ -133,7 +133,7 @@ import Testing
     {
         let script = ScriptedSightings()
         await withTaskGroup(of: Void.self) { group in
-            group.addTask { await script.hear(.a(1)) }
+            group.addTask { await script.receive(.a(1)) }
             group.cancelAll()
         }
         let monitor = try BeaconMonitor("step cancelled", source: script)

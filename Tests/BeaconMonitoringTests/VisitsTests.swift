@@ -23,7 +23,7 @@ import Testing
         #expect(arrived.arrivalDate == WallDate(World.start + .seconds(101), offset: .zero))
         #expect(arrived.isOpen && arrived.departure == nil && arrived.departureDate == nil)
         await site.sighted(.a(2), at: .seconds(21))
-        await site.heard(at: .seconds(60))
+        await site.received(at: .seconds(60))
         let ended = try #require(await visits.next())
         #expect(ended.identifier == "lobby" && ended.arrival == arrived.arrival && !ended.isOpen)
         #expect(ended.departure == World.start + .seconds(21))
@@ -43,7 +43,7 @@ import Testing
         #expect(try await site.monitor.requestState(for: "lobby") == .unknown)
         await site.sighted(at: .seconds(101))
         #expect(try await site.monitor.requestState(for: "lobby") == .satisfied)
-        await site.heard(at: .seconds(200))
+        await site.received(at: .seconds(200))
         #expect(try await visits.next()?.isOpen == true)
         let ended = try await visits.next()
         #expect(ended?.arrival == World.start && ended?.departure == World.start + .seconds(101))
@@ -53,7 +53,7 @@ import Testing
         let site = try await Site("visits names")
         var settings = ConditionSettings()
         settings.perBeacon = true
-        settings.strangers = .ignore
+        settings.unnamed = .ignore
         try await site.monitor.add(.anyA, identifier: "lobby", assuming: .unsatisfied, settings: settings)
         try await site.monitor.setNamedBeacons([.a(1)])
         var visits = site.monitor.visits.makeAsyncIterator()
@@ -78,14 +78,14 @@ import Testing
         var visits = site.monitor.visits.makeAsyncIterator()
         await site.sighted(.a(1), at: .zero)
         await site.sighted(.a(2), at: .seconds(5))
-        await site.heard(at: .seconds(100))
-        var told: [String] = []
+        await site.received(at: .seconds(100))
+        var reported: [String] = []
         for _ in 0..<6 {
             guard let visit = try await visits.next() else { break }
             let beacon = visit.refinement.map { "\($0.minor)" } ?? "lobby"
-            told.append("\(beacon) \(visit.departure.map { "\(($0 - World.start).components.seconds)" } ?? "open")")
+            reported.append("\(beacon) \(visit.departure.map { "\(($0 - World.start).components.seconds)" } ?? "open")")
         }
-        #expect(told == ["lobby open", "1 open", "2 open", "1 0", "lobby 5", "2 5"])
+        #expect(reported == ["lobby open", "1 open", "2 open", "1 0", "lobby 5", "2 5"])
     }
 
     @Test func `C1: an assumed visit is delivered only at its end, without an arrival`() async throws {
@@ -93,14 +93,14 @@ import Testing
         try await site.lobby(.satisfied)
         var visits = site.monitor.visits.makeAsyncIterator()
         await site.sighted(at: .seconds(3))
-        await site.heard(at: .seconds(60))
+        await site.received(at: .seconds(60))
         let ended = try #require(await visits.next())
         #expect(ended.arrival == nil && ended.departure == World.start + .seconds(3) && !ended.isOpen)
         // No sighting confirmed this visit, so it has no departure either (the arrival is always absent, rule C1). It
         // ends all the same.
         try await site.monitor.add(.anyB, identifier: "yard", assuming: .satisfied)
         site.clock.set(.seconds(200))
-        await site.heard(at: .seconds(200))
+        await site.received(at: .seconds(200))
         let guess = try #require(await visits.next())
         #expect(guess.identifier == "yard" && guess.arrival == nil && guess.departure == nil && !guess.isOpen)
     }
@@ -157,7 +157,7 @@ import Testing
         site.clock.set(.seconds(40 * 32_768))
         await site.monitor.sighted((0..<32_768).map { site.sighting(at: .seconds(40 * $0)) })
         for _ in 0..<2 { #expect(try await steady.next() != nil) }
-        await site.heard(at: .seconds(40 * 32_768))
+        await site.received(at: .seconds(40 * 32_768))
         await #expect(throws: MonitorError.subscriberTooSlow(65_536)) { try await slow.next() }
         #expect(try await slow.next() == nil)
         #expect(try await steady.next()?.arrival == World.start + .seconds(40))
@@ -191,7 +191,7 @@ import Testing
                 time: World.start + .seconds(100), adapter: adapter, beacon: .a(1), measuredPower: -59,
                 rssi: RSSI(dBm: -60)))
         clock.set(.seconds(130))
-        await monitor.heard(adapter, at: World.start + .seconds(130))
+        await monitor.received(adapter, at: World.start + .seconds(130))
         #expect(try await left.next()?.brief == .unsatisfied(at: .seconds(130)))
         let ended = try #require(await visits.next())
         #expect(!ended.isOpen && ended.arrival == World.start && ended.departure == World.start + .seconds(100))

@@ -54,8 +54,8 @@ struct World {
         perform(.located(north: north, accuracy: accuracy, at: Self.start + time))
     }
 
-    @discardableResult mutating func heard(by adapter: String = "hci0", at time: Duration) -> [Outcome] {
-        perform(.heard(adapter, at: Self.start + time))
+    @discardableResult mutating func received(by adapter: String = "hci0", at time: Duration) -> [Outcome] {
+        perform(.received(adapter, at: Self.start + time))
     }
 
     @discardableResult mutating func started(_ adapter: String = "hci0", at time: Duration) -> [Outcome] {

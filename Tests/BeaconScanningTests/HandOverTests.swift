@@ -13,7 +13,7 @@ import Testing
     > {
         ContiguousArray(
             (0..<count).map {
-                FrameBatch.Entry(.heard, adapter: adapter, time: .earliest + .seconds(second + $0))
+                FrameBatch.Entry(.received, adapter: adapter, time: .earliest + .seconds(second + $0))
             })
     }
 
@@ -34,10 +34,10 @@ import Testing
         let handOver = try HandOver(demand: nil)
         #expect(handOver.add(Self.entries(HandOver.entriesMax)))
         #expect(!handOver.add(Self.entries(1)))
-        for _ in 0..<HandOver.newsMax { #expect(handOver.add(.clock(isSynchronized: true))) }
+        for _ in 0..<HandOver.changesMax { #expect(handOver.add(.clock(isSynchronized: true))) }
         #expect(!handOver.add(.clock(isSynchronized: true)))
         let batch = try #require(await handOver.fetch())
-        #expect(batch.entries.count == HandOver.entriesMax && batch.news.count == HandOver.newsMax)
+        #expect(batch.entries.count == HandOver.entriesMax && batch.news.count == HandOver.changesMax)
         // The fetched elements leave room for new ones.
         #expect(handOver.add(Self.entries(1)) && handOver.add(.clock(isSynchronized: true)))
     }
@@ -85,12 +85,12 @@ import Testing
     @Test func `a request for a drain is answered after the drain, if it is canceled, and at the end`() async throws {
         let handOver = try HandOver(demand: nil)
         async let first: Void = handOver.drain()
-        var wishes = handOver.takeWishes()
-        try await until("the drain was requested", saw: "\(wishes)") {
-            if wishes.drains == nil { wishes = handOver.takeWishes() }
-            return wishes.drains != nil
+        var requests = handOver.takeRequests()
+        try await until("the drain was requested", saw: "\(requests)") {
+            if requests.drains == nil { requests = handOver.takeRequests() }
+            return requests.drains != nil
         }
-        handOver.drained(upTo: try #require(wishes.drains))
+        handOver.drained(upTo: try #require(requests.drains))
         await first
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await handOver.drain() }

@@ -32,8 +32,8 @@ import Testing
         var events = monitor.events.makeAsyncIterator()
         async let hearing: Void = monitor.run()
         radio.listen()
-        radio.hear(nil)
-        radio.hear(Self.badge)
+        radio.receive(nil)
+        radio.receive(Self.badge)
         let entry = try #require(try await events.next())
         #expect(entry.state == .satisfied && entry.refinement == Self.badge)
         let exit = try #require(try await events.next())
@@ -52,7 +52,7 @@ import Testing
         radio.listen()
         // The second report is received half a second later, and read only when the deadline requires it. No report
         // follows.
-        radio.hear(Self.badge, andBuffer: .milliseconds(500))
+        radio.receive(Self.badge, andBuffer: .milliseconds(500))
         let entry = try #require(try await events.next())
         let exit = try #require(try await events.next())
         #expect(exit.state == .unsatisfied && exit.time == entry.time + .milliseconds(1_500))
@@ -68,7 +68,7 @@ import Testing
         await #expect(throws: ScanningError(.denied, "this user may not; ask the administrator")) {
             try await monitor.run()
         }
-        await #expect(throws: MonitorError.hearingEnded("this user may not; ask the administrator")) {
+        await #expect(throws: MonitorError.sourceFailed("this user may not; ask the administrator")) {
             try await events.next()
         }
         // The name of the monitor is free again.
@@ -104,7 +104,7 @@ import Testing
         while let present = await flags.next(), !present.contains(.authorizationRequestInProgress) {}
         radio.say(.obstacles([.unavailable]))
         radio.listen()
-        radio.hear(Self.badge)
+        radio.receive(Self.badge)
         let event = try #require(try await events.next())
         #expect(event.serviceUnavailable && !event.authorizationRequestInProgress)
         await monitor.end()
@@ -118,7 +118,7 @@ import Testing
         var events = monitor.events.makeAsyncIterator()
         async let hearing: Void = monitor.run()
         radio.listen()
-        radio.hear(Self.badge)
+        radio.receive(Self.badge)
         _ = try await events.next()
         let session = ServiceSession(.active, in: registry)
         await radio.stands { $0.starts.count == 2 }
@@ -145,7 +145,7 @@ import Testing
             try await monitor.add(
                 .beacon(BeaconMonitor.BeaconIdentityCondition(uuid: Self.uuid, major: 1, minor: minor)),
                 identifier: "badge \(minor)")
-            radio.hear(BeaconIdentity(uuid: Self.uuid, major: 1, minor: minor))
+            radio.receive(BeaconIdentity(uuid: Self.uuid, major: 1, minor: minor))
             radio.say(.disappeared(adapter: 0))
         }
         var adapters: [AdapterID] = []
@@ -164,7 +164,7 @@ import Testing
             .makeAsyncIterator()
         async let hearing: Void = monitor.run()
         radio.listen()
-        radio.hear(Self.badge, times: 3)
+        radio.receive(Self.badge, times: 3)
         let ranging = try #require(await rangings.next())
         #expect(ranging.beacons.map(\.beacon) == [Self.badge])
         await monitor.end()

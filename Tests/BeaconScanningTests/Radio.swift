@@ -53,14 +53,14 @@ final class Radio: Sendable {
 
     func say(_ changes: ScanChange...) { put(changes.map { .change($0) }) }
 
-    func hear(_ beacon: BeaconIdentity?, on adapter: Int = 0, times count: Int = 1) {
+    func receive(_ beacon: BeaconIdentity?, on adapter: Int = 0, times count: Int = 1) {
         put([.report(beacon, adapter: adapter, count: count)])
     }
 
     /// Receives the beacon now, and once more after `interval`. The second report wakes no thread, and stays in the
     /// kernel's buffer until that is drained. It is in the buffer when `interval` has passed, however slow the machine
     /// is.
-    func hear(_ beacon: BeaconIdentity, andBuffer interval: Duration) {
+    func receive(_ beacon: BeaconIdentity, andBuffer interval: Duration) {
         put([.reportAndBuffer(beacon, after: interval)])
     }
 
@@ -173,7 +173,7 @@ final class Radio: Sendable {
             let report = AdvertisingReport(
                 address: DeviceAddress(0xC098_E500_0007, kind: .random), rssi: RSSI(dBm: -60), properties: .legacy,
                 data: 0..<data.count)
-            handler?.heard(report, data: data.span, on: adapter, at: time)
+            handler?.received(report, data: data.span, on: adapter, at: time)
         }
     }
 }

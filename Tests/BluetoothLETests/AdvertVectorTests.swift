@@ -25,13 +25,13 @@ struct AdvertVector: Decodable, CustomTestStringConvertible {
 
     @Test(arguments: AdvertVector.all)
     func `B1, B2: a vector gives its iBeacons and no others`(vector: AdvertVector) throws {
-        let octets = bytes(vector.hex)
+        let bytes = bytes(vector.hex)
         var found: [(beacon: IBeacon, report: AdvertisingReport?)] = []
         if vector.kind == "adv" {
-            found = beacons(in: octets).found.map { ($0, nil) }
+            found = beacons(in: bytes).found.map { ($0, nil) }
         } else {
-            #expect(octets[0] == 0x04)
-            let event = Array(octets.dropFirst())
+            #expect(bytes[0] == 0x04)
+            let event = Array(bytes.dropFirst())
             for report in reports(of: event).found {
                 found += beacons(in: Array(event[report.data])).found.map { ($0, report) }
             }

@@ -77,15 +77,15 @@ import Testing
     @Test(
         arguments: [(0x7F, nil), (0x7E, 126), (0x14, 20), (0x00, 0), (0xFF, -1), (0x81, -127), (0x80, -128)]
             as [(UInt8, Int8?)])
-    func `an RSSI of 127 is absent, every other byte is a value in dBm`(octet: UInt8, dBm: Int8?) {
-        for event in [legacyEvent(WireReport(rssi: octet)), extendedEvent(WireReport(rssi: octet))] {
+    func `an RSSI of 127 is absent, every other byte is a value in dBm`(byte: UInt8, dBm: Int8?) {
+        for event in [legacyEvent(WireReport(rssi: byte)), extendedEvent(WireReport(rssi: byte))] {
             #expect(reports(of: event).found.map(\.rssi) == [dBm.map { RSSI(dBm: $0) }])
         }
     }
 
     @Test(arguments: [(0x00, 0), (0x0F, 15), (0x10, nil), (0xFF, nil)] as [(UInt8, UInt8?)])
-    func `a SID is 0 to 15, any other value is absent`(octet: UInt8, sid: UInt8?) {
-        #expect(reports(of: extendedEvent(WireReport(sid: octet))).found.map(\.advertisingSID) == [sid])
+    func `a SID is 0 to 15, any other value is absent`(byte: UInt8, sid: UInt8?) {
+        #expect(reports(of: extendedEvent(WireReport(sid: byte))).found.map(\.advertisingSID) == [sid])
     }
 
     @Test func `several reports of one event are returned in order, legacy and extended`() {

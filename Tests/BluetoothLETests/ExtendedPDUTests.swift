@@ -58,8 +58,8 @@ import Testing
         #expect(report?.status == .truncated)
         // One bit of the 13 bits of the offset is enough.
         for pointer in ["090100", "090001", "090010"] {
-            let octets = payload(flags: 0x19, address + information + bytes(pointer), data: payload)
-            #expect(try self.report(octets)?.status == .moreToCome)
+            let bytes = payload(flags: 0x19, address + information + bytes(pointer), data: payload)
+            #expect(try self.report(bytes)?.status == .moreToCome)
         }
     }
 

@@ -17,16 +17,16 @@ struct AssemblerWorld {
     let address = DeviceAddress(0xC098_E500_0007, kind: .random)
 
     mutating func drain() -> [Heard] {
-        var heard: [Heard] = []
+        var received: [Heard] = []
         var data: [UInt8] = [0xEE]
         while let (report, adapter, time) = assembler.nextReady(into: &data) {
             precondition(report.data == 0..<data.count)
-            heard.append(
+            received.append(
                 Heard(
                     data: data, rssi: report.rssi?.dBm, adapter: adapter, time: time?.nanoseconds, status: report.status
                 ))
         }
-        return heard
+        return received
     }
 
     mutating func take(
@@ -68,7 +68,7 @@ struct AssemblerWorld {
             world.fragment([4, 5], .complete, rssi: -52, at: 3000)
                 == [Heard(data: [1, 2, 3, 4, 5], rssi: -52, adapter: 0, time: 3000)])
         #expect(world.assembler.isIdle)
-        #expect(world.assembler.counts.met.isEmpty)
+        #expect(world.assembler.counts.occurred.isEmpty)
     }
 
     @Test func `B5: an iBeacon in three fragments is one sighting`() {
@@ -76,8 +76,8 @@ struct AssemblerWorld {
         let payload = flags + ad(0xFF, frame)
         #expect(world.fragment(Array(payload[..<5]), .moreToCome) == [])
         #expect(world.fragment(Array(payload[5..<20]), .moreToCome) == [])
-        let heard = world.fragment(Array(payload[20...]), .complete)
-        #expect(heard.flatMap { beacons(in: $0.data).found } == [beacon])
+        let received = world.fragment(Array(payload[20...]), .complete)
+        #expect(received.flatMap { beacons(in: $0.data).found } == [beacon])
     }
 
     @Test func `B5: a report has the properties of its last fragment and the address of its chain`() {
@@ -137,9 +137,9 @@ struct AssemblerWorld {
         var world = AssemblerWorld()
         let payload = ad(0xFF, frame) + [0x1A, 0xFF]
         #expect(world.fragment(Array(payload[..<20]), .moreToCome) == [])
-        let heard = world.fragment(Array(payload[20...]), status, at: 5)
-        #expect(heard == [Heard(data: payload, rssi: -60, adapter: 0, time: 5, status: .truncated)])
-        #expect(heard.flatMap { beacons(in: $0.data).found } == [beacon])
+        let received = world.fragment(Array(payload[20...]), status, at: 5)
+        #expect(received == [Heard(data: payload, rssi: -60, adapter: 0, time: 5, status: .truncated)])
+        #expect(received.flatMap { beacons(in: $0.data).found } == [beacon])
         #expect(world.assembler.counts[.chainTruncated] == 1)
         // A chain that is truncated in its first fragment is counted too.
         #expect(world.fragment([7], status).map(\.data) == [[7]])
@@ -155,7 +155,7 @@ struct AssemblerWorld {
         _ = world.fragment([1], .moreToCome, at: 100)
         _ = world.fragment([2], .moreToCome, at: 100 + gap)
         #expect(world.fragment([3], .complete, at: 100 + 2 * gap).map(\.data) == [[1, 2, 3]])
-        #expect(world.assembler.counts.met.isEmpty)
+        #expect(world.assembler.counts.occurred.isEmpty)
 
         _ = world.fragment([1], .moreToCome, rssi: -50, at: 100)
         let abandoned = Heard(data: [1], rssi: -50, adapter: 0, time: 100, status: .truncated)
@@ -218,7 +218,7 @@ struct AssemblerWorld {
             #expect(world.fragment(Array(full[start..<start + 200]), .moreToCome) == [])
         }
         #expect(world.fragment(Array(full[1600...]), .complete).map(\.data) == [full])
-        #expect(world.assembler.counts.met.isEmpty)
+        #expect(world.assembler.counts.occurred.isEmpty)
 
         for start in stride(from: 0, to: 1600, by: 200) {
             _ = world.fragment(Array(full[start..<start + 200]), .moreToCome)
@@ -231,7 +231,7 @@ struct AssemblerWorld {
             world.fragment([0xFF], .complete, at: 5)
                 == [Heard(data: full, rssi: -60, adapter: 0, time: 5, status: .truncated)])
         #expect(world.assembler.counts[.chainTooLong] == 1)
-        #expect(world.assembler.counts.met.count == 1)
+        #expect(world.assembler.counts.occurred.count == 1)
     }
 
     @Test func `B5: the 65th chain ends the least recently extended one, which is read as received, and counted`() {
@@ -243,7 +243,7 @@ struct AssemblerWorld {
         }
         // The first chain is extended, so the second one is the oldest.
         #expect(world.fragment([100], .moreToCome, address: addresses[0]) == [])
-        #expect(world.assembler.counts.met.isEmpty)
+        #expect(world.assembler.counts.occurred.isEmpty)
         #expect(world.fragment([64], .moreToCome, address: addresses[64]).map(\.data) == [[1]])
         #expect(world.assembler.counts[.chainsTooMany] == 1)
         #expect(world.fragment([65], .moreToCome, address: addresses[65]).map(\.data) == [[2]])
@@ -254,7 +254,7 @@ struct AssemblerWorld {
         world.assembler.flush(adapter: nil)
         #expect(world.drain().map(\.data.count) == [Int](repeating: 1, count: 63))
         #expect(world.assembler.isIdle)
-        #expect(world.assembler.counts.met.map(\.kind) == [.chainAbandoned, .chainsTooMany])
+        #expect(world.assembler.counts.occurred.map(\.kind) == [.chainAbandoned, .chainsTooMany])
     }
 
     @Test func `if more than 128 ready chains are not fetched, the oldest is dropped and counted`() {

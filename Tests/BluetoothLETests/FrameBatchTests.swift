@@ -28,11 +28,11 @@ private struct Heard: ReportHandler {
         return isTaken
     }
 
-    private func decode(_ event: [UInt8]) -> (heard: Heard, malformations: MalformationCounts) {
+    private func decode(_ event: [UInt8]) -> (received: Heard, malformations: MalformationCounts) {
         var decoder = ReportDecoder()
-        var heard = Heard()
-        decoder.decode(event: event.span, adapter: 3, time: time, to: &heard)
-        return (heard, decoder.malformations)
+        var received = Heard()
+        decoder.decode(event: event.span, adapter: 3, time: time, to: &received)
+        return (received, decoder.malformations)
     }
 
     private func words(_ frame: BeaconFrame) -> [UInt64] { [frame.high, frame.low, frame.packedAddress, frame.packed] }
@@ -57,10 +57,10 @@ private struct Heard: ReportHandler {
         #expect(first.frame.address == DeviceAddress(0xC098_E500_0007, kind: .random))
         #expect(first.time == time)
         #expect(first.adapter == 3)
-        #expect(first.kind.isFirst && first.kind.isHeard && first.kind.isBeacon)
+        #expect(first.kind.isFirst && first.kind.isReceived && first.kind.isBeacon)
         let second = batch.entries[1]
         #expect(second.frame.beacon.identity.minor == 9)
-        #expect(!second.kind.isFirst && !second.kind.isHeard && second.kind.isBeacon)
+        #expect(!second.kind.isFirst && !second.kind.isReceived && second.kind.isBeacon)
     }
 
     @Test func `an event without a beacon counts as received, one without a report only advances the time`() {
@@ -70,7 +70,7 @@ private struct Heard: ReportHandler {
         #expect(batch.counts.entries == 2)
         #expect(batch.counts.beacons == 0)
         let kinds = (0..<2).map { batch.entries[$0].kind }
-        #expect(kinds.map(\.isHeard) == [true, false])
+        #expect(kinds.map(\.isReceived) == [true, false])
         #expect(kinds.map(\.isFirst) == [true, true])
         #expect(kinds.map(\.isBeacon) == [false, false])
     }
@@ -115,13 +115,13 @@ private struct Heard: ReportHandler {
                 continue
             }
             taken += 1
-            let (heard, malformations) = decode(event)
-            #expect(batch.counts.reports == heard.reports, "\(hex(event))")
-            #expect(batch.counts.beacons == heard.frames.count, "\(hex(event))")
+            let (received, malformations) = decode(event)
+            #expect(batch.counts.reports == received.reports, "\(hex(event))")
+            #expect(batch.counts.beacons == received.frames.count, "\(hex(event))")
             #expect(batch.counts.structuresTruncated == malformations[.adStructureTruncated], "\(hex(event))")
-            #expect(malformations.met.allSatisfy { $0.kind == .adStructureTruncated }, "\(hex(event))")
+            #expect(malformations.occurred.allSatisfy { $0.kind == .adStructureTruncated }, "\(hex(event))")
             let found = (0..<batch.counts.entries).map { batch.entries[$0] }.filter(\.kind.isBeacon).map(\.frame)
-            #expect(found.map(words) == heard.frames.map(words), "\(hex(event))")
+            #expect(found.map(words) == received.frames.map(words), "\(hex(event))")
         }
         #expect(taken > 1000)
         #expect(left > 1000)

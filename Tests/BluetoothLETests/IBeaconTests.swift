@@ -31,9 +31,9 @@ import Testing
         (0, 0x4D, "another company"), (1, 0x01, "another company's high byte"), (2, 0x03, "another type"),
         (2, 0x10, "nearby information"), (3, 0x14, "a shorter length"), (3, 0x16, "a longer length"),
     ])
-    func `B1: data with another prefix are not an iBeacon`(index: Int, octet: Int, what: String) {
+    func `B1: data with another prefix are not an iBeacon`(index: Int, byte: Int, what: String) {
         var data = frame
-        data[index] = UInt8(octet)
+        data[index] = UInt8(byte)
         #expect(decoded(data) == nil, "\(what)")
         #expect(beacons(in: ad(0xFF, data)).found == [], "\(what)")
     }

@@ -23,15 +23,15 @@ import Testing
     func `B2: an advertising PDU or scan response gives a report of its data`(
         type: UInt8, properties: AdvertisingReport.Properties
     ) throws {
-        let octets = linkLayerFrame(type: type, address + payload)
-        let report = try #require(try report(octets))
+        let bytes = linkLayerFrame(type: type, address + payload)
+        let report = try #require(try report(bytes))
         #expect(report.address == expectedAddress)
         #expect(report.rssi == RSSI(dBm: -61))
         #expect(report.properties == properties)
         #expect(report.status == .complete)
         #expect(report.advertisingSID == nil)
         #expect(report.data == 12..<12 + payload.count)
-        #expect(beacons(in: Array(octets[report.data])).found == [beacon])
+        #expect(beacons(in: Array(bytes[report.data])).found == [beacon])
     }
 
     @Test func `a directed advertisement has an address and no data`() throws {
@@ -60,47 +60,47 @@ import Testing
 
     @Test(arguments: [0, 1, 2, 3])
     func `B4: a frame with another access address gives nothing, whatever its CRC`(index: Int) throws {
-        var octets = linkLayerFrame(type: 0x00, address + payload)
-        octets[index] ^= 0x01
-        for check in [FrameCheck.valid, .invalid, .unchecked] { #expect(try report(octets, check: check) == nil) }
-        #expect(try report(Array(octets[..<4])) == nil)
+        var bytes = linkLayerFrame(type: 0x00, address + payload)
+        bytes[index] ^= 0x01
+        for check in [FrameCheck.valid, .invalid, .unchecked] { #expect(try report(bytes, check: check) == nil) }
+        #expect(try report(Array(bytes[..<4])) == nil)
     }
 
     @Test func `B4: a frame with any wrong bit in its PDU or CRC, except in the length, throws badCRC`() throws {
-        let octets = linkLayerFrame(type: 0x00, address + payload)
+        let bytes = linkLayerFrame(type: 0x00, address + payload)
         // The length byte is left out, because a wrong length can be another error.
-        for bit in 32..<octets.count * 8 where bit / 8 != 5 {
-            var wrong = octets
+        for bit in 32..<bytes.count * 8 where bit / 8 != 5 {
+            var wrong = bytes
             wrong[bit / 8] ^= 1 << UInt8(bit % 8)
             #expect(throws: LinkLayerError.badCRC) { try report(wrong) }
         }
-        #expect(try report(octets) != nil)
+        #expect(try report(bytes) != nil)
     }
 
     @Test func `B4: the CRC of a PDU is as the specification draws it, for payloads of 6 to 255 bytes`() throws {
         for length in 6...255 {
-            let octets = linkLayerFrame(type: 0x00, (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ length) })
-            #expect(try report(octets)?.data.count == length - 6)
+            let bytes = linkLayerFrame(type: 0x00, (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ length) })
+            #expect(try report(bytes)?.data.count == length - 6)
         }
     }
 
     @Test func `B4: if the sniffer has checked the CRC, its result is used`() throws {
-        var octets = linkLayerFrame(type: 0x00, address + payload)
-        #expect(throws: LinkLayerError.badCRC) { try report(octets, check: .invalid) }
-        octets[octets.count - 1] ^= 0xFF
-        #expect(try report(octets, check: .valid) != nil)
-        #expect(throws: LinkLayerError.badCRC) { try report(octets, check: .unchecked) }
+        var bytes = linkLayerFrame(type: 0x00, address + payload)
+        #expect(throws: LinkLayerError.badCRC) { try report(bytes, check: .invalid) }
+        bytes[bytes.count - 1] ^= 0xFF
+        #expect(try report(bytes, check: .valid) != nil)
+        #expect(throws: LinkLayerError.badCRC) { try report(bytes, check: .unchecked) }
     }
 
     @Test func `B4: a frame that is cut anywhere gives no report and an error`() throws {
-        let octets = linkLayerFrame(type: 0x00, address + payload)
-        for length in 0..<octets.count {
-            #expect(throws: LinkLayerError.self) { try report(Array(octets[..<length])) }
+        let bytes = linkLayerFrame(type: 0x00, address + payload)
+        for length in 0..<bytes.count {
+            #expect(throws: LinkLayerError.self) { try report(Array(bytes[..<length])) }
         }
         // If the sniffer has checked the CRC, it can be missing.
-        #expect(try report(octets.dropLast(3), check: .valid) != nil)
+        #expect(try report(bytes.dropLast(3), check: .valid) != nil)
         #expect(throws: LinkLayerError.pduTruncated(offset: 6, needed: 36, available: 35)) {
-            try report(octets.dropLast(4), check: .valid)
+            try report(bytes.dropLast(4), check: .valid)
         }
     }
 
@@ -114,15 +114,15 @@ import Testing
     }
 
     @Test func `a frame is read in its range, and bytes after its CRC are ignored`() throws {
-        let octets = linkLayerFrame(type: 0x00, address + payload)
-        let bytes = [0xAA, 0xBB] + octets + [0xCC, 0xDD]
-        for end in [2 + octets.count, bytes.count, bytes.count + 5] {
+        let frame = linkLayerFrame(type: 0x00, address + payload)
+        let bytes = [0xAA, 0xBB] + frame + [0xCC, 0xDD]
+        for end in [2 + frame.count, bytes.count, bytes.count + 5] {
             let report = try LinkLayerPDU.advertisingReport(of: bytes.span, in: 2..<end, rssi: nil, check: .unchecked)
             #expect(report?.data == 14..<14 + payload.count)
             #expect(report?.rssi == nil)
         }
         #expect(throws: LinkLayerError.pduTruncated(offset: 44, needed: 3, available: 2)) {
-            try LinkLayerPDU.advertisingReport(of: bytes.span, in: 2..<1 + octets.count, rssi: nil, check: .unchecked)
+            try LinkLayerPDU.advertisingReport(of: bytes.span, in: 2..<1 + frame.count, rssi: nil, check: .unchecked)
         }
     }
 
@@ -144,14 +144,14 @@ import Testing
 
     @Test(arguments: AirFrame.all)
     func `B4: a captured frame gives its report, its error or nothing`(captured: AirFrame) throws {
-        let octets = bytes(captured.hex)
+        let bytes = bytes(captured.hex)
         do {
-            let found = try report(octets)
+            let found = try report(bytes)
             #expect((found == nil ? "none" : "report") == captured.gives)
             guard let found else { return }
             #expect(found.address?.description == captured.address)
             #expect(found.address?.kind == (captured.addressType == "random" ? .random : .public))
-            #expect(hex(octets[found.data]) == captured.data)
+            #expect(hex(bytes[found.data]) == captured.data)
         } catch {
             #expect(error.malformation == (captured.gives == "badCRC" ? .badCRC : .pduTruncated))
             #expect(["badCRC", "pduTruncated"].contains(captured.gives))

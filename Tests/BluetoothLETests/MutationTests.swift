@@ -4,34 +4,34 @@ import Testing
 
 /// Returns whether the bytes can contain the iBeacon. It only searches for the bytes of the structure, as a simple
 /// second decoder.
-private func couldHold(_ beacon: IBeacon, _ octets: [UInt8]) -> Bool {
+private func couldHold(_ beacon: IBeacon, _ data: [UInt8]) -> Bool {
     let needle: [UInt8] =
         [0xFF, 0x4C, 0x00, 0x02, 0x15] + bytes(beacon.identity.uuid.description.filter { $0 != "-" })
         + [
             UInt8(beacon.identity.major >> 8), UInt8(beacon.identity.major & 0xFF), UInt8(beacon.identity.minor >> 8),
             UInt8(beacon.identity.minor & 0xFF), UInt8(bitPattern: beacon.measuredPower),
         ]
-    return octets.indices.contains { octets[$0...].starts(with: needle) }
+    return data.indices.contains { data[$0...].starts(with: needle) }
 }
 
 @Suite struct MutationTests {
     /// Returns the bytes after one to six random mutations, as radio, a disk or a hostile sender can cause them:
     /// changed, cut off, removed, added or repeated bytes.
-    private func mutate(_ octets: [UInt8], _ generator: inout SeededGenerator) -> [UInt8] {
-        var octets = octets
-        for _ in 0..<Int.random(in: 1...6, using: &generator) where !octets.isEmpty {
-            let index = octets.indices.randomElement(using: &generator) ?? 0
+    private func mutate(_ bytes: [UInt8], _ generator: inout SeededGenerator) -> [UInt8] {
+        var bytes = bytes
+        for _ in 0..<Int.random(in: 1...6, using: &generator) where !bytes.isEmpty {
+            let index = bytes.indices.randomElement(using: &generator) ?? 0
             switch Int.random(in: 0..<7, using: &generator) {
-            case 0: octets[index] = .random(in: 0...255, using: &generator)
-            case 1: octets[index] ^= 1 << UInt8.random(in: 0..<8, using: &generator)
-            case 2: octets[index] = [0x00, 0x01, 0x1A, 0x1B, 0x7F, 0xFE, 0xFF].randomElement(using: &generator) ?? 0
-            case 3: octets.removeSubrange(index...)
-            case 4: octets.remove(at: index)
-            case 5: octets.insert(.random(in: 0...255, using: &generator), at: index)
-            default: octets.insert(contentsOf: octets[index...].prefix(40), at: index)
+            case 0: bytes[index] = .random(in: 0...255, using: &generator)
+            case 1: bytes[index] ^= 1 << UInt8.random(in: 0..<8, using: &generator)
+            case 2: bytes[index] = [0x00, 0x01, 0x1A, 0x1B, 0x7F, 0xFE, 0xFF].randomElement(using: &generator) ?? 0
+            case 3: bytes.removeSubrange(index...)
+            case 4: bytes.remove(at: index)
+            case 5: bytes.insert(.random(in: 0...255, using: &generator), at: index)
+            default: bytes.insert(contentsOf: bytes[index...].prefix(40), at: index)
             }
         }
-        return octets
+        return bytes
     }
 
     @Test func `B1, B3: mutated vectors never trap, and give only sightings that are in their bytes`() {
@@ -40,12 +40,12 @@ private func couldHold(_ beacon: IBeacon, _ octets: [UInt8]) -> Bool {
         var sightings = 0
         for _ in 0..<10_000 {
             let (kind, original) = vectors.randomElement(using: &generator) ?? ("adv", [])
-            let octets = mutate(original, &generator)
+            let bytes = mutate(original, &generator)
             var found: [IBeacon] = []
             if kind == "adv" {
-                found = beacons(in: octets).found
+                found = beacons(in: bytes).found
             } else {
-                let event = Array(octets.dropFirst())
+                let event = Array(bytes.dropFirst())
                 for report in reports(of: event).found {
                     // The data must be inside the event and inside its declared parameters.
                     #expect(report.data.upperBound <= min(event.count, 2 + Int(event[1])))
@@ -53,7 +53,7 @@ private func couldHold(_ beacon: IBeacon, _ octets: [UInt8]) -> Bool {
                 }
             }
             sightings += found.count
-            for beacon in found { #expect(couldHold(beacon, octets), "\(hex(octets))") }
+            for beacon in found { #expect(couldHold(beacon, bytes), "\(hex(bytes))") }
         }
         // If no mutation leaves an iBeacon intact, the test proves nothing.
         #expect(sightings > 100)
@@ -71,16 +71,16 @@ private func couldHold(_ beacon: IBeacon, _ octets: [UInt8]) -> Bool {
         ]
         var (sightings, rejected) = (0, 0)
         for _ in 0..<10_000 {
-            let octets = mutate(frames.randomElement(using: &generator) ?? [], &generator)
+            let bytes = mutate(frames.randomElement(using: &generator) ?? [], &generator)
             for check in [FrameCheck.valid, .unchecked] {
                 do {
-                    let range = 0..<octets.count
-                    let report = try LinkLayerPDU.advertisingReport(of: octets.span, in: range, rssi: nil, check: check)
+                    let range = 0..<bytes.count
+                    let report = try LinkLayerPDU.advertisingReport(of: bytes.span, in: range, rssi: nil, check: check)
                     guard let report else { continue }
-                    #expect(report.data.upperBound <= octets.count)
-                    let found = beacons(in: Array(octets[report.data])).found
+                    #expect(report.data.upperBound <= bytes.count)
+                    let found = beacons(in: Array(bytes[report.data])).found
                     sightings += found.count
-                    for beacon in found { #expect(couldHold(beacon, octets), "\(hex(octets))") }
+                    for beacon in found { #expect(couldHold(beacon, bytes), "\(hex(bytes))") }
                 } catch { rejected += 1 }
             }
         }
@@ -99,14 +99,14 @@ private func couldHold(_ beacon: IBeacon, _ octets: [UInt8]) -> Bool {
             let key = [UInt8.random(in: 0...2, using: &generator), .random(in: 0...15, using: &generator)]
             let status: AdvertisingReport.DataStatus =
                 Int.random(in: 0..<40, using: &generator) == 0 ? .truncated : .moreToCome
-            let heard = world.fragment(data, status, sid: key[1], adapter: Int(key[0]))
+            let received = world.fragment(data, status, sid: key[1], adapter: Int(key[0]))
             underWay[key, default: []] += data
             guard status == .truncated else {
-                #expect(heard == [])
+                #expect(received == [])
                 continue
             }
             let whole = underWay.removeValue(forKey: key) ?? []
-            #expect(heard.map(\.data) == [Array(whole.prefix(1650))])
+            #expect(received.map(\.data) == [Array(whole.prefix(1650))])
             ended += 1
             tooLong += whole.count > 1650 ? 1 : 0
         }

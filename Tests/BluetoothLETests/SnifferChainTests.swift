@@ -7,7 +7,7 @@ import Testing
     private let another = bytes("080000E598C0")
 
     /// Passes a PDU of type 7 in its frame. Returns the data of the resulting reports.
-    private func hear(
+    private func receive(
         _ world: inout AssemblerWorld, _ address: [UInt8]?, adi: UInt16? = 0x5123, pointer: Bool = false,
         _ data: [UInt8],
         adapter: Int = 0, at time: Int64 = 0
@@ -19,10 +19,10 @@ import Testing
             fields[0] |= 0x08
         }
         if pointer { (fields, fields[0]) = (fields + [0x09, 0x64, 0x00], fields[0] | 0x10) }
-        let octets = linkLayerFrame(type: 0x07, [UInt8(fields.count)] + fields + data)
+        let bytes = linkLayerFrame(type: 0x07, [UInt8(fields.count)] + fields + data)
         let report = try #require(
-            try LinkLayerPDU.advertisingReport(of: octets.span, in: 0..<octets.count, rssi: nil, check: .unchecked))
-        return world.take(report, Array(octets[report.data]), adapter: adapter, at: time).map(\.data)
+            try LinkLayerPDU.advertisingReport(of: bytes.span, in: 0..<bytes.count, rssi: nil, check: .unchecked))
+        return world.take(report, Array(bytes[report.data]), adapter: adapter, at: time).map(\.data)
     }
 
     @Test func `B5: an AUX_CHAIN_IND continues the chain with its ADI, whose address and properties remain`() throws {
@@ -51,21 +51,21 @@ import Testing
         var world = AssemblerWorld()
         let payload = flags + ad(0xFF, frame)
         // ADV_EXT_IND: no address, the same ADI, only a pointer.
-        #expect(try hear(&world, nil, pointer: true, []) == [[]])
-        #expect(try hear(&world, mine, pointer: true, Array(payload[..<10])) == [])
-        #expect(try hear(&world, nil, pointer: true, Array(payload[10..<20])) == [])
-        let heard = try hear(&world, nil, Array(payload[20...]))
-        #expect(heard == [payload])
+        #expect(try receive(&world, nil, pointer: true, []) == [[]])
+        #expect(try receive(&world, mine, pointer: true, Array(payload[..<10])) == [])
+        #expect(try receive(&world, nil, pointer: true, Array(payload[10..<20])) == [])
+        let received = try receive(&world, nil, Array(payload[20...]))
+        #expect(received == [payload])
         #expect(world.assembler.isIdle)
-        #expect(world.assembler.counts.met.isEmpty)
+        #expect(world.assembler.counts.occurred.isEmpty)
     }
 
     @Test func `an ADV_EXT_IND, which has no data, ends no chain`() throws {
         var world = AssemblerWorld()
-        _ = try hear(&world, mine, pointer: true, [1])
-        #expect(try hear(&world, nil, pointer: true, []) == [[]])
-        #expect(try hear(&world, mine, pointer: true, []) == [[]])
-        #expect(try hear(&world, nil, [2]) == [[1, 2]])
+        _ = try receive(&world, mine, pointer: true, [1])
+        #expect(try receive(&world, nil, pointer: true, []) == [[]])
+        #expect(try receive(&world, mine, pointer: true, []) == [[]])
+        #expect(try receive(&world, nil, [2]) == [[1, 2]])
     }
 
     @Test
@@ -73,39 +73,39 @@ import Testing
         throws
     {
         var world = AssemblerWorld()
-        _ = try hear(&world, mine, pointer: true, [1])
-        #expect(try hear(&world, mine, pointer: true, [2]) == [[1]])
-        #expect(try hear(&world, nil, [3]) == [[2, 3]])
-        _ = try hear(&world, mine, pointer: true, [4])
-        #expect(try hear(&world, mine, [5]) == [[4], [5]])
+        _ = try receive(&world, mine, pointer: true, [1])
+        #expect(try receive(&world, mine, pointer: true, [2]) == [[1]])
+        #expect(try receive(&world, nil, [3]) == [[2, 3]])
+        _ = try receive(&world, mine, pointer: true, [4])
+        #expect(try receive(&world, mine, [5]) == [[4], [5]])
         #expect(world.assembler.counts[.chainAbandoned] == 2)
     }
 
     @Test func `B5: advertisers with different ADIs are not mixed, even with the same SID`() throws {
         var world = AssemblerWorld()
-        _ = try hear(&world, mine, adi: 0x5123, pointer: true, [1])
-        _ = try hear(&world, another, adi: 0x5124, pointer: true, [2])
-        #expect(try hear(&world, nil, adi: 0x5124, [3]) == [[2, 3]])
-        #expect(try hear(&world, nil, adi: 0x5123, [4]) == [[1, 4]])
+        _ = try receive(&world, mine, adi: 0x5123, pointer: true, [1])
+        _ = try receive(&world, another, adi: 0x5124, pointer: true, [2])
+        #expect(try receive(&world, nil, adi: 0x5124, [3]) == [[2, 3]])
+        #expect(try receive(&world, nil, adi: 0x5123, [4]) == [[1, 4]])
     }
 
     @Test func `B5: a PDU that could continue two chains continues neither`() throws {
         var world = AssemblerWorld()
-        _ = try hear(&world, mine, pointer: true, [1])
-        _ = try hear(&world, another, pointer: true, [2])
-        #expect(try hear(&world, nil, [3]) == [[3]])
+        _ = try receive(&world, mine, pointer: true, [1])
+        _ = try receive(&world, another, pointer: true, [2])
+        #expect(try receive(&world, nil, [3]) == [[3]])
         world.assembler.flush(adapter: nil)
         #expect(world.drain().map(\.data) == [[1], [2]])
     }
 
     @Test func `B5: a PDU does not continue a chain of another adapter, of another ADI, or that is too old`() throws {
         var world = AssemblerWorld()
-        _ = try hear(&world, mine, pointer: true, [1], at: 0)
-        #expect(try hear(&world, nil, [2], adapter: 1) == [[2]])
-        #expect(try hear(&world, nil, adi: 0x6123, [3]) == [[3]])
-        #expect(try hear(&world, nil, adi: nil, [4]) == [[4]])
-        #expect(try hear(&world, nil, [5], at: 2_457_300_001) == [[5]])
-        #expect(try hear(&world, nil, [6], at: 2_457_300_000) == [[1, 6]])
+        _ = try receive(&world, mine, pointer: true, [1], at: 0)
+        #expect(try receive(&world, nil, [2], adapter: 1) == [[2]])
+        #expect(try receive(&world, nil, adi: 0x6123, [3]) == [[3]])
+        #expect(try receive(&world, nil, adi: nil, [4]) == [[4]])
+        #expect(try receive(&world, nil, [5], at: 2_457_300_001) == [[5]])
+        #expect(try receive(&world, nil, [6], at: 2_457_300_000) == [[1, 6]])
     }
 
     @Test func `a controller's anonymous report does not continue a chain as a sniffer's PDU does`() throws {

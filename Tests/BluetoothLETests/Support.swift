@@ -97,9 +97,9 @@ func crc24(_ pdu: [UInt8]) -> [UInt8] {
     // Position 0 is in bit 0. The polynomial is x²⁴ + x¹⁰ + x⁹ + x⁶ + x⁴ + x³ + x + 1. Data enter with their least
     // significant bit first.
     var register: UInt32 = 0x55_5555
-    for octet in pdu {
+    for byte in pdu {
         for bit in 0..<8 {
-            let feedback = (register >> 23 ^ UInt32(octet) >> UInt32(bit)) & 1
+            let feedback = (register >> 23 ^ UInt32(byte) >> UInt32(bit)) & 1
             register = register << 1 & 0xFF_FFFF
             if feedback == 1 { register ^= 0x00_065B }
         }

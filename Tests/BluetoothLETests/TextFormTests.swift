@@ -76,10 +76,10 @@ import Testing
 
 @Suite struct RSSITests {
     @Test func `an RSSI byte is a value in dBm, 127 is absent, and writing a value gives the same byte`() {
-        for octet in UInt8.min...UInt8.max {
-            let rssi = RSSI(reported: octet)
-            #expect(rssi?.dBm == (octet == 127 ? nil : Int8(bitPattern: octet)))
-            #expect(RSSI.octet(rssi) == octet)
+        for byte in UInt8.min...UInt8.max {
+            let rssi = RSSI(reported: byte)
+            #expect(rssi?.dBm == (byte == 127 ? nil : Int8(bitPattern: byte)))
+            #expect(RSSI.byte(rssi) == byte)
         }
     }
 

@@ -45,10 +45,10 @@ package final class ScriptedLink {
     }
 
     /// Sends bytes, and returns whether all of them were sent.
-    @discardableResult package func send(_ octets: [UInt8]) -> Bool {
+    @discardableResult package func send(_ bytes: [UInt8]) -> Bool {
         var sent = 0
-        while sent < octets.count {
-            let part = octets[sent...].withUnsafeBytes {
+        while sent < bytes.count {
+            let part = bytes[sent...].withUnsafeBytes {
                 Glibc.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
             }
             guard part > 0 else { return false }
@@ -137,18 +137,18 @@ package final class ScriptedLink {
             topic: topic, payload: Array(body[index...]), isRetained: packet.type & 1 != 0, identifier: identifier)
     }
 
-    /// Returns the lengths of the header and the body of the packet at the start of `octets`; `nil` if it is
+    /// Returns the lengths of the header and the body of the packet at the start of `bytes`; `nil` if it is
     /// incomplete.
-    private static func size(_ octets: ArraySlice<UInt8>) -> (Int, Int)? {
-        var (length, shift, index) = (0, 0, octets.startIndex + 1)
+    private static func size(_ bytes: ArraySlice<UInt8>) -> (Int, Int)? {
+        var (length, shift, index) = (0, 0, bytes.startIndex + 1)
         while true {
-            guard index < octets.endIndex, shift < 28 else { return nil }
-            length |= Int(octets[index] & 0x7F) << shift
+            guard index < bytes.endIndex, shift < 28 else { return nil }
+            length |= Int(bytes[index] & 0x7F) << shift
             shift += 7
             index += 1
-            if octets[index - 1] & 0x80 == 0 { break }
+            if bytes[index - 1] & 0x80 == 0 { break }
         }
-        let header = index - octets.startIndex
-        return octets.count >= header + length ? (header, length) : nil
+        let header = index - bytes.startIndex
+        return bytes.count >= header + length ? (header, length) : nil
     }
 }

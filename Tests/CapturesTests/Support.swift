@@ -110,7 +110,7 @@ func contents(
     result.adapters = reader.adapters
     result.damages = reader.damages.first
     result.damageTotal = reader.damages.total
-    for (kind, count) in reader.malformations.met + decoder.malformations.met {
+    for (kind, count) in reader.malformations.occurred + decoder.malformations.occurred {
         result.malformations[kind, default: 0] += count
     }
     return result

@@ -34,7 +34,7 @@ import Testing
             }
         }
 
-        mutating func goOn(_ most: Int) {
+        mutating func proceed(_ most: Int) {
             for _ in 0...random.below(most) {
                 now = now + .seconds(1 + random.below(20))
                 let seconds = Int((now - Instant.start).components.seconds)
@@ -57,25 +57,25 @@ import Testing
     @Test(arguments: seeds)
     func `a copy continues with unused numbers, whenever and however long ago it was made`(seed: UInt64) throws {
         var world = try World(seed: seed)
-        world.goOn(80)
+        world.proceed(80)
         world.journal.keep(MonitorSnapshot(), at: world.now)
         let copy = try Folder()
         try Self.copy("state/state.json", from: world.folder, to: copy)
-        world.goOn(20)
+        world.proceed(20)
         // A file that is created during the copying can be missing in the copy.
         for name in world.folder.segments {
             try Self.copy("events/" + name, from: world.folder, to: copy)
-            world.goOn(6)
+            world.proceed(6)
         }
         let copied = try copy.numbers
         if world.random.chance(50), let last = copy.segments.last {
             // The last line is cut, as if it was written just then.
             let path = copy.path + "/events/" + last
-            let octets = try Data(contentsOf: URL(fileURLWithPath: path))
-            try octets.dropLast(world.random.below(60)).write(to: URL(fileURLWithPath: path))
+            let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+            try bytes.dropLast(world.random.below(60)).write(to: URL(fileURLWithPath: path))
         }
         // The gateway continues for a long time, and all of its lines are published.
-        world.goOn(300)
+        world.proceed(300)
         let issued = world.journal.sequence
         try copy.write("state/restored", "")
         let start = world.now + .seconds(1_000_000)

@@ -46,7 +46,7 @@ struct DiskFullTests {
             try #require(second < 1000)
         }
         let kept = try folder.numbers
-        #expect(journal.trouble?.contains("No space left") == true)
+        #expect(journal.failure?.contains("No space left") == true)
         #expect(kept == Array(1...kept.count))
         #expect(journal.durableSequence == kept.count)
         // Monitoring continues, with more events than memory has room for.

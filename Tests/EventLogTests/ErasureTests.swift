@@ -284,11 +284,11 @@ import Testing
             }
             return (named, all)
         }
-        let told = try dates().named.sorted()
-        guard told.count > 1 else { return }
-        let date = told[told.count / 2]
+        let reported = try dates().named.sorted()
+        guard reported.count > 1 else { return }
+        let date = reported[reported.count / 2]
         _ = try world.erase(ErasureRequest(beacon, before: date))
-        #expect(try dates().named.sorted() == told.filter { $0 >= date }, "seed \(seed)")
+        #expect(try dates().named.sorted() == reported.filter { $0 >= date }, "seed \(seed)")
     }
 }
 

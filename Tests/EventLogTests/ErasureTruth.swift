@@ -21,8 +21,8 @@ struct ErasureTruth {
     init(_ world: ErasureWorld, _ beacon: BeaconIdentity) throws {
         self.beacon = beacon
         let value = world.address(of: beacon).value
-        let octets = (0..<6).map { (place: Int) -> UInt64 in value >> UInt64(40 - 8 * place) & 0xFF }
-        address = octets.map { String(format: "%02X", $0) }.joined(separator: ":")
+        let bytes = (0..<6).map { (place: Int) -> UInt64 in value >> UInt64(40 - 8 * place) & 0xFF }
+        address = bytes.map { String(format: "%02X", $0) }.joined(separator: ":")
         before = try world.files()
         let uuid = "\(beacon.uuid)"
         spellings = try NSRegularExpression(
@@ -50,8 +50,8 @@ struct ErasureTruth {
         guard after.keys.filter({ $0.hasPrefix("events/events-") }).sorted() == same else {
             throw Violation(description: "other files: \(after.keys.sorted())")
         }
-        for (name, octets) in after {
-            var text = String(decoding: octets, as: UTF8.self)
+        for (name, bytes) in after {
+            var text = String(decoding: bytes, as: UTF8.self)
             // A condition can be for exactly this beacon. It belongs to the configuration, and is not a record of the
             // beacon.
             if name == "state/state.json" {

@@ -45,7 +45,7 @@ final class ErasureWorld {
         return try Journal(in: folder, files: files, machine: machine, process: process, at: now) {
             $0.envelope = self.withEnvelope
             $0.rotateSize = 6000
-            $0.waitsForShipping = false
+            $0.waitsForPublishing = false
         }
     }
 

@@ -18,7 +18,7 @@ enum FolderDamage: CustomStringConvertible {
     init(_ folder: Folder, _ random: inout SeededGenerator) {
         let segments = folder.segments
         let name = random.pick(segments)
-        let size = max(1, (try? folder.octets("events/" + name).count) ?? 1)
+        let size = max(1, (try? folder.bytes("events/" + name).count) ?? 1)
         let offset = random.below(size)
         switch random.below(8) {
         case 0: self = .zeros(name, offset..<min(size, offset + 1 + random.below(3)))
@@ -42,21 +42,21 @@ enum FolderDamage: CustomStringConvertible {
         case .zeros(let name, let range):
             try folder.change(name) { bytes in for place in range where place < bytes.count { bytes[place] = 0 } }
         case .garbage(let name, let range):
-            var octets = range.map { _ in UInt8(truncatingIfNeeded: random.next()) }
+            var bytes = range.map { _ in UInt8(truncatingIfNeeded: random.next()) }
             // In one of four cases these are digits, so that numbers and dates become other ones.
-            if random.below(4) == 0 { octets = octets.map { 0x30 + $0 % 10 } }
+            if random.below(4) == 0 { bytes = bytes.map { 0x30 + $0 % 10 } }
             try folder.change(name) { bytes in
-                for (place, octet) in zip(range, octets) where place < bytes.count { bytes[place] = octet }
+                for (place, byte) in zip(range, bytes) where place < bytes.count { bytes[place] = byte }
             }
         case .cut(let name, let size): try folder.change(name) { $0.removeLast(max(0, $0.count - size)) }
         case .missing(let name): try? FileManager.default.removeItem(atPath: folder.path + "/" + name)
         case .swapped(let name, let other):
-            guard let left = try? folder.octets("events/" + name), let right = try? folder.octets("events/" + other)
+            guard let left = try? folder.bytes("events/" + name), let right = try? folder.bytes("events/" + other)
             else { return }
             try folder.change(name) { $0 = right }
             try folder.change(other) { $0 = left }
         case .doubled(let name, let copy):
-            guard let bytes = try? folder.octets("events/" + name) else { return }
+            guard let bytes = try? folder.bytes("events/" + name) else { return }
             try Data(bytes).write(to: URL(fileURLWithPath: folder.path + "/events/" + copy))
         }
     }
@@ -83,12 +83,12 @@ enum FolderDamage: CustomStringConvertible {
 }
 
 extension Folder {
-    func octets(_ name: String) throws -> [UInt8] {
+    func bytes(_ name: String) throws -> [UInt8] {
         Array(try Data(contentsOf: URL(fileURLWithPath: path + "/" + name)))
     }
 
     func change(_ name: String, _ body: (inout [UInt8]) -> Void) throws {
-        guard var bytes = try? octets("events/" + name) else { return }
+        guard var bytes = try? bytes("events/" + name) else { return }
         body(&bytes)
         try Data(bytes).write(to: URL(fileURLWithPath: path + "/events/" + name))
     }
@@ -97,7 +97,7 @@ extension Folder {
     var pieces: [ArraySlice<UInt8>] {
         get throws {
             try segments.flatMap {
-                try octets("events/" + $0).split(separator: 0x0A, omittingEmptySubsequences: false).dropLast()
+                try bytes("events/" + $0).split(separator: 0x0A, omittingEmptySubsequences: false).dropLast()
             }
         }
     }

@@ -82,7 +82,7 @@ struct FolderWorld {
     private mutating func live() throws {
         let journal = try Journal(in: folder, files: files, options)
         let count = 5 + random.below(60)
-        var shipped = 0
+        var published = 0
         for second in 0..<count {
             let identifier = random.pick(["staff", "guests"])
             if random.below(3) == 0 {
@@ -97,11 +97,11 @@ struct FolderWorld {
             if journal.wantsSnapshot || random.below(20) == 0 {
                 journal.keep(JournalTests.snapshot(.satisfied), at: .start + .seconds(second))
             }
-            if random.below(4) == 0 { shipped = journal.durableSequence }
+            if random.below(4) == 0 { published = journal.durableSequence }
         }
         issued = journal.sequence
-        if shipped > 0 {
-            try PublishingCheckpoint(position: LinePosition(sequence: shipped))
+        if published > 0 {
+            try PublishingCheckpoint(position: LinePosition(sequence: published))
                 .write(FilePath(folder.path + "/state/mqtt.json"), files: files)
         }
         if closes { journal.close(JournalTests.snapshot(.satisfied), at: .start + .seconds(count)) }
@@ -167,7 +167,7 @@ struct FolderWorld {
     /// Damages the folder, runs the gateway again, and returns the violations.
     mutating func run(_ fault: FolderFuzzTests.Fault?) throws -> [String] {
         guard let newest = folder.segments.last else { return [] }
-        let end = try folder.octets("events/" + newest)
+        let end = try folder.bytes("events/" + newest)
         let lastLine = end.dropLast().lastIndex(of: 0x0A) ?? 0
         for _ in 0...random.below(2) {
             guard !folder.segments.isEmpty else { break }
@@ -223,8 +223,8 @@ struct FolderWorld {
 
     /// Returns the highest number in the files that are not event files.
     private static func stated(_ folder: Folder) -> Int {
-        let state = (try? folder.octets("state/state.json")).flatMap { try? StateFile(parsing: $0) }?.sequence ?? 0
-        let shipped = try? PublishingCheckpoint.read(FilePath(folder.path + "/state/mqtt.json"))
-        return max(state, shipped?.position.sequence ?? 0)
+        let state = (try? folder.bytes("state/state.json")).flatMap { try? StateFile(parsing: $0) }?.sequence ?? 0
+        let published = try? PublishingCheckpoint.read(FilePath(folder.path + "/state/mqtt.json"))
+        return max(state, published?.position.sequence ?? 0)
     }
 }

@@ -100,14 +100,14 @@ import Testing
             Array(try Sample.line(.visit(Sample.visit), envelope: false).utf8),
         ]
         lines.append([0x20] + lines[0] + [0x0A])
-        let octets = Array("\"\\{}[]:,0-.e tfnu1\t\r\n\u{B}\0\u{1F}é".utf8)
+        let bytes = Array("\"\\{}[]:,0-.e tfnu1\t\r\n\u{B}\0\u{1F}é".utf8)
         for _ in 0..<20_000 {
             var line = lines.randomElement(using: &random)!
             for _ in 0..<Int.random(in: 0...3, using: &random) where !line.isEmpty {
                 let place = Int.random(in: 0..<line.count, using: &random)
                 switch Int.random(in: 0..<4, using: &random) {
-                case 0: line[place] = octets.randomElement(using: &random)!
-                case 1: line.insert(octets.randomElement(using: &random)!, at: place)
+                case 0: line[place] = bytes.randomElement(using: &random)!
+                case 1: line.insert(bytes.randomElement(using: &random)!, at: place)
                 case 2: line.remove(at: place)
                 default: line.removeLast(line.count - place)
                 }

@@ -52,17 +52,17 @@ import Testing
     }
 
     @Test(arguments: [(999, false), (1000, true)])
-    func `after a rotation, a snapshot is due when the lines are as large as the last one`(octets: Int, isTime: Bool) {
+    func `after a rotation, a snapshot is due when the lines are as large as the last one`(bytes: Int, isTime: Bool) {
         var schedule = schedule()
-        schedule.wish()
-        schedule.note(octets: octets, lines: 1)
+        schedule.request()
+        schedule.note(bytes: bytes, lines: 1)
         #expect(schedule.isTime == isTime)
     }
 
     @Test(arguments: [(4999, false), (5000, true)])
     func `a snapshot is due after 5,000 lines, so that a start does not read many more`(lines: Int, isTime: Bool) {
         var schedule = schedule()
-        schedule.note(octets: 1_000_000, lines: lines)
+        schedule.note(bytes: 1_000_000, lines: lines)
         #expect(schedule.isTime == isTime)
     }
 
@@ -130,7 +130,7 @@ import Testing
         var queue = try queue()
         queue.append(.event(Sample.event))
         queue.append(.condition(Sample.change))
-        let octets = queue.octets
+        let bytes = queue.bytes
         var written: [UInt8] = []
         #expect(throws: Errno.noSpace) {
             try queue.write { bytes, before throws(Errno) in
@@ -146,10 +146,10 @@ import Testing
             written += bytes.prefix(100)
             return min(bytes.count, 100)
         }
-        #expect(written == octets)
-        #expect(!queue.hasUnwritten && queue.written == octets.count)
+        #expect(written == bytes)
+        #expect(!queue.hasUnwritten && queue.written == bytes.count)
         let durable = queue.removeWritten()
-        #expect((durable.octets, durable.lines, durable.last) == (octets.count, 2, 2))
+        #expect((durable.bytes, durable.lines, durable.last) == (bytes.count, 2, 2))
         #expect(queue.isEmpty && queue.size == 0)
     }
 
@@ -159,7 +159,7 @@ import Testing
         let event = queue.size
         queue.append(.visit(Sample.visit))
         queue.append(.adapter(Sample.adapterChange))
-        let dropped = queue.dropOldest(octetsMax: queue.size - event)
+        let dropped = queue.dropOldest(bytesMax: queue.size - event)
         #expect((dropped.numbered, dropped.unnumbered, dropped.updates.count) == (2, 0, 1))
         #expect(queue.firstUnwritten == 3)
     }
@@ -170,19 +170,19 @@ import Testing
         let event = queue.size
         queue.endTurn()
         queue.append(.visit(Sample.visit))
-        let dropped = queue.dropOldest(octetsMax: queue.size - event)
+        let dropped = queue.dropOldest(bytesMax: queue.size - event)
         #expect((dropped.numbered, queue.firstUnwritten) == (1, 2))
     }
 
     @Test func `lines in the open segment are not dropped, and are written again after a failure`() throws {
         var queue = try queue()
         queue.append(.event(Sample.event))
-        let octets = queue.octets
+        let bytes = queue.bytes
         try queue.write { bytes, _ throws(Errno) in bytes.count }
-        #expect(queue.dropOldest(octetsMax: 0).numbered == 0)
+        #expect(queue.dropOldest(bytesMax: 0).numbered == 0)
         queue.rewind()
-        #expect(queue.hasUnwritten && queue.octets == octets)
-        #expect(queue.dropOldest(octetsMax: 0).numbered == 1)
+        #expect(queue.hasUnwritten && queue.bytes == bytes)
+        #expect(queue.dropOldest(bytesMax: 0).numbered == 1)
     }
 }
 

@@ -96,7 +96,7 @@ import Testing
         try folder.write("events/" + name, try folder.read("events/" + name) + #"{"version":1,"type":"ev"#)
         let journal = try Journal(in: folder, process: 2, at: .start + .seconds(60))
         #expect(journal.recovery.sequence == 3)
-        #expect(journal.recovery.tornOctets == 23)
+        #expect(journal.recovery.tornBytes == 23)
         #expect(journal.recovery.remarks.count == 1)
         #expect(journal.record(for: try Identifier("staff"))?.lastEvent == Sample.event(at: 2))
         journal.event(at: 60)
@@ -167,7 +167,7 @@ import Testing
         files.partial = 20
         journal.event(at: 1)
         #expect(!journal.isKeeping)
-        #expect(journal.trouble?.contains("No space left") == true)
+        #expect(journal.failure?.contains("No space left") == true)
         // The written part of the line is removed at once, so that no program reads an incomplete line.
         #expect(try folder.numbers == [1])
         #expect(journal.durableSequence == 1)
@@ -236,7 +236,7 @@ import Testing
         let before = try folder.read("state/state.json")
         files.failures = [.rename: .ioError]
         #expect(!journal.keep(Self.snapshot(.satisfied), at: .start))
-        #expect(journal.trouble?.contains("records can't be written") == true)
+        #expect(journal.failure?.contains("records can't be written") == true)
         #expect(try folder.read("state/state.json") == before)
         files.failures = [:]
         journal.advance(to: .start + .seconds(31))
@@ -318,7 +318,7 @@ import Testing
         try folder.write("archive", text)
         do {
             let journal = try Journal(in: folder, process: 2)
-            #expect(journal.recovery.sequence == 1 && journal.recovery.tornOctets == 0)
+            #expect(journal.recovery.sequence == 1 && journal.recovery.tornBytes == 0)
             journal.event("staff", .unsatisfied, at: 2)
             journal.event("staff", .satisfied, at: 3)
         }

@@ -234,7 +234,7 @@ import Testing
         return message.parse(Array(line.utf8)) ? message : nil
     }
 
-    private func text(_ octets: some Sequence<UInt8>) -> String { String(decoding: Array(octets), as: UTF8.self) }
+    private func text(_ bytes: some Sequence<UInt8>) -> String { String(decoding: Array(bytes), as: UTF8.self) }
 
     private static let payload =
         #"{"version":2,"type":"event","gateway":"lobby","boot":"b","sequence":42,"identifier":"staff","date":"2026-11-21T07:46:27.123456Z","time":1795247187123,"monotonic":1}"#

@@ -53,7 +53,7 @@ import Testing
         #expect(position.offset > 0)
         let size = try files.size(of: files.openForReading(FilePath(folder.path + "/events/" + folder.segments[0])))
         #expect(size > 10 << 20)
-        #expect(files.octetsRead < size / 4)
+        #expect(files.bytesRead < size / 4)
         #expect(try numbers(folder, from: position).first == 15_001)
     }
 

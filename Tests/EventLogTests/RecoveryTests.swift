@@ -55,12 +55,12 @@ import Testing
     }
 
     @Test(arguments: [0 as UInt8, 0xA5])
-    func `if the damage of a line includes its line end, the next line is still found`(octet: UInt8) throws {
+    func `if the damage of a line includes its line end, the next line is still found`(byte: UInt8) throws {
         let folder = try written(10)
         // The end of line 4 with its line end, but no byte of the next line.
         let ends = Array(try folder.read("events/" + folder.segments[0]).utf8).indices(of: 0x0A).ranges.map(
             \.lowerBound)
-        try damage(folder, folder.segments[0]) { for place in ends[3] - 30...ends[3] { $0[place] = octet } }
+        try damage(folder, folder.segments[0]) { for place in ends[3] - 30...ends[3] { $0[place] = byte } }
         let (number, remarks) = try restart(folder)
         #expect(number == 11)
         #expect(remarks.count == 1)

@@ -15,14 +15,14 @@ struct ReferenceJSON {
         guard position == bytes.count else { return nil }
     }
 
-    private var octet: UInt8? { position < bytes.count ? bytes[position] : nil }
+    private var byte: UInt8? { position < bytes.count ? bytes[position] : nil }
 
     private mutating func skipSpace() {
-        while let octet, octet == 0x20 || octet == 0x09 || octet == 0x0A || octet == 0x0D { position += 1 }
+        while let byte, byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D { position += 1 }
     }
 
     private mutating func take(_ character: Unicode.Scalar) -> Bool {
-        guard octet == UInt8(ascii: character) else { return false }
+        guard byte == UInt8(ascii: character) else { return false }
         position += 1
         return true
     }
@@ -33,7 +33,7 @@ struct ReferenceJSON {
 
     private mutating func value(depth: Int) -> Bool {
         skipSpace()
-        switch octet {
+        switch byte {
         case nil: return false
         case UInt8(ascii: "\""): return string()
         case UInt8(ascii: "{"): return container(.object, "}", depth: depth + 1)
@@ -72,14 +72,14 @@ struct ReferenceJSON {
         guard take("\"") else { return false }
         let start = position
         var hasEscapes = false
-        while let octet, octet >= 0x20 {
+        while let byte, byte >= 0x20 {
             position += 1
-            if octet == UInt8(ascii: "\"") {
+            if byte == UInt8(ascii: "\"") {
                 add(.string, start, position - 1)
                 values[values.count - 1].hasEscapes = hasEscapes
                 return true
             }
-            guard octet == UInt8(ascii: "\\") else { continue }
+            guard byte == UInt8(ascii: "\\") else { continue }
             hasEscapes = true
             guard escape() else { return false }
         }
@@ -103,7 +103,7 @@ struct ReferenceJSON {
 
     private mutating func digits() -> Bool {
         let start = position
-        while let octet, (0x30...0x39).contains(octet) { position += 1 }
+        while let byte, (0x30...0x39).contains(byte) { position += 1 }
         return position > start
     }
 

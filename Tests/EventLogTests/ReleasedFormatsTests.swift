@@ -46,19 +46,19 @@ import Testing
 
     @Test(arguments: [("version-0.2.0", 15, 21)])
     func `a publisher continues after the last line that a release's publisher had published, and repeats none`(
-        release: String, shipped: Int, last: Int
+        release: String, published: Int, last: Int
     ) throws {
         let folder = try folder(release)
         let checkpoint = try #require(
             try PublishingCheckpoint.read(FilePath(folder.path + "/state/" + PublishingCheckpoint.fileName)))
-        #expect(checkpoint.position.sequence == shipped)
+        #expect(checkpoint.position.sequence == published)
         var follower = LineFollower(FilePath(folder.path + "/events"), from: checkpoint.position)
         var (line, message): ([UInt8], LineMessage) = ([], LineMessage(prefix: "beacons"))
         var numbers: [Int] = []
         while try follower.next(into: &line, upTo: .max, &message) {
             if let number = message.sequence { numbers.append(number) }
         }
-        #expect(numbers == Array(shipped + 1...last))
+        #expect(numbers == Array(published + 1...last))
         #expect(follower.damaged == 0 && follower.missed == 0)
     }
 

@@ -34,7 +34,7 @@ import Testing
         // and stays.
         #expect(try folder.numbers == [5])
         #expect(journal.counters.deletedSegments == 4)
-        #expect(journal.counters.deletedUnshipped == 0)
+        #expect(journal.counters.deletedUnpublished == 0)
     }
 
     @Test func `a segment with lines that a restart would need is not deleted because of its age`() throws {
@@ -54,15 +54,15 @@ import Testing
         let folder = try Folder()
         let journal = try journal(folder, hours: 1) {
             $0.retainSize = 2500
-            $0.waitsForShipping = true
+            $0.waitsForPublishing = true
         }
-        journal.shipped = 1
+        journal.published = 1
         for hour in 1..<8 { journal.event(at: 3600 * hour) }
         keep(journal, at: 8)
         let kept = try folder.numbers
         #expect(kept.last == 8 && kept.count < 6)
         #expect(journal.counters.deletedSegments == 8 - kept.count)
-        #expect(journal.counters.deletedUnshipped == 8 - kept.count - 1)
+        #expect(journal.counters.deletedUnpublished == 8 - kept.count - 1)
         let remarks = journal.drainRemarks()
         #expect(remarks.contains { $0.contains(" with 1 line that was not published: ") })
         #expect(journal.drainRemarks().isEmpty)
@@ -130,9 +130,9 @@ import Testing
         let folder = try Folder()
         let journal = try journal(folder, hours: 4) {
             $0.retain = .seconds(3600)
-            $0.waitsForShipping = true
+            $0.waitsForPublishing = true
         }
-        journal.shipped = 2
+        journal.published = 2
         keep(journal, at: 100)
         #expect(try folder.numbers == [3, 4])
     }

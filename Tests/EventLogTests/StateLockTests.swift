@@ -157,6 +157,6 @@ struct ReadOnlyLockTests {
         #expect(journal.sequence == 1)
         journal.event(at: 1)
         #expect(journal.linesWait)
-        #expect(journal.trouble?.contains("Read-only file system") == true)
+        #expect(journal.failure?.contains("Read-only file system") == true)
     }
 }

@@ -97,14 +97,14 @@ import Testing
     @Test func `if more descriptors are ready than one turn handles, all are reported within two turns`() throws {
         let loop = try EventLoop()
         let pipes = try (0..<48).map { _ in try TestPipe() }
-        var told: Set<Int> = []
+        var reported: Set<Int> = []
         for (index, pipe) in pipes.enumerated() {
             try pipe.write("a")
-            _ = try loop.watch(pipe.reader, for: .read) { _ in told.insert(index) }
+            _ = try loop.watch(pipe.reader, for: .read) { _ in reported.insert(index) }
         }
         try loop.turn()
         try loop.turn()
-        #expect(told.count == 48)
+        #expect(reported.count == 48)
     }
 
     @Test func `a second watch of the same descriptor throws EEXIST`() throws {

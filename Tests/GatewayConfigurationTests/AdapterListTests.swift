@@ -16,14 +16,14 @@ import Testing
 
     @Test func `the same address in other letters is the same adapter`() {
         #expect(
-            mistakes(file("scanner: {adapters: [00:1a:7d:da:71:13, 00:1A:7D:DA:71:13]}")) == [
+            errors(file("scanner: {adapters: [00:1a:7d:da:71:13, 00:1A:7D:DA:71:13]}")) == [
                 "g.yaml:1:41: scanner.adapters has 00:1A:7D:DA:71:13 twice; remove one"
             ])
     }
 
     @Test(arguments: ["hci", "hci01", "hci70000", "wlan0", "lobby/hci0", "00:1A:7D:DA:71", "00:00:00:00:00:00", "''"])
     func `an entry that is neither a name nor an address is an error`(entry: String) {
-        let said = mistakes(file("scanner: {adapters: [\(entry)]}"))
+        let said = errors(file("scanner: {adapters: [\(entry)]}"))
         #expect(said.count == 1)
         #expect(said.first?.hasSuffix("; expected an adapter's name, such as hci0, or its address") == true, "\(said)")
     }

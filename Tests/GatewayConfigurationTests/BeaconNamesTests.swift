@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test func `each error in a list has its line`() {
-        let found = mistakes(
+        let found = errors(
             """
             beacons:
               - {minor: 17, name: Ada}
@@ -70,7 +70,7 @@ import Testing
 
     @Test func `a beacon can have only one name, but two beacons can have the same name`() {
         #expect(
-            mistakes(
+            errors(
                 file(
                     """
                     beacons:
@@ -83,17 +83,17 @@ import Testing
 
     @Test func `beacons must be a list or a map with a file`() {
         #expect(
-            mistakes(file("beacons: Ada"))
+            errors(file("beacons: Ada"))
                 == [
                     "g.yaml:1:10: beacons is a single value; expected a list, such as - {major: 1, minor: 17, name: Ada}"
                 ])
         #expect(
-            mistakes(file("beacons: {name: Ada}")) == [
+            errors(file("beacons: {name: Ada}")) == [
                 "g.yaml:1:10: beacons is a map without file; add file: and its path, or write a list",
                 "g.yaml:1:11: beacons.name is not allowed here; write a list: - {name: …}",
             ])
         #expect(
-            mistakes(file("beacons: {file: \"\"}")) == [
+            errors(file("beacons: {file: \"\"}")) == [
                 "g.yaml:1:17: beacons.file is “”; expected a path of at most 4095 bytes, such as "
                     + "/etc/beacon-gateway/beacons.csv"
             ])
@@ -213,10 +213,10 @@ import Testing
               - {identifier: b, uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E, unnamed: refuse}
               - {identifier: c, uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E, unnamed: track}
             """)
-        #expect(made.monitors[0].conditions.map(\.settings.strangers) == [.ignore, .refuse, .track])
-        #expect(try configuration(file("")).monitors[0].conditions[0].settings.strangers == .track)
+        #expect(made.monitors[0].conditions.map(\.settings.unnamed) == [.ignore, .refuse, .track])
+        #expect(try configuration(file("")).monitors[0].conditions[0].settings.unnamed == .track)
         #expect(
-            mistakes(condition("unnamed: deny"))
+            errors(condition("unnamed: deny"))
                 == ["g.yaml:5:14: conditions.unnamed is deny; expected track, ignore or refuse"])
     }
 
@@ -229,18 +229,18 @@ import Testing
               - {identifier: b, uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E, strangers: refuse}
               - {identifier: c, uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E, unnamed: track}
             """)
-        #expect(made.monitors[0].conditions.map(\.settings.strangers) == [.ignore, .refuse, .track])
+        #expect(made.monitors[0].conditions.map(\.settings.unnamed) == [.ignore, .refuse, .track])
         // Messages have the name that is in the file.
         #expect(
-            mistakes(condition("strangers: deny"))
+            errors(condition("strangers: deny"))
                 == ["g.yaml:5:16: conditions.strangers is deny; expected track, ignore or refuse"])
         #expect(
-            mistakes(condition("unnamed: track\nstrangers: track"))
+            errors(condition("unnamed: track\nstrangers: track"))
                 == ["g.yaml:6:5: conditions.unnamed occurs twice; the first is at line 5; remove one"])
         // Only the present name is suggested.
         #expect(
-            mistakes(condition("stranger: track")).allSatisfy { !$0.contains("strangers") }
-                && mistakes(condition("unamed: track"))
+            errors(condition("stranger: track")).allSatisfy { !$0.contains("strangers") }
+                && errors(condition("unamed: track"))
                     == ["g.yaml:5:5: the key unamed in conditions is unknown; did you mean “unnamed”?"]
         )
     }
@@ -255,10 +255,10 @@ import Testing
             #expect(set.engine.settings(deafAfterUnlessSet: nil).maxNewBeacons == count)
         }
         #expect(
-            mistakes(file("monitor: {max_new_beacons: 1000001}"))
+            errors(file("monitor: {max_new_beacons: 1000001}"))
                 == ["g.yaml:1:28: monitor.max_new_beacons is 1000001; expected 0…1000000"])
         #expect(
-            mistakes(condition("max_new_beacons: 1"))
+            errors(condition("max_new_beacons: 1"))
                 == ["g.yaml:5:5: conditions.max_new_beacons is not allowed here; it is only a setting of the monitor"])
     }
 }

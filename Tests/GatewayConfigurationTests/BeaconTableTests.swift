@@ -30,8 +30,8 @@ import Testing
         do {
             _ = try read(bytes, configuration)
             return []
-        } catch let mistakes as ConfigurationErrors {
-            return mistakes.description.split(separator: "\n").map(String.init)
+        } catch let errors as ConfigurationErrors {
+            return errors.description.split(separator: "\n").map(String.init)
         }
     }
 

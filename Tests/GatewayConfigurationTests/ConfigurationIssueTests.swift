@@ -5,7 +5,7 @@ import Testing
 @Suite struct MistakeTests {
     @Test func `an error has the file, line, column, setting, value and the expected value`() {
         #expect(
-            mistakes(
+            errors(
                 """
                 gateway:
                   name: lobby
@@ -27,7 +27,7 @@ import Testing
 
     @Test func `all errors are listed at once, in the order of the file`() {
         #expect(
-            mistakes(
+            errors(
                 """
                 gatway:
                   name: x
@@ -64,7 +64,7 @@ import Testing
 
     @Test func `if a value has another kind than expected, the error names both`() {
         #expect(
-            mistakes(
+            errors(
                 """
                 monitor: site
                 gateway: [x]
@@ -97,7 +97,7 @@ import Testing
 
     @Test func `the error for a condition names the part that is missing or invalid`() {
         #expect(
-            mistakes(
+            errors(
                 """
                 conditions:
                 - identifier: a
@@ -135,7 +135,7 @@ import Testing
 
     @Test func `a key that occurs twice is an error that names the first one`() {
         #expect(
-            mistakes(file("gateway:\n  name: a\n  name: b\ngateway: {}")) == [
+            errors(file("gateway:\n  name: a\n  name: b\ngateway: {}")) == [
                 "g.yaml:3:3: gateway.name occurs twice; the first is at line 2; remove one",
                 "g.yaml:4:1: gateway occurs twice; the first is at line 1; remove one",
             ])
@@ -143,7 +143,7 @@ import Testing
 
     @Test(arguments: ["password: hunter2", "passwd: hunter2", "Password: hunter2", "secret: 'hunter2'"])
     func `a secret in the file is refused, and not repeated in the error`(line: String) {
-        let found = mistakes(file("mqtt:\n  host: b\n  \(line)"))
+        let found = errors(file("mqtt:\n  host: b\n  \(line)"))
         #expect(found.count == 1)
         #expect(found[0].hasSuffix("is unknown; secrets are only read from a file; set mqtt.password_file"))
         #expect(!found[0].contains("hunter2"))
@@ -154,22 +154,22 @@ import Testing
         "mqtt:\n  password hunter2",
     ])
     func `a secret in a wrong place is not repeated in the error`(text: String) {
-        let found = mistakes(file(text))
+        let found = errors(file(text))
         #expect(!found.isEmpty)
         #expect(!found.joined().contains("hunter2"))
     }
 
     @Test(arguments: ["", "\n", "# nothing\n", "---\n", "~"])
     func `the error for an empty file names the required key`(text: String) {
-        #expect(mistakes(text).map { $0.drop { $0 != " " } } == [" the file is empty; it needs conditions, a list"])
+        #expect(errors(text).map { $0.drop { $0 != " " } } == [" the file is empty; it needs conditions, a list"])
     }
 
     @Test func `only conditions are required`() throws {
         #expect(
-            mistakes("gateway: {name: a}\n") == [
+            errors("gateway: {name: a}\n") == [
                 "g.yaml:1:1: conditions are missing; add conditions: and a list of them"
             ])
-        #expect(mistakes("[]") == ["g.yaml:1:1: the file is a list; expected a map, key: value"])
+        #expect(errors("[]") == ["g.yaml:1:1: the file is a list; expected a map, key: value"])
         let made = try configuration("conditions: []\n")
         #expect(made.monitors.map(\.name.text) == ["site"])
         #expect(made.mqtt == nil)
@@ -182,7 +182,7 @@ import Testing
     @Test(arguments: [(200, 0), (201, 1), (5000, 4800)])
     func `the first 200 errors are listed, and the others are counted`(count: Int, more: Int) {
         let text = "conditions: []\n" + (0..<count).map { "x\($0): 1\n" }.joined()
-        let found = mistakes(text)
+        let found = errors(text)
         #expect(found.count == min(count, 200) + (more > 0 ? 1 : 0))
         #expect(found[0].hasPrefix("g.yaml:2:1: the key x0 is unknown"))
         #expect(found[199].hasPrefix("g.yaml:201:1: the key x199 is unknown"))
@@ -191,12 +191,12 @@ import Testing
 
     @Test func `columns count characters, lines end with LF, CR LF or CR`() {
         #expect(
-            mistakes("größe: {ä: 1}\r\nconditions: []\rx: 1").map { $0.prefix(10) } == ["g.yaml:1:1", "g.yaml:3:1"])
-        #expect(mistakes(file("gateway: {'ä': 1, b: 2}")).map { $0.prefix(12) } == ["g.yaml:1:11:", "g.yaml:1:19:"])
+            errors("größe: {ä: 1}\r\nconditions: []\rx: 1").map { $0.prefix(10) } == ["g.yaml:1:1", "g.yaml:3:1"])
+        #expect(errors(file("gateway: {'ä': 1, b: 2}")).map { $0.prefix(12) } == ["g.yaml:1:11:", "g.yaml:1:19:"])
     }
 
     @Test func `a text in an error is short, and its control characters are escaped`() {
-        let long = mistakes(file("gateway:\n  name: \"\\e[31m\(String(repeating: "x", count: 500))\""))
+        let long = errors(file("gateway:\n  name: \"\\e[31m\(String(repeating: "x", count: 500))\""))
         #expect(long.count == 1)
         #expect(long[0].contains("“⟨U+001B⟩[31mxxx"))
         #expect(!long[0].unicodeScalars.contains("\u{1B}"))

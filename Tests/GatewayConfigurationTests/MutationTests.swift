@@ -30,11 +30,11 @@ import Testing
             switch Configuration.parse(bytes, file: "m") {
             case .success(let configuration):
                 #expect(!configuration.monitors.isEmpty)
-            case .failure(let mistakes):
+            case .failure(let errors):
                 refused += 1
-                #expect((1...ConfigurationErrors.listedMost).contains(mistakes.listed.count), "seed \(seed)")
-                #expect(mistakes.listed.map(\.position) == mistakes.listed.map(\.position).sorted(), "seed \(seed)")
-                #expect(mistakes.more == 0 || mistakes.listed.count == ConfigurationErrors.listedMost, "seed \(seed)")
+                #expect((1...ConfigurationErrors.listedMost).contains(errors.listed.count), "seed \(seed)")
+                #expect(errors.listed.map(\.position) == errors.listed.map(\.position).sorted(), "seed \(seed)")
+                #expect(errors.more == 0 || errors.listed.count == ConfigurationErrors.listedMost, "seed \(seed)")
             }
         }
         #expect(refused > rounds / 4)
@@ -62,7 +62,7 @@ import Testing
             let bytes = (0..<Int.random(in: 0...64, using: &random)).map { _ in
                 UInt8.random(in: 0...255, using: &random)
             }
-            #expect(!mistakes(bytes).isEmpty)
+            #expect(!errors(bytes).isEmpty)
         }
     }
 

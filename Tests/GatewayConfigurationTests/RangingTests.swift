@@ -53,13 +53,13 @@ import Testing
         ("modell: curve_fit", "the key modell in ranging is unknown; did you mean “model”?"),
     ])
     func `an invalid setting is an error with the expected value`(text: String, message: String) {
-        let found = mistakes(file("ranging: {\(text)}"))
+        let found = errors(file("ranging: {\(text)}"))
         #expect(found.count == 1)
         #expect(found.first?.hasSuffix(message) == true, "\(found)")
     }
 
     @Test(arguments: ["0s", "999ms", "11s"]) func `a window out of bounds is an error`(window: String) {
-        #expect(mistakes(file("ranging: {window: \(window)}")).count == 1)
+        #expect(errors(file("ranging: {window: \(window)}")).count == 1)
     }
 }
 
@@ -89,7 +89,7 @@ import Testing
         ),
     ])
     func `a duty cycle must be 0.01 to 1, and only low_power can have one`(text: String, message: String) {
-        let found = mistakes(file("scanner: {\(text)}"))
+        let found = errors(file("scanner: {\(text)}"))
         #expect(found.count == 1)
         #expect(found.first?.hasSuffix(message) == true, "\(found)")
     }

@@ -38,7 +38,7 @@ import Testing
     @Test(arguments: MonitoringPlace.listedMonitor.keys.filter { !MonitoringPlace.condition.keys.contains($0) })
     func `a setting that only a monitor can have is an error in a condition`(key: MonitoringKey) {
         #expect(
-            mistakes(condition("\(key.name): 1")) == [
+            errors(condition("\(key.name): 1")) == [
                 "g.yaml:5:5: conditions.\(key.name) is not allowed here; it is only a setting of the monitor"
             ])
     }
@@ -46,11 +46,11 @@ import Testing
     @Test func `X1: exit_rssi must have an enter_rssi, and must not be above it`() throws {
         #expect(try settings(condition("enter_rssi: -80\nexit_rssi: -80")).exitRSSI == RSSI(dBm: -80))
         #expect(
-            mistakes(condition("enter_rssi: -80\nexit_rssi: -79")) == [
+            errors(condition("enter_rssi: -80\nexit_rssi: -79")) == [
                 "g.yaml:6:16: conditions.exit_rssi is -79; expected at most enter_rssi, -80"
             ])
         #expect(
-            mistakes(condition("exit_rssi: -90")) == [
+            errors(condition("exit_rssi: -90")) == [
                 "g.yaml:5:16: conditions.exit_rssi needs an enter_rssi; add one that is at least -90"
             ])
         #expect(try settings(condition("enter_rssi: -80")).exitRSSI == nil)
@@ -58,23 +58,23 @@ import Testing
 
     @Test func `X1: a setting of a condition is checked together with the inherited ones`() throws {
         #expect(
-            mistakes(condition("exit_rssi: -79", monitor: "monitor: {enter_rssi: -80}")) == [
+            errors(condition("exit_rssi: -79", monitor: "monitor: {enter_rssi: -80}")) == [
                 "g.yaml:5:16: conditions.exit_rssi is -79; expected at most enter_rssi, -80"
             ])
         #expect(
             try settings(condition("exit_rssi: -80", monitor: "monitor: {enter_rssi: -80}")).exitRSSI == RSSI(dBm: -80))
         #expect(
-            mistakes(condition("enter_rssi: -91", monitor: "monitor: {enter_rssi: -80, exit_rssi: -90}"))
+            errors(condition("enter_rssi: -91", monitor: "monitor: {enter_rssi: -80, exit_rssi: -90}"))
                 == ["g.yaml:5:17: conditions.enter_rssi is -91; expected at least exit_rssi, -90"])
         // The monitor's own pair does not matter if each condition completes it.
         #expect(
             try settings(condition("enter_rssi: -80", monitor: "monitor: {exit_rssi: -90}")).exitRSSI == RSSI(dBm: -90))
         #expect(
-            mistakes(condition("", monitor: "monitor: {exit_rssi: -90}")) == [
+            errors(condition("", monitor: "monitor: {exit_rssi: -90}")) == [
                 "g.yaml:1:22: monitor.exit_rssi needs an enter_rssi; add one that is at least -90"
             ])
         #expect(
-            mistakes(condition("", monitor: "monitor: {enter_rssi: -91, exit_rssi: -90}")) == [
+            errors(condition("", monitor: "monitor: {enter_rssi: -91, exit_rssi: -90}")) == [
                 "g.yaml:1:39: monitor.exit_rssi is -90; expected at most enter_rssi, -91"
             ])
     }
@@ -82,63 +82,63 @@ import Testing
     @Test(arguments: [("-127", true), ("-128", false), ("20", true), ("21", false)])
     func `C7: enter_rssi must be from -127 to 20`(text: String, isGood: Bool) {
         #expect(
-            mistakes(condition("enter_rssi: \(text)"))
+            errors(condition("enter_rssi: \(text)"))
                 == (isGood ? [] : ["g.yaml:5:17: conditions.enter_rssi is \(text); expected -127…20"]))
     }
 
     @Test(arguments: [("1", true), ("0", false), ("1000", true), ("1001", false)])
     func `C7: enter_count must be from 1 to 1000`(text: String, isGood: Bool) {
         #expect(
-            mistakes(condition("enter_count: \(text)"))
+            errors(condition("enter_count: \(text)"))
                 == (isGood ? [] : ["g.yaml:5:18: conditions.enter_count is \(text); expected 1…1000"]))
     }
 
     @Test func `C7: outage_timeout must be above deaf_after`() {
-        #expect(mistakes(file("monitor: {outage_timeout: 20s, deaf_after: 19999ms}")) == [])
+        #expect(errors(file("monitor: {outage_timeout: 20s, deaf_after: 19999ms}")) == [])
         #expect(
-            mistakes(file("monitor: {outage_timeout: 20s, deaf_after: 20s}")) == [
+            errors(file("monitor: {outage_timeout: 20s, deaf_after: 20s}")) == [
                 "g.yaml:1:27: monitor.outage_timeout is 20s; expected above deaf_after, 20s"
             ])
         #expect(
-            mistakes(file("monitor: {deaf_after: 60s}")) == [
+            errors(file("monitor: {deaf_after: 60s}")) == [
                 "g.yaml:1:23: monitor.deaf_after is 1m; expected below outage_timeout, 1m"
             ])
-        #expect(mistakes(file("monitor: {outage_timeout: 1s, deaf_after: off, enter_window: 1s}")) == [])
+        #expect(errors(file("monitor: {outage_timeout: 1s, deaf_after: off, enter_window: 1s}")) == [])
     }
 
     @Test
     func `C7: if deaf_after is not set, outage_timeout must be above its live default, but not in a replay`() {
         let text = file("monitor: {outage_timeout: 10s}")
-        #expect(mistakes(text) == ["g.yaml:1:27: monitor.outage_timeout is 10s; expected above deaf_after, 10s"])
-        #expect(mistakes(text, deafAfterUnlessSet: nil) == [])
+        #expect(errors(text) == ["g.yaml:1:27: monitor.outage_timeout is 10s; expected above deaf_after, 10s"])
+        #expect(errors(text, deafAfterUnlessSet: nil) == [])
     }
 
     @Test func `C7: outage_timeout must be at least each enter_window`() {
-        #expect(mistakes(file("monitor: {enter_window: 60s}")) == [])
+        #expect(errors(file("monitor: {enter_window: 60s}")) == [])
         #expect(
-            mistakes(file("monitor: {enter_window: 61s}")) == [
+            errors(file("monitor: {enter_window: 61s}")) == [
                 "g.yaml:1:25: monitor.enter_window is 61s; expected at most outage_timeout, 1m"
             ])
         #expect(
-            mistakes(file("monitor: {outage_timeout: 9s, deaf_after: 1s}")) == [
+            errors(file("monitor: {outage_timeout: 9s, deaf_after: 1s}")) == [
                 "g.yaml:1:27: monitor.outage_timeout is 9s; expected at least enter_window, 10s"
             ])
         #expect(
-            mistakes(condition("enter_window: 61s")) == [
+            errors(condition("enter_window: 61s")) == [
                 "g.yaml:5:19: conditions.enter_window is 61s; expected at most outage_timeout, 1m"
             ])
         // The monitor's own window does not matter if each condition has its own.
-        #expect(mistakes(condition("enter_window: 5s", monitor: "monitor: {enter_window: 61s}")) == [])
+        #expect(errors(condition("enter_window: 5s", monitor: "monitor: {enter_window: 61s}")) == [])
     }
 
     @Test func `C7: forget_after must be above outage_timeout`() {
-        #expect(mistakes(file("monitor: {forget_after: 60001ms}")) == [])
+        #expect(errors(file("monitor: {forget_after: 60001ms}")) == [])
         #expect(
-            mistakes(file("monitor: {forget_after: 60s}")) == [
+            errors(file("monitor: {forget_after: 60s}")) == [
                 "g.yaml:1:25: monitor.forget_after is 1m; expected above outage_timeout, 1m"
             ])
         #expect(
-            mistakes(file("monitor: {outage_timeout: 1d}")) == [
+            errors(file("monitor: {outage_timeout: 1d}")) == [
                 "g.yaml:1:27: monitor.outage_timeout is 1d; expected below forget_after, 1d"
             ])
     }
@@ -195,9 +195,9 @@ import Testing
         (track.speed, track.loops, track.pace) = (0.5, true, 14)
         #expect(made.location == .gpx(track))
         #expect(made.liveEngineSettings.locationSource == "gpx")
-        #expect(mistakes("location: {source: gpsd, speed: 2, loop: true, pace: 3}" + rest).count == 3)
+        #expect(errors("location: {source: gpsd, speed: 2, loop: true, pace: 3}" + rest).count == 3)
         for pace in ["0", "0.009", "1000.1", "-1", "fast"] {
-            #expect(mistakes("location: {source: gpx, file: /a, pace: \(pace)}" + rest).count == 1)
+            #expect(errors("location: {source: gpx, file: /a, pace: \(pace)}" + rest).count == 1)
         }
     }
 
@@ -207,12 +207,12 @@ import Testing
         ("[inf, 0]", false), ("[0x1, 0]", false), ("[1, 2, 3]", false), ("1, 2", false), ("{latitude: 1}", false),
     ])
     func `a center must be a valid latitude and longitude`(text: String, isGood: Bool) {
-        #expect(mistakes("conditions:\n- identifier: a\n  center: \(text)\n  radius: 3\n").isEmpty == isGood)
+        #expect(errors("conditions:\n- identifier: a\n  center: \(text)\n  radius: 3\n").isEmpty == isGood)
     }
 
     @Test(arguments: [("0.001", true), ("0", false), ("-1", false), ("1e400", false), ("2e3", true), ("nan", false)])
     func `a radius must be a number above 0`(text: String, isGood: Bool) {
-        #expect(mistakes("conditions:\n- identifier: a\n  center: [1, 2]\n  radius: \(text)\n").isEmpty == isGood)
+        #expect(errors("conditions:\n- identifier: a\n  center: [1, 2]\n  radius: \(text)\n").isEmpty == isGood)
     }
 
     @Test func `a circle does not inherit settings of beacons, and ranging there is a warning`() throws {
@@ -229,7 +229,7 @@ import Testing
 
     @Test func `C6: identifiers must be unique over all monitors, compared by bytes`() throws {
         #expect(
-            mistakes(
+            errors(
                 """
                 monitors:
                 - name: north
@@ -247,36 +247,36 @@ import Testing
 
     @Test(arguments: ["a/b", "a+b", "'a#b'", ".", "..", "''", "\"a\\tb\"", "\"\\x85\""])
     func `C6: an invalid identifier is also invalid as a name`(text: String) {
-        #expect(mistakes(file("gateway: {name: \(text)}")).count == 1)
-        #expect(mistakes(file("monitor: {name: \(text)}")).count == 1)
-        #expect(mistakes(condition("").replacing("identifier: a", with: "identifier: \(text)")).count == 1)
+        #expect(errors(file("gateway: {name: \(text)}")).count == 1)
+        #expect(errors(file("monitor: {name: \(text)}")).count == 1)
+        #expect(errors(condition("").replacing("identifier: a", with: "identifier: \(text)")).count == 1)
     }
 
     @Test(arguments: [(128, true), (129, false)])
     func `C6: the name of a gateway must have at most 128 bytes`(count: Int, isGood: Bool) {
         let name = String(repeating: "ä", count: count / 2) + (count % 2 == 1 ? "a" : "")
-        #expect(mistakes(file("gateway: {name: \(name)}")).isEmpty == isGood)
+        #expect(errors(file("gateway: {name: \(name)}")).isEmpty == isGood)
     }
 
     @Test func `monitors replaces monitor and conditions, and must not be used together with them`() throws {
         let entry = "monitors:\n- conditions: []\n"
         #expect(try configuration(entry).monitors.map(\.name.text) == ["site"])
         #expect(
-            mistakes(entry + "conditions: []\n")
+            errors(entry + "conditions: []\n")
                 == ["g.yaml:3:1: conditions is not allowed together with monitors; move them into an entry of monitors"]
         )
         #expect(
-            mistakes(entry + "monitor: {}\n").first
+            errors(entry + "monitor: {}\n").first
                 == "g.yaml:3:1: monitor is not allowed together with monitors; move it to an entry of monitors")
-        #expect(mistakes("monitors: []\n") == ["g.yaml:1:11: monitors is empty; add a monitor with conditions"])
+        #expect(errors("monitors: []\n") == ["g.yaml:1:11: monitors is empty; add a monitor with conditions"])
         #expect(
-            mistakes("monitors:\n- name: a\n") == [
+            errors("monitors:\n- name: a\n") == [
                 "g.yaml:2:3: this monitor has no conditions; add conditions: and a list of them"
             ])
     }
 
     @Test func `names of monitors must be unique`() {
-        let found = mistakes(
+        let found = errors(
             "monitors:\n- name: a\n  conditions: []\n- name: a\n  conditions: []\n- conditions: []\n- conditions: []\n")
         #expect(
             found == [
@@ -294,12 +294,12 @@ import Testing
         func text(_ second: String) -> String {
             "monitors:\n- name: a\n  \(key): \(first)\n  conditions: []\n- name: b\n  \(second)\n  conditions: []\n"
         }
-        #expect(mistakes(text("\(key): \(first)")) == [])
+        #expect(errors(text("\(key): \(first)")) == [])
         // A monitor without the setting has the value of the other one.
-        #expect(mistakes(text("exit_timeout: 30s")) == [])
+        #expect(errors(text("exit_timeout: 30s")) == [])
         let column = key.count + 5
         #expect(
-            mistakes(text("\(key): \(second)"))
+            errors(text("\(key): \(second)"))
                 == [
                     "g.yaml:6:\(column): monitors.\(key) differs from the one at line 3; it applies to the whole gateway; set it once, or to the same value"
                 ])
@@ -312,7 +312,7 @@ import Testing
             #expect(try configuration(condition("assuming: \(text)")).monitors[0].conditions[0].assuming == state)
         }
         #expect(
-            mistakes(condition("assuming: unmonitored")) == [
+            errors(condition("assuming: unmonitored")) == [
                 "g.yaml:5:15: conditions.assuming is unmonitored; expected unknown, satisfied or unsatisfied"
             ])
     }
@@ -370,7 +370,7 @@ import Testing
         #expect(try trackers(", home_assistant_trackers: state") == .state)
         #expect(try trackers(", home_assistant_trackers: zones") == .zones)
         #expect(
-            mistakes(file("mqtt: {host: localhost, home_assistant_trackers: gps}")) == [
+            errors(file("mqtt: {host: localhost, home_assistant_trackers: gps}")) == [
                 "g.yaml:1:50: mqtt.home_assistant_trackers is gps; expected state or zones"
             ])
     }

@@ -121,7 +121,7 @@ enum Sample {
             else { continue }
             var changed = lines
             changed[index] = line.replacing("#", with: "", maxReplacements: 1)
-            #expect(mistakes(changed.joined(separator: "\n")) == [], "\(line)")
+            #expect(errors(changed.joined(separator: "\n")) == [], "\(line)")
             tried += 1
         }
         #expect(tried >= 12)

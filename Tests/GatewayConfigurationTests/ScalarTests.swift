@@ -47,7 +47,7 @@ import Testing
         "65536", "-1", "1e3", "0x10", "1_000", "1.0", "ten", "99999999999999999999999", "''", "'-'", "١٠",
     ])
     func `a major must be a number from 0 to 65535`(text: String) {
-        #expect(mistakes(condition("major: \(text)")).count == 1)
+        #expect(errors(condition("major: \(text)")).count == 1)
     }
 
     @Test(arguments: [
@@ -78,7 +78,7 @@ import Testing
     func `C7: a duration must be 1 ms to 30 d, and the error suggests a correction`(text: String, hint: String) {
         let shown = text.contains(" ") ? "“\(text)”" : text
         #expect(
-            mistakes(condition("exit_timeout: \(text)")) == [
+            errors(condition("exit_timeout: \(text)")) == [
                 "g.yaml:5:19: conditions.exit_timeout is \(shown); \(hint)"
             ])
     }
@@ -87,9 +87,9 @@ import Testing
         ("64MiB", 67_108_864), ("4KiB", 4096), ("1.5GiB", 1_610_612_736), ("5000B", 5000), ("64kB", 64_000),
         ("64MB", 64_000_000), ("1GB", 1_000_000_000), ("1TiB", 1_099_511_627_776),
     ])
-    func `sizes are exact, with binary and decimal units`(text: String, octets: Int64) throws {
+    func `sizes are exact, with binary and decimal units`(text: String, bytes: Int64) throws {
         let made = try configuration(file("output: {rotate_size: \(text), retain_size: 1024TiB}"))
-        #expect(made.output.rotateSize == octets)
+        #expect(made.output.rotateSize == bytes)
     }
 
     @Test(arguments: [
@@ -101,7 +101,7 @@ import Testing
     func `the error for an invalid size suggests a correction`(text: String, hint: String) {
         let shown = text.contains(" ") ? "“\(text)”" : text
         #expect(
-            mistakes(file("output:\n  rotate_size: \(text)")) == [
+            errors(file("output:\n  rotate_size: \(text)")) == [
                 "g.yaml:2:16: output.rotate_size is \(shown); \(hint)"
             ])
     }
@@ -112,7 +112,7 @@ import Testing
     ])
     func `a flag must be true or false, and the error suggests the right one`(text: String, meant: String) {
         #expect(
-            mistakes(condition("per_beacon: \(text)"))
+            errors(condition("per_beacon: \(text)"))
                 == ["g.yaml:5:17: conditions.per_beacon is \(text); expected true or false: write \(meant)"])
     }
 
@@ -122,9 +122,9 @@ import Testing
         let hint =
             text.isEmpty ? "add a value, or remove the line" : "add a value, or quote the word if it is the value"
         #expect(
-            mistakes(file("gateway:\n  name:\(text)")) == ["g.yaml:2:\(column): gateway.name has no value; \(hint)"])
-        #expect(mistakes(file("mqtt:\(text)")).first?.contains("mqtt has no value") == true)
-        #expect(mistakes("conditions:\(text)\n").first?.contains("conditions has no value") == true)
+            errors(file("gateway:\n  name:\(text)")) == ["g.yaml:2:\(column): gateway.name has no value; \(hint)"])
+        #expect(errors(file("mqtt:\(text)")).first?.contains("mqtt has no value") == true)
+        #expect(errors("conditions:\(text)\n").first?.contains("conditions has no value") == true)
     }
 
     @Test func `a quoted null is a text`() throws {
@@ -152,7 +152,7 @@ import Testing
     ])
     func `the error for an invalid UUID has the number of digits or names the hyphens`(text: String, end: String) {
         #expect(
-            mistakes("conditions:\n- identifier: a\n  uuid: \(text)\n") == [
+            errors("conditions:\n- identifier: a\n  uuid: \(text)\n") == [
                 "g.yaml:3:9: conditions.uuid is \(text); expected 32 hexadecimal digits, such as F7826DA6-4FA2-4E98-8024-BC5B71E0893E\(end)"
             ])
     }

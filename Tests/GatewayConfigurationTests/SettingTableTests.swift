@@ -91,11 +91,11 @@ import Testing
         path: String, key: String, least: String, most: String
     ) throws {
         for bound in [least, most] {
-            let said = try mistakes(#require(file(path, key, bound), "\(path).\(key)"))
+            let said = try errors(#require(file(path, key, bound), "\(path).\(key)"))
             #expect(!said.contains { $0.contains("\(least)…\(most)") }, "\(path).\(key): \(bound): \(said)")
         }
         for bound in [Self.past(least, by: -1), Self.past(most, by: 1)] {
-            let said = try mistakes(#require(file(path, key, bound)))
+            let said = try errors(#require(file(path, key, bound)))
             #expect(
                 said.contains { $0.contains("\(key) is ") && $0.contains("\(least)…\(most)") },
                 "\(path).\(key): \(bound): \(said)")

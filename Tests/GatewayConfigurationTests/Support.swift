@@ -2,14 +2,14 @@ import BeaconMonitoring
 import GatewayConfiguration
 
 /// Returns the errors of a text, one line each, as an operator reads them; empty if there are none.
-func mistakes(_ text: String, deafAfterUnlessSet: Duration? = .seconds(10)) -> [String] {
-    mistakes(Array(text.utf8), deafAfterUnlessSet: deafAfterUnlessSet)
+func errors(_ text: String, deafAfterUnlessSet: Duration? = .seconds(10)) -> [String] {
+    errors(Array(text.utf8), deafAfterUnlessSet: deafAfterUnlessSet)
 }
 
-func mistakes(_ bytes: [UInt8], deafAfterUnlessSet: Duration? = .seconds(10)) -> [String] {
+func errors(_ bytes: [UInt8], deafAfterUnlessSet: Duration? = .seconds(10)) -> [String] {
     switch Configuration.parse(bytes, file: "g.yaml", deafAfterUnlessSet: deafAfterUnlessSet) {
     case .success: []
-    case .failure(let mistakes): mistakes.description.split(separator: "\n").map(String.init)
+    case .failure(let errors): errors.description.split(separator: "\n").map(String.init)
     }
 }
 

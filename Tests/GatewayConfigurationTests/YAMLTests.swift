@@ -56,12 +56,12 @@ import Testing
         ("a: \u{FEFF}", "1:4: the file contains the invisible character U+FEFF; remove it"),
     ])
     func `invalid YAML is an error with its position and a correction`(text: String, expected: String) {
-        #expect(mistakes(text) == ["g.yaml:\(expected)"])
+        #expect(errors(text) == ["g.yaml:\(expected)"])
     }
 
     @Test func `aliases, anchors, tags and merge keys are refused, each at its position`() {
         #expect(
-            mistakes("gateway:\n  name: *x\nconditions: &c []\nmqtt: !!map {host: !x y}\n<<: *y\n") == [
+            errors("gateway:\n  name: *x\nconditions: &c []\nmqtt: !!map {host: !x y}\n<<: *y\n") == [
                 "g.yaml:2:9: an alias (*) is not supported; write the value itself, set a default under monitor, or quote a value that starts with *",
                 "g.yaml:3:13: an anchor (&) is not supported; remove it, or quote a value that starts with &",
                 "g.yaml:4:7: a tag (!) is not supported; remove it, because each setting has its own type, or quote a value that starts with !",
@@ -73,7 +73,7 @@ import Testing
 
     @Test func `a list or a map as a key is refused`() {
         #expect(
-            mistakes("conditions: []\n? [a]\n: b\n{a}: c\n") == [
+            errors("conditions: []\n? [a]\n: b\n{a}: c\n") == [
                 "g.yaml:2:3: expected a key instead of a list or map; write key: value",
                 "g.yaml:4:1: expected a key instead of a list or map; write key: value",
             ])
@@ -82,7 +82,7 @@ import Testing
     @Test
     func `values before a syntax error are checked, and keys after it are not reported as missing`() {
         #expect(
-            mistakes("mqtt:\n  port: 70000\nmonitor:\n  exit_rssi: -80\n  name: \"x") == [
+            errors("mqtt:\n  port: 70000\nmonitor:\n  exit_rssi: -80\n  name: \"x") == [
                 "g.yaml:2:3: mqtt has no host; add the host of the broker, or remove mqtt to write only files",
                 "g.yaml:2:9: mqtt.port is 70000; expected 1…65535",
                 "g.yaml:5:9: a quotation mark is not closed; close it, or double a quotation mark that is part of the value",
@@ -95,7 +95,7 @@ import Testing
 
     @Test(arguments: [[0xFF, 0xFE, 0x61, 0x00], [0xFE, 0xFF, 0x00, 0x61]])
     func `the error for UTF-16 names the encoding`(bytes: [UInt8]) {
-        #expect(mistakes(bytes) == ["g.yaml:1:1: the file is UTF-16; save it as UTF-8"])
+        #expect(errors(bytes) == ["g.yaml:1:1: the file is UTF-16; save it as UTF-8"])
     }
 
     @Test(arguments: [
@@ -104,14 +104,14 @@ import Testing
         [0x80], [0xE0, 0x80, 0x80], [0xF0, 0x80, 0x80, 0x80],
     ])
     func `invalid UTF-8 is an error with its position`(bytes: [UInt8]) {
-        #expect(mistakes(Array("a: ".utf8) + bytes) == ["g.yaml:1:4: the file is not UTF-8 here; save it as UTF-8"])
+        #expect(errors(Array("a: ".utf8) + bytes) == ["g.yaml:1:4: the file is not UTF-8 here; save it as UTF-8"])
     }
 
     @Test func `a byte order mark is skipped and does not count for columns`() throws {
         #expect(
-            mistakes([0xEF, 0xBB, 0xBF] + Array("conditions: []\nx: 1".utf8)).map { $0.prefix(11) } == ["g.yaml:2:1:"])
+            errors([0xEF, 0xBB, 0xBF] + Array("conditions: []\nx: 1".utf8)).map { $0.prefix(11) } == ["g.yaml:2:1:"])
         #expect(
-            mistakes([0xEF, 0xBB, 0xBF] + Array("x: 1\nconditions: []".utf8)).map { $0.prefix(11) } == ["g.yaml:1:1:"])
+            errors([0xEF, 0xBB, 0xBF] + Array("x: 1\nconditions: []".utf8)).map { $0.prefix(11) } == ["g.yaml:1:1:"])
     }
 
     @Test func `tabs between words are accepted`() throws {
@@ -128,14 +128,14 @@ import Testing
             return "conditions: []\na: " + String(repeating: inner, count: levels - 1) + "1"
                 + String(repeating: close, count: levels - 1)
         }
-        #expect(!mistakes(nested(16)).joined().contains("deep"))
+        #expect(!errors(nested(16)).joined().contains("deep"))
         #expect(
-            mistakes(nested(17)).joined().contains("the nesting is more than 16 deep; no setting needs so many levels"))
-        #expect(mistakes(nested(100_000)).joined().contains("the nesting is more than 16 deep"))
+            errors(nested(17)).joined().contains("the nesting is more than 16 deep; no setting needs so many levels"))
+        #expect(errors(nested(100_000)).joined().contains("the nesting is more than 16 deep"))
     }
 
     @Test func `a file above 64 MiB is refused without being read`() {
         let bytes = [UInt8](repeating: 0x0A, count: SourceText.lengthMost + 1)
-        #expect(mistakes(bytes) == ["g.yaml:1:1: the file has 67108865 bytes; expected at most 64MiB"])
+        #expect(errors(bytes) == ["g.yaml:1:1: the file has 67108865 bytes; expected at most 64MiB"])
     }
 }

@@ -68,7 +68,7 @@ func text(_ body: (inout LineBuffer) -> Void) -> String {
         var expected = ""
         for number in 0..<20_000 {
             buffer.append(number)
-            buffer.append(octet: 0x0A)
+            buffer.append(byte: 0x0A)
             expected += "\(number)\n"
         }
         buffer.append(escaped: String(repeating: "\u{1}", count: 50_000))

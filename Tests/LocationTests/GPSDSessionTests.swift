@@ -174,27 +174,27 @@ import Testing
 
     @Test func `64 records are taken in 100 ms, and the rest after them`() {
         var session = Self.connected()
-        var octets = [[UInt8]](repeating: Self.position(#""eph":5"#), count: 150).flatMap { $0 }[...]
-        #expect(Self.fixes(session.received(&octets, at: at(1))).count == 64)
+        var bytes = [[UInt8]](repeating: Self.position(#""eph":5"#), count: 150).flatMap { $0 }[...]
+        #expect(Self.fixes(session.received(&bytes, at: at(1))).count == 64)
         #expect(session.isPaused && session.counters.pauses == 1)
         #expect(session.nextDeadline == at(1.1))
-        #expect(session.received(&octets, at: at(1.05)) == [])
+        #expect(session.received(&bytes, at: at(1.05)) == [])
         #expect(session.advance(to: at(1.1)) == [])
         #expect(!session.isPaused)
-        #expect(Self.fixes(session.received(&octets, at: at(1.1))).count == 64)
-        #expect(Self.fixes(session.received(&octets, at: at(1.2))).count == 22)
-        #expect(octets.isEmpty && !session.isPaused && session.counters.pauses == 2)
+        #expect(Self.fixes(session.received(&bytes, at: at(1.1))).count == 64)
+        #expect(Self.fixes(session.received(&bytes, at: at(1.2))).count == 22)
+        #expect(bytes.isEmpty && !session.isPaused && session.counters.pauses == 2)
     }
 
     @Test func `empty lines count as records, and bytes without a line end are limited too`() {
         var session = Self.connected()
-        var octets = [UInt8](repeating: 0x0A, count: 100)[...]
-        #expect(session.received(&octets, at: at(1)) == [])
-        #expect(octets.count == 36 && session.isPaused)
+        var bytes = [UInt8](repeating: 0x0A, count: 100)[...]
+        #expect(session.received(&bytes, at: at(1)) == [])
+        #expect(bytes.count == 36 && session.isPaused)
         session = Self.connected()
-        octets = [UInt8](repeating: UInt8(ascii: "a"), count: 128 << 10)[...]
-        #expect(session.received(&octets, at: at(1)) == [])
-        #expect(octets.isEmpty && session.isPaused)
+        bytes = [UInt8](repeating: UInt8(ascii: "a"), count: 128 << 10)[...]
+        #expect(session.received(&bytes, at: at(1)) == [])
+        #expect(bytes.isEmpty && session.isPaused)
     }
 
     /// Passes 65 records every 100 ms, `times` times. That is one more than the limit for 100 ms.
@@ -203,8 +203,8 @@ import Testing
     ) -> [GPSDSession.Action] {
         var actions: [GPSDSession.Action] = []
         for round in 0..<times {
-            var octets = [[UInt8]](repeating: text, count: 65).flatMap { $0 }[...]
-            actions += session.received(&octets, at: start + .milliseconds(100 * round))
+            var bytes = [[UInt8]](repeating: text, count: 65).flatMap { $0 }[...]
+            actions += session.received(&bytes, at: start + .milliseconds(100 * round))
         }
         return actions
     }
@@ -261,8 +261,8 @@ import Testing
 
 extension GPSDSession {
     /// Passes the bytes that fit into 100 ms.
-    fileprivate mutating func received(_ octets: some Sequence<UInt8>, at now: Instant) -> [Action] {
-        var octets = Array(octets)[...]
-        return received(&octets, at: now)
+    fileprivate mutating func received(_ bytes: some Sequence<UInt8>, at now: Instant) -> [Action] {
+        var bytes = Array(bytes)[...]
+        return received(&bytes, at: now)
     }
 }

@@ -56,7 +56,7 @@ import Testing
         }
         try world.run { publisher in
             #expect(world.waits(for: 40))
-            try publisher.until("the expected state is reached") { publisher.status.shipped >= 40 }
+            try publisher.until("the expected state is reached") { publisher.status.published >= 40 }
         }
         let broker = world.broker
         let versions = broker.came.now.connects.map(\.version)
@@ -159,9 +159,9 @@ import Testing
             try files.append(10)
             #expect(world.waits(for: 50))
             // The present state is still stored, so published lines may be deleted.
-            publisher.mailbox.tell(status: Array("{}".utf8))
+            publisher.mailbox.update(status: Array("{}".utf8))
             try publisher.until("the expected state is reached") {
-                publisher.status.released >= 50 || publisher.status.shipped >= 50
+                publisher.status.released >= 50 || publisher.status.published >= 50
             }
         }
         let came = broker.came.now
@@ -194,21 +194,21 @@ import Testing
         _ topic: [UInt8]
     ) throws {
         let world = try World(0) { link, _ in link.serve() }
-        var octets: [UInt8] = []
+        var bytes: [UInt8] = []
         for sequence in 1...9 {
-            octets +=
+            bytes +=
                 sequence % 3 == 2
                 ? Self.line(sequence, topic) : Self.line(sequence, Array("beacons/lobby/event/a".utf8))
         }
         // The last line has this topic too, so no line follows it.
-        octets += Self.line(10, topic)
-        try Data(octets).write(
+        bytes += Self.line(10, topic)
+        try Data(bytes).write(
             to: URL(fileURLWithPath: world.folder.file("events") + "/events-000000000001-20261121T074627Z.jsonl"))
         try world.run { publisher in
             let said = try publisher.remark(with: "line 2 can't be published to any broker")
             #expect(said.contains("its topic is invalid in MQTT"), "\(said)")
             #expect(world.waits(for: 6))
-            try publisher.until("the expected state is reached") { publisher.status.shipped >= 10 }
+            try publisher.until("the expected state is reached") { publisher.status.published >= 10 }
             #expect(publisher.status.setAside == 4)
             #expect(publisher.status.missed == 0 && publisher.status.damaged == 0)
         }
@@ -226,7 +226,7 @@ import Testing
         try world.run { publisher in
             let said = try publisher.remark(with: "can't accept a message")
             #expect(said.contains("packets of at most 256") && said.contains("raise the broker's limit"), "\(said)")
-            #expect(publisher.status.shipped == 0 && publisher.status.setAside == 0)
+            #expect(publisher.status.published == 0 && publisher.status.setAside == 0)
             #expect(world.broker.came.now.messages.isEmpty)
         }
     }
@@ -244,7 +244,7 @@ import Testing
             let said = try publisher.remark(with: "it acknowledged nothing for")
             #expect(said.contains("does not answer"), "\(said)")
             #expect(world.waits(for: 20))
-            try publisher.until("the expected state is reached") { publisher.status.shipped >= 20 }
+            try publisher.until("the expected state is reached") { publisher.status.published >= 20 }
         }
         #expect(Subscriber.distinct(world.broker.came.now.numbers) == Array(1...20))
         #expect((2...4).contains(world.broker.came.now.connects.count))
@@ -275,7 +275,7 @@ import Testing
         try world.files.append(81) { "beacons/lobby/event/staff/\(uuid)/100/\($0)" }
         try world.run { publisher in
             #expect(world.waits(for: 81))
-            try publisher.until("the expected state is reached") { publisher.status.shipped >= 81 }
+            try publisher.until("the expected state is reached") { publisher.status.published >= 81 }
             // The first line is sent alone. After that, no line should be held back.
             #expect(publisher.status.repeated == 0)
         }

@@ -37,16 +37,16 @@ import Testing
         files.failures[.rename] = .readOnlyFileSystem
         var keeper = CheckpointKeeper(FilePath(folder.file("mqtt.json")), five: nil, files)
         var window = Self.window(9, of: 10)
-        #expect(keeper.trouble(window) == nil)
+        #expect(keeper.failure(window) == nil)
         #expect(throws: Errno.readOnlyFileSystem) { try keeper.keep(&window) }
         #expect(window.unkept == 9)
-        #expect(keeper.trouble(window)?.hasSuffix("at most 10 lines are sent until it can") == true)
+        #expect(keeper.failure(window)?.hasSuffix("at most 10 lines are sent until it can") == true)
         window.setAside(LinePosition(sequence: 10))
         #expect(
-            keeper.trouble(window)?.hasSuffix("10 lines were sent after it, and publishing has stopped until it can")
+            keeper.failure(window)?.hasSuffix("10 lines were sent after it, and publishing has stopped until it can")
                 == true)
         files.failures = [:]
         try keeper.keep(&window)
-        #expect(keeper.trouble(window) == nil)
+        #expect(keeper.failure(window) == nil)
     }
 }

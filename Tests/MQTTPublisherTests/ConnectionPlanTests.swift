@@ -12,12 +12,12 @@ import Testing
     }
 
     /// Returns the delays after this number of failures in a row.
-    private func delays(_ trouble: BrokerError, _ count: Int, seed: UInt64 = 7) -> [Duration] {
+    private func delays(_ failure: BrokerError, _ count: Int, seed: UInt64 = 7) -> [Duration] {
         var plan = plan(seed: seed)
         var now = start
         return (0..<count).map { _ in
             plan.begin()
-            plan.failed(trouble, .five, .nobody, at: now)
+            plan.failed(failure, .five, .nobody, at: now)
             let delay = (plan.nextAttempt ?? now) - now
             now = plan.nextAttempt ?? now
             return delay
@@ -44,9 +44,9 @@ import Testing
     }
 
     @Test func `two seeds (gateways) give different delays, and one seed always gives the same delays`() {
-        let trouble = BrokerError.unreachable("a:1", "refused")
-        #expect(delays(trouble, 8, seed: 1) == delays(trouble, 8, seed: 1))
-        #expect(delays(trouble, 8, seed: 1) != delays(trouble, 8, seed: 2))
+        let failure = BrokerError.unreachable("a:1", "refused")
+        #expect(delays(failure, 8, seed: 1) == delays(failure, 8, seed: 1))
+        #expect(delays(failure, 8, seed: 1) != delays(failure, 8, seed: 2))
     }
 
     @Test func `an acknowledgement resets the delay, a connection alone does not`() {

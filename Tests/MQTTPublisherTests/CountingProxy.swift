@@ -214,19 +214,19 @@ final class CountingProxy: Sendable {
             Glibc.close(server)
         }
 
-        /// Returns the lengths of the header and the body of the packet at the start of `octets`; `nil` if it is
+        /// Returns the lengths of the header and the body of the packet at the start of `bytes`; `nil` if it is
         /// incomplete.
-        private static func packet(_ octets: ArraySlice<UInt8>) -> (Int, Int)? {
-            var (length, shift, index) = (0, 0, octets.startIndex + 1)
+        private static func packet(_ bytes: ArraySlice<UInt8>) -> (Int, Int)? {
+            var (length, shift, index) = (0, 0, bytes.startIndex + 1)
             while true {
-                guard index < octets.endIndex, shift < 28 else { return nil }
-                length |= Int(octets[index] & 0x7F) << shift
+                guard index < bytes.endIndex, shift < 28 else { return nil }
+                length |= Int(bytes[index] & 0x7F) << shift
                 shift += 7
                 index += 1
-                if octets[index - 1] & 0x80 == 0 { break }
+                if bytes[index - 1] & 0x80 == 0 { break }
             }
-            let header = index - octets.startIndex
-            return octets.count >= header + length ? (header, length) : nil
+            let header = index - bytes.startIndex
+            return bytes.count >= header + length ? (header, length) : nil
         }
     }
 }

@@ -62,9 +62,9 @@ import Testing
         let broker = ScriptedBroker { link, _ in link.serve() }
         defer { broker.close() }
         var options = PublisherOptions(folder, port: broker.port)
-        options.isTold = true
+        options.ownerReportsDurable = true
         let publisher = try RunningPublisher(options, files: calls)
-        publisher.mailbox.tell(durable: 20)
+        publisher.mailbox.update(durable: 20)
         try #require(broker.came.wait(quiet: 300) { $0.numbers.count >= 20 ? true : nil } == true)
         try publisher.stop()
         #expect(calls.synchronized.keys.allSatisfy { !$0.hasPrefix("events-") }, "\(calls.synchronized)")
@@ -80,14 +80,14 @@ import Testing
         let broker = ScriptedBroker { link, _ in link.serve() }
         defer { broker.close() }
         var options = PublisherOptions(folder, port: broker.port)
-        options.isTold = true
+        options.ownerReportsDurable = true
         let publisher = try RunningPublisher(options, files: calls)
-        publisher.mailbox.tell(durable: 1500)
+        publisher.mailbox.update(durable: 1500)
         try publisher.remark(with: "mqtt.json can't be written: Read-only file system; at most 1000 lines are sent")
         let said = try publisher.remark(with: "publishing has stopped")
         #expect(said.contains("1000 lines were sent") && said.contains("Read-only file system"), "\(said)")
         #expect(broker.came.now.numbers == Array(1...1000))
-        #expect(publisher.status.localTrouble == said)
+        #expect(publisher.status.localFailure == said)
         calls.failures = [:]
         try #require(broker.came.wait(quiet: 300) { $0.numbers.count >= 1500 ? true : nil } == true)
         try publisher.remark(with: "over: ")

@@ -118,7 +118,7 @@ import Testing
         try broker.start()
         try files.append(count - count / 3)
         let subscriber = try Subscriber(broker)
-        try publisher.until("all are shipped") { publisher.status.shipped >= count }
+        try publisher.until("all are shipped") { publisher.status.published >= count }
         try publisher.stop()
         let last = files.sequence
         let came = Set(subscriber.settled(last))

@@ -85,7 +85,7 @@ struct HomeAssistantWorld {
     var state: PresentState
     var broker = RetainingBroker()
     private(set) var steps: [[String: String]] = []
-    private var told = 0
+    private var reported = 0
 
     init(homeAssistant: Bool = true, trackers: HomeAssistantOptions.Trackers = .state, names: Bool = false)
         throws
@@ -99,8 +99,8 @@ struct HomeAssistantWorld {
     mutating func deliver() {
         state.follow(world)
         state.deliver(to: &broker)
-        steps += broker.steps(since: told)
-        told = broker.messages.count
+        steps += broker.steps(since: reported)
+        reported = broker.messages.count
     }
 
     mutating func publish(_ topic: String, _ payload: String, below base: String = "beacons/lobby/") {

@@ -18,10 +18,10 @@ struct HostileMode: Sendable, CustomTestStringConvertible {
     }
 
     /// Sends bytes in answer to the CONNECT, and records the packets that follow.
-    private static func first(_ name: String, _ octets: [UInt8], hold milliseconds: Int32 = 100) -> HostileMode {
+    private static func first(_ name: String, _ bytes: [UInt8], hold milliseconds: Int32 = 100) -> HostileMode {
         HostileMode(name) { link in
             guard link.packet(milliseconds: 2000) != nil else { return }
-            link.send(octets)
+            link.send(bytes)
             link.look(milliseconds)
         }
     }
@@ -32,10 +32,10 @@ struct HostileMode: Sendable, CustomTestStringConvertible {
     }
 
     /// Sends bytes after the connection was accepted and the first line has arrived.
-    private static func later(_ name: String, _ octets: [UInt8], hold milliseconds: Int32 = 100) -> HostileMode {
+    private static func later(_ name: String, _ bytes: [UInt8], hold milliseconds: Int32 = 100) -> HostileMode {
         HostileMode(name) { link in
             guard link.take() != nil else { return }
-            link.send(octets)
+            link.send(bytes)
             link.look(milliseconds)
         }
     }
@@ -49,12 +49,12 @@ struct HostileMode: Sendable, CustomTestStringConvertible {
 
     /// Returns a variable byte integer (MQTT 5 §1.5.5).
     static func length(_ count: Int) -> [UInt8] {
-        var (octets, rest): ([UInt8], Int) = ([], count)
+        var (bytes, rest): ([UInt8], Int) = ([], count)
         repeat {
-            octets.append(UInt8(rest & 0x7F) | (rest > 0x7F ? 0x80 : 0))
+            bytes.append(UInt8(rest & 0x7F) | (rest > 0x7F ? 0x80 : 0))
             rest >>= 7
         } while rest > 0
-        return octets
+        return bytes
     }
 
     private static func user(_ count: Int) -> [UInt8] {
@@ -128,8 +128,8 @@ struct HostileMode: Sendable, CustomTestStringConvertible {
         first("10,000 user properties", [0x20] + length(5 + 70_000) + [0, 0] + length(70_000) + user(10_000)),
         HostileMode("a CONNACK, byte by byte") { link in
             guard link.packet(milliseconds: 2000) != nil else { return }
-            for octet in [0x20, 3, 0, 0, 0] as [UInt8] {
-                link.send([octet])
+            for byte in [0x20, 3, 0, 0, 0] as [UInt8] {
+                link.send([byte])
                 link.drain(milliseconds: 50)
             }
             link.look(100)
@@ -199,8 +199,8 @@ struct HostileMode: Sendable, CustomTestStringConvertible {
         },
         HostileMode("a message, byte by byte") { link in
             guard link.take() != nil else { return }
-            for octet in publish(0, 0, [UInt8](repeating: 7, count: 20)) {
-                link.send([octet])
+            for byte in publish(0, 0, [UInt8](repeating: 7, count: 20)) {
+                link.send([byte])
                 link.drain(milliseconds: 20)
             }
         },

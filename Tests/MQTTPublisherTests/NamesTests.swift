@@ -67,8 +67,8 @@ struct NamesTests {
         #expect(!state.hasChanges)
         state.name([.badge(7): PublishedName("Ben")])
         state.deliver(to: &broker)
-        let told = Set(broker.messages[count...].map(\.topic)).subtracting(["beacons/lobby/state/staff"])
-        #expect(told == [Self.own, Self.tracker, Self.entity])
+        let reported = Set(broker.messages[count...].map(\.topic)).subtracting(["beacons/lobby/state/staff"])
+        #expect(reported == [Self.own, Self.tracker, Self.entity])
         #expect(try object(broker, Self.own)["name"] as? String == "Ben")
         #expect(try object(broker, Self.own)["group"] == nil)
         count = broker.messages.count
@@ -149,9 +149,9 @@ struct NamesTests {
             #expect(isTaken == (count == 1), "\(count)")
         }
         for place in message.indices {
-            for octet in [0, 1, 0x7F, 0xFF] as [UInt8] {
+            for byte in [0, 1, 0x7F, 0xFF] as [UInt8] {
                 var damaged = message
-                damaged[place] = octet
+                damaged[place] = byte
                 var reader = PublishedNamesReader()
                 _ = reader.take(damaged[...]) { _ in }
             }

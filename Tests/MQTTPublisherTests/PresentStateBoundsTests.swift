@@ -156,7 +156,7 @@ import Testing
             options.trackersMax = Int.random(in: 0...4, using: &random)
             var (world, state, broker) = (try PresentWorld(), PresentState(options), RetainingBroker())
             var second = 1.0
-            var onTheirWay: [Publication] = []
+            var inFlight: [Publication] = []
             for _ in 0..<120 {
                 second += Double.random(in: 0...25, using: &random)
                 let name = ["a", "b", "c"].randomElement(using: &random) ?? "a"
@@ -180,22 +180,22 @@ import Testing
                 case 0:
                     // The broker receives the messages in flight, in order, and acknowledges some of them. Then the
                     // connection ends.
-                    for publication in onTheirWay { broker.receive(publication) }
-                    for publication in onTheirWay where Bool.random(using: &random) {
+                    for publication in inFlight { broker.receive(publication) }
+                    for publication in inFlight where Bool.random(using: &random) {
                         state.acknowledge(publication.topic)
                     }
-                    onTheirWay.removeAll()
+                    inFlight.removeAll()
                     if Bool.random(using: &random) { state.reconnected() } else { state.repeatAll() }
                 case 1:
                     // The process is killed, and another one starts.
-                    for publication in onTheirWay { broker.receive(publication) }
-                    onTheirWay.removeAll()
+                    for publication in inFlight { broker.receive(publication) }
+                    inFlight.removeAll()
                     state = try PresentState(options, decoding: state.encoded)
                 default:
-                    state.nextChanges(Int.random(in: 0...4, using: &random), into: &onTheirWay)
+                    state.nextChanges(Int.random(in: 0...4, using: &random), into: &inFlight)
                 }
             }
-            for publication in onTheirWay { broker.receive(publication) }
+            for publication in inFlight { broker.receive(publication) }
             state.reconnected()
             state.deliver(to: &broker)
             var (fresh, other) = (PresentState(options), RetainingBroker())

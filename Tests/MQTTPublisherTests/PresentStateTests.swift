@@ -328,7 +328,7 @@ import Testing
         world.sighted(.badge(8), at: 2)
         state.follow(world)
         state.deliver(to: &broker)
-        let told = broker.messages.count
+        let reported = broker.messages.count
         // Adopting the same state changes nothing.
         let wasAdopted1 = state.adopt(world.engine.snapshot, at: world.lines.count, offset: .zero)
         #expect(wasAdopted1)
@@ -344,7 +344,7 @@ import Testing
             try broker.states() == [staff: "satisfied", badge: "satisfied", "beacons/lobby/state/door": "unsatisfied"])
         #expect(try broker.states("/tracker/").values.sorted() == ["satisfied", "unsatisfied"])
         #expect(broker.topics("old").isEmpty)
-        #expect(!broker.messages[told...].contains { $0.topic == staff }, "the state of staff is unchanged")
+        #expect(!broker.messages[reported...].contains { $0.topic == staff }, "the state of staff is unchanged")
         #expect(state.counters.gaps == 0)
         let wasAdopted3 = state.adopt(world.engine.snapshot, at: world.lines.count - 1, offset: .zero)
         #expect(!wasAdopted3)
@@ -362,8 +362,8 @@ import Testing
         state.adopt(world.engine.snapshot, at: world.lines.count, offset: .zero)
         state.deliver(to: &broker)
         #expect(try broker.states() == other.states())
-        let told = try presentObject(broker.retained[badge] ?? "")
-        #expect(told["date"] as? String == "2026-11-21T07:46:29.000000Z" && told["sequence"] == nil)
+        let reported = try presentObject(broker.retained[badge] ?? "")
+        #expect(reported["date"] as? String == "2026-11-21T07:46:29.000000Z" && reported["sequence"] == nil)
         #expect(try presentObject(broker.retained["beacons/lobby/state/door"] ?? "")["assumed"] as? Bool == true)
     }
 }

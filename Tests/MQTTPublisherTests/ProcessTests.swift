@@ -26,7 +26,7 @@ import Testing
             let wanted = world.files.sequence - Int(random.next() % 40)
             switch random.next() % 3 {
             case 0: try world.turns(Int(random.next() % 20))
-            default: try world.until("\(wanted) are shipped") { world.process.status.shipped >= wanted }
+            default: try world.until("\(wanted) are shipped") { world.process.status.published >= wanted }
             }
             kill(try world.runningProcess(), SIGKILL)
             let before = world.process.starts
@@ -36,7 +36,7 @@ import Testing
         }
         try world.write(10)
         let count = world.files.sequence
-        try world.until("all are shipped") { world.process.status.shipped == count }
+        try world.until("all are shipped") { world.process.status.published == count }
         try world.stop()
         #expect(subscriber.wait(for: count))
         subscriber.end()
@@ -58,7 +58,7 @@ import Testing
         let broker = try Broker(folder)
         let world = try ShippingWorld(folder, port: broker.port)
         try world.write(5)
-        try world.until("lines are shipped") { world.process.status.shipped == 5 }
+        try world.until("lines are shipped") { world.process.status.published == 5 }
         let id = try world.runningProcess()
         let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(id)/fd").map {
             try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(id)/fd/\($0)")
@@ -70,7 +70,7 @@ import Testing
         #expect(descriptors.allSatisfy { path in known.contains { path.hasPrefix($0) } }, "\(descriptors)")
         #expect(descriptors.count { $0.hasPrefix("socket:") } <= 4, "\(descriptors)")
         #expect(!descriptors.contains("/etc/passwd"))
-        let status = try world.told("status").split(separator: "\n").map(String.init)
+        let status = try world.reported("status").split(separator: "\n").map(String.init)
         func field(_ name: String) -> String? {
             status.first { $0.hasPrefix(name + ":") }?.dropFirst(name.count + 1).trimmingCharacters(in: .whitespaces)
         }
@@ -80,10 +80,10 @@ import Testing
         // Bit n−1 is signal n (proc(5)).
         let ignored = UInt64(field("SigIgn") ?? "", radix: 16) ?? 0
         for signal in [SIGHUP, SIGINT, SIGTERM, SIGPIPE, SIGUSR1] { #expect(ignored & 1 << UInt64(signal - 1) != 0) }
-        let limits = try world.told("limits")
+        let limits = try world.reported("limits")
         #expect(limits.contains(#/Max core file size +0 +0 /#), "\(limits)")
         #expect(limits.contains(#/Max data size +[0-9]+ +[0-9]+ /#), "\(limits)")
-        #expect(Int(try world.told("oom_score_adj").prefix { $0 != "\n" }) ?? 0 >= 500)
+        #expect(Int(try world.reported("oom_score_adj").prefix { $0 != "\n" }) ?? 0 >= 500)
         try world.stop()
     }
 
@@ -95,15 +95,15 @@ import Testing
         // The signals arrive before the publisher can ignore them, and after that.
         for signal in [SIGTERM, SIGINT, SIGHUP, SIGUSR1] { kill(id, signal) }
         try world.write(3)
-        try world.until("lines are shipped") { world.process.status.shipped == 3 }
+        try world.until("lines are shipped") { world.process.status.published == 3 }
         for signal in [SIGTERM, SIGINT, SIGHUP, SIGUSR1] { kill(id, signal) }
         try world.write(3)
-        try world.until("lines are shipped") { world.process.status.shipped == 6 }
+        try world.until("lines are shipped") { world.process.status.published == 6 }
         #expect(world.process.processID == id)
         // A normal stop publishes the last lines.
         try world.write(3)
         try world.stop()
-        #expect(world.process.status.shipped == 9)
+        #expect(world.process.status.published == 9)
         #expect(world.process.starts == 1)
     }
 
@@ -112,7 +112,7 @@ import Testing
         let broker = try Broker(folder)
         let world = try ShippingWorld(folder, port: broker.port)
         try world.write(5)
-        try world.until("lines are shipped") { world.process.status.shipped == 5 }
+        try world.until("lines are shipped") { world.process.status.published == 5 }
         let first = try world.runningProcess()
         kill(first, SIGSTOP)
         // The next ping is sent within a minute, and its answer may take another minute.
@@ -125,7 +125,7 @@ import Testing
         try world.until("the process was restarted") { world.process.processID.map { $0 != first } ?? false }
         #expect(world.remarks.contains { $0.contains("did not answer for 60 s") }, "\(world.remarks)")
         try world.write(5)
-        try world.until("lines are shipped again") { world.process.status.shipped == 10 }
+        try world.until("lines are shipped again") { world.process.status.published == 10 }
         try world.stop()
     }
 
@@ -149,16 +149,16 @@ import Testing
         let subscriber = try Subscriber(broker, topic: "beacons/lobby/event/#")
         let first = try ShippingWorld(folder, port: broker.port)
         try first.write(20)
-        try first.until("lines are shipped") { first.process.status.shipped == 20 }
+        try first.until("lines are shipped") { first.process.status.published == 20 }
         let second = try ShippingWorld(folder, files: first.files, port: broker.port)
         try second.until("the publisher waits") {
-            second.process.status.localTrouble?.contains("publishing starts when that process has ended") ?? false
+            second.process.status.localFailure?.contains("publishing starts when that process has ended") ?? false
         }
-        #expect(second.process.status.localTrouble?.contains("process \(try first.runningProcess())") ?? false)
+        #expect(second.process.status.localFailure?.contains("process \(try first.runningProcess())") ?? false)
         #expect(second.process.status.version == nil)
         try first.stop()
         try second.write(20)
-        try second.until("lines are shipped") { second.process.status.shipped == 40 }
+        try second.until("lines are shipped") { second.process.status.published == 40 }
         #expect(second.remarks.contains { $0.hasSuffix("is available") }, "\(second.remarks)")
         try second.stop()
         #expect(subscriber.wait(for: 40))
@@ -176,7 +176,7 @@ import Testing
         // When the lock file is fixed, publishing continues automatically.
         unlink(folder.file("mqtt.json.lock"))
         try world.write(5)
-        try world.until("lines are shipped") { world.process.status.shipped == 5 }
+        try world.until("lines are shipped") { world.process.status.published == 5 }
         try world.stop()
     }
 
@@ -192,7 +192,7 @@ import Testing
         #expect(world.remarks.count == 1, "\(world.remarks)")
         unlink(folder.file("mqtt.json"))
         try world.write(5)
-        try world.until("lines are shipped") { world.process.status.shipped == 5 }
+        try world.until("lines are shipped") { world.process.status.published == 5 }
         try world.stop()
     }
 

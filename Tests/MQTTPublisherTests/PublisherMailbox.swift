@@ -37,24 +37,24 @@ final class PublisherMailbox: PublisherOwner, Sendable {
     // MARK: For the owner
 
     /// Reports that lines up to this number are durable. The publisher does not read beyond them.
-    func tell(durable: Int) {
-        let isNews = orders.withLock { orders in
+    func update(durable: Int) {
+        let isNew = orders.withLock { orders in
             guard durable > orders.durable else { return false }
             orders.durable = durable
             return true
         }
-        if isNews { publisher.signal() }
+        if isNew { publisher.signal() }
     }
 
     /// Reports that there are lines without a sequence number after the last durable line: `ranging`, which need not be
     /// durable.
-    func tellOfLines() { publisher.signal() }
+    func reportLines() { publisher.signal() }
 
     /// Sets the payload of `status`. It replaces a payload that was not sent yet.
     ///
     /// A status from before a connection is not published in that connection, because it says that there is none. It
     /// must be set again after each connection.
-    func tell(status: [UInt8]) {
+    func update(status: [UInt8]) {
         orders.withLock { $0.status = status }
         publisher.signal()
     }
@@ -74,7 +74,7 @@ final class PublisherMailbox: PublisherOwner, Sendable {
             var remarks = news.remarks
             if news.lostRemarks > 0 {
                 remarks.insert(
-                    PublisherRemark(isTrouble: true, text: "\(news.lostRemarks) messages were dropped"), at: 0)
+                    PublisherRemark(isError: true, text: "\(news.lostRemarks) messages were dropped"), at: 0)
             }
             news.remarks = []
             news.lostRemarks = 0
@@ -98,12 +98,12 @@ final class PublisherMailbox: PublisherOwner, Sendable {
     }
 
     func report(_ status: PublisherStatus) {
-        let isNews = news.withLock { news in
+        let isNew = news.withLock { news in
             defer { news.status = status }
             let isEnd = status.state == .ended && news.status.state != .ended
             return isEnd || (status.version == nil) != (news.status.version == nil)
         }
-        if isNews { owner.signal() }
+        if isNew { owner.signal() }
     }
 
     func say(_ remark: PublisherRemark) {

@@ -14,9 +14,9 @@ import Testing
         let report = PublisherReport(at: Self.start)
         for second in 0..<3600 { report.say(Self.away, at: Self.at(second)) }
         #expect(report.takeRemarks().count == 1)
-        #expect(report.status.trouble?.hasPrefix("the broker at broker:1883 can't be reached") == true)
+        #expect(report.status.brokerFailure?.hasPrefix("the broker at broker:1883 can't be reached") == true)
         report.say(Self.away, at: Self.at(3600))
-        #expect(report.takeRemarks().map(\.isTrouble) == [true])
+        #expect(report.takeRemarks().map(\.isError) == [true])
     }
 
     @Test func `the end of an error is logged once, and the same error within the hour is not logged again`() {
@@ -28,15 +28,15 @@ import Testing
         report.recovered("it takes lines")
         report.say(Self.away, at: Self.at(2))
         report.recovered("it takes lines")
-        #expect(report.takeRemarks().map(\.isTrouble) == [true, false])
-        #expect(report.status.trouble == nil)
+        #expect(report.takeRemarks().map(\.isError) == [true, false])
+        #expect(report.status.brokerFailure == nil)
     }
 
     @Test func `an error of local files is logged when it changes, and its end is logged with the same text`() {
         let report = PublisherReport(at: Self.start)
         for _ in 0..<9 { report.note(.checkpoint, "it can't be written") }
         report.note(.events, "they can't be read")
-        #expect(report.localTrouble == "they can't be read" && report.hasTrouble(with: .checkpoint))
+        #expect(report.localFailure == "they can't be read" && report.hasFailure(with: .checkpoint))
         report.note(.events, nil)
         report.note(.checkpoint, nil)
         report.note(.checkpoint, nil)
@@ -44,7 +44,7 @@ import Testing
             report.takeRemarks().map(\.text) == [
                 "it can't be written", "they can't be read", "over: they can't be read", "over: it can't be written",
             ])
-        #expect(report.localTrouble == nil)
+        #expect(report.localFailure == nil)
     }
 
     @Test func `each line that is set aside is counted, and at most ten an hour are logged`() {

@@ -171,11 +171,11 @@ extension PublisherOptions {
         let broker = try Broker(folder)
         let subscriber = try Subscriber(broker)
         var options = PublisherOptions(folder, port: broker.port)
-        options.isTold = true
+        options.ownerReportsDurable = true
         let publisher = try RunningPublisher(options)
-        publisher.mailbox.tell(durable: 40)
+        publisher.mailbox.update(durable: 40)
         #expect(subscriber.wait(for: 40))
-        publisher.mailbox.tell(durable: 60)
+        publisher.mailbox.update(durable: 60)
         #expect(subscriber.wait(for: 60))
         try publisher.stop()
         #expect(subscriber.all == Array(1...60))
@@ -215,7 +215,7 @@ extension PublisherOptions {
         try files.append(10)
         #expect(subscriber.wait(for: 1))
         try publisher.stop()
-        #expect(publisher.status.shipped == 30)
+        #expect(publisher.status.published == 30)
         // It was tried often, and logged once.
         #expect(publisher.remarks.allSatisfy { !$0.contains("can't be reached") }, "\(publisher.remarks)")
     }

@@ -28,7 +28,7 @@ enum PublisherThread {
             return
         } catch {
             status.failure = "\(error)"
-            mailbox.say(PublisherRemark(isTrouble: true, text: "nothing is published: \(error)"))
+            mailbox.say(PublisherRemark(isError: true, text: "nothing is published: \(error)"))
         }
         status.state = .ended
         mailbox.report(status)

@@ -11,15 +11,15 @@ import Testing
 
     @Test func `the checkpoint moves past a line when it and all lines before it are acknowledged`() {
         var window = window(1...4)
-        #expect(window.shipped.sequence == 0)
+        #expect(window.published.sequence == 0)
         #expect(window.acknowledged(102) == true)
-        #expect(window.shipped.sequence == 0)
+        #expect(window.published.sequence == 0)
         #expect(window.acknowledged(101) == true)
-        #expect(window.shipped.sequence == 2)
+        #expect(window.published.sequence == 2)
         #expect(window.inFlight == 2)
         #expect(window.acknowledged(103) == true)
         #expect(window.acknowledged(104) == true)
-        #expect(window.shipped.sequence == 4)
+        #expect(window.published.sequence == 4)
         #expect(window.inFlight == 0)
     }
 
@@ -28,7 +28,7 @@ import Testing
         #expect(window.acknowledged(7) == false)
         #expect(window.acknowledged(101) == true)
         #expect(window.acknowledged(101) == false)
-        #expect(window.shipped.sequence == 1)
+        #expect(window.published.sequence == 1)
     }
 
     @Test func `lines that are acknowledged but not stored use room like lines in flight`() {
@@ -64,7 +64,7 @@ import Testing
         let under = window.restart()
         #expect(under == 3)
         #expect(window.inFlight == 0)
-        #expect(window.shipped.sequence == 1)
+        #expect(window.published.sequence == 1)
         // Message numbers of the old connection are not valid in the new one.
         #expect(window.acknowledged(102) == false)
     }
@@ -76,22 +76,22 @@ import Testing
             #expect(window.acknowledged(Int32((number - 1) % 65_535 + 1)) == true)
             if window.unkept == 4 { window.keep() }
         }
-        #expect(window.shipped.sequence == 200_000)
+        #expect(window.published.sequence == 200_000)
     }
 
     @Test func `a line that is set aside is finished when all lines before it are, not earlier`() {
         var window = window(1...2)
         window.setAside(LinePosition(sequence: 3))
         window.sent(104, LinePosition(sequence: 4))
-        #expect(window.shipped.sequence == 0)
+        #expect(window.published.sequence == 0)
         // The library's numbers start with 1, so 0 belongs to no message.
         #expect(window.acknowledged(0) == false)
         #expect(window.acknowledged(102) == true)
         #expect(window.acknowledged(101) == true)
-        #expect(window.shipped.sequence == 3)
+        #expect(window.published.sequence == 3)
         #expect(window.acknowledged(104) == true)
         window.setAside(LinePosition(sequence: 5))
-        #expect(window.shipped.sequence == 5)
+        #expect(window.published.sequence == 5)
         #expect(window.inFlight == 0)
     }
 }

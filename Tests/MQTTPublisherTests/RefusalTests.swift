@@ -29,7 +29,7 @@ import Testing
         try folder.write("password", "right\n")
         try publisher.remark(with: "accepts lines from 1 on")
         try publisher.stop()
-        #expect(publisher.status.shipped == 5)
+        #expect(publisher.status.published == 5)
     }
 
     @Test func `a missing password file is logged`() throws {
@@ -61,7 +61,7 @@ import Testing
         let publisher = try RunningPublisher(PublisherOptions(folder, port: proxy.port))
         let said = try publisher.remark(with: "refuses messages to beacons/lobby/event/secret")
         #expect(said.contains("Not authorized (0x87)") && said.contains("nothing is lost"), "\(said)")
-        #expect(publisher.status.shipped == 10)
+        #expect(publisher.status.published == 10)
         #expect(publisher.status.state == .refused)
         #expect(proxy.connections == 1)
         // The first line of its topic was sent alone, so no later line is at the broker.
@@ -73,7 +73,7 @@ import Testing
         try publisher.remark(with: "the broker accepts line 11")
         #expect(subscriber.wait(for: 315))
         try publisher.stop()
-        #expect(publisher.status.shipped == 315)
+        #expect(publisher.status.published == 315)
         #expect(subscriber.all == Array(1...315))
         // While the line was refused, it was sent alone.
         #expect(proxy.sent.filter { $0 != 11 } == Array(1...10) + Array(12...315))
@@ -97,7 +97,7 @@ import Testing
         options.backOff.lastForSomebody = .milliseconds(500)
         let publisher = try RunningPublisher(options)
         #expect(subscriber.wait(for: 20))
-        try publisher.until("the expected state is reached") { publisher.status.shipped >= 20 }
+        try publisher.until("the expected state is reached") { publisher.status.published >= 20 }
         try folder.write("rights", "topic readwrite beacons/lobby/event/staff\n")
         broker.signal(SIGHUP)
         try broker.line(with: "Reloading config")
@@ -105,12 +105,12 @@ import Testing
         // segment contains them.
         try files.append(100) { $0 % 2 == 1 ? "beacons/lobby/event/secret" : "beacons/lobby/event/staff" }
         try publisher.remark(with: "refuses messages to beacons/lobby/event/secret")
-        #expect(publisher.status.shipped == 20)
+        #expect(publisher.status.published == 20)
         try folder.write("rights", all)
         broker.signal(SIGHUP)
         try publisher.remark(with: "the broker accepts line 21")
         #expect(subscriber.wait(for: 120))
-        try publisher.until("the expected state is reached") { publisher.status.shipped >= 120 }
+        try publisher.until("the expected state is reached") { publisher.status.published >= 120 }
         try publisher.stop()
         let came = subscriber.all
         let first = try #require(came.firstIndex(of: 21))

@@ -67,14 +67,14 @@ final class ShippingWorld {
             case .ended: isEnded = true
             }
         }
-        process.tell(durable: self.files.sequence)
+        process.update(durable: self.files.sequence)
         process.start()
     }
 
     /// Appends lines, and reports them as durable.
     func write(_ count: Int) throws {
         try files.append(count)
-        process.tell(durable: files.sequence)
+        process.update(durable: files.sequence)
     }
 
     /// Runs turns until a condition is true. If it is not true after ``untilLimit``, an issue is recorded and an error
@@ -114,7 +114,7 @@ final class ShippingWorld {
     }
 
     /// Returns the content of a file of the process in /proc.
-    func told(_ name: String) throws -> String {
+    func reported(_ name: String) throws -> String {
         try String(contentsOfFile: "/proc/\(runningProcess())/\(name)", encoding: .utf8)
     }
 

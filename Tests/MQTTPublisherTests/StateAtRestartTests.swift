@@ -52,7 +52,7 @@ import Testing
         defer { broker.close() }
         let last = site.lines.count
         let world = try ShippingWorld(folder, files: files, port: broker.port) { $0.present?.lastWritten = last }
-        world.process.tell(durable: last)
+        world.process.update(durable: last)
         let all = ["door": ["satisfied"], "staff": ["satisfied"]]
         try world.until("both states are published") { Self.states(broker.came.now) == all }
         // If the publisher's stored state exists, it is later than state.json. Otherwise the publisher starts with
@@ -74,7 +74,7 @@ import Testing
         site.advance(to: 60)
         let more = site.lines.dropFirst(last).map { String(decoding: $0, as: UTF8.self) + "\n" }.joined()
         try folder.write(String(format: "events/events-%012d-20261121T074727Z.jsonl", last + 1), more)
-        world.process.tell(durable: site.lines.count)
+        world.process.update(durable: site.lines.count)
         try world.until("staff has left") { Self.states(broker.came.now)["staff"]?.last == "unsatisfied" }
         try world.stop()
     }
@@ -94,7 +94,7 @@ import Testing
         defer { broker.close() }
         let last = site.lines.count
         let world = try ShippingWorld(folder, files: files, port: broker.port) { $0.present?.lastWritten = last }
-        world.process.tell(durable: last)
+        world.process.update(durable: last)
         let topic = "beacons/lobby/state/staff/\(ProximityUUID.badges)/100/7"
         func retained() -> [Bool] {
             broker.came.now.messages.filter { $0.isRetained && $0.topic == topic }.map(\.payload.isEmpty)
@@ -136,7 +136,7 @@ import Testing
         #expect(erasure.counts.erased == 120)
         try world.write(30)
         try world.until("the later lines are shipped") { sequences() == Array(1...60) + Array(121...150) }
-        try world.until("the checkpoint is at the last line") { world.process.status.shipped == 150 }
+        try world.until("the checkpoint is at the last line") { world.process.status.published == 150 }
         let status = world.process.status
         #expect(status.setAside == 0 && status.missed == 0 && status.damaged == 0 && status.repeated == 0)
         try world.stop()

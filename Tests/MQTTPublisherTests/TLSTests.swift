@@ -70,9 +70,9 @@ import Testing
     }
 
     @Test(arguments: [("DNS:other.test", "other.test"), ("IP:127.0.0.2,DNS:127.0.0.1", "127.0.0.2")])
-    func `a certificate for another name is refused with both names`(_ names: String, _ told: String) throws {
+    func `a certificate for another name is refused with both names`(_ names: String, _ reported: String) throws {
         let world = try World(names: names)
-        try world.refused(with: "is for \(told)", "not for 127.0.0.1")
+        try world.refused(with: "is for \(reported)", "not for 127.0.0.1")
     }
 
     @Test func `a certificate that does not have the configured server name is refused`() throws {

@@ -30,7 +30,7 @@ import Testing
         let world = try Self.world(folder, script)
         try world.until("the process was restarted three times") { world.process.starts >= 4 }
         #expect(world.remarks.count == 1, "\(world.remarks)")
-        #expect(world.process.trouble != nil)
+        #expect(world.process.failure != nil)
         try world.stop()
     }
 
@@ -47,18 +47,18 @@ import Testing
         let folder = try TestFolder()
         var claim = PublisherStatus(since: .latest)
         claim.state = .connected
-        (claim.shipped, claim.released) = (1_000_000, .max)
-        claim.trouble = "\u{1B}[2J\u{07}gone\n<3>forged"
+        (claim.published, claim.released) = (1_000_000, .max)
+        claim.failure = "\u{1B}[2J\u{07}gone\n<3>forged"
         claim.nextAttempt = .latest
         try Data([1] + claim.message).write(to: URL(fileURLWithPath: folder.file("claim")))
         let world = try Self.world(folder, "cat '\(folder.file("claim"))' >&0; exec sleep 1000")
         try world.write(7)
-        try world.until("the message was received") { world.process.status.trouble != nil }
+        try world.until("the message was received") { world.process.status.brokerFailure != nil }
         let status = world.process.status
-        #expect(status.shipped <= 7 && status.released <= 7)
+        #expect(status.published <= 7 && status.released <= 7)
         #expect(status.since <= world.loop.now)
         #expect(status.nextAttempt.map { $0 <= world.loop.now + .seconds(86_400) } ?? true)
-        #expect(status.trouble?.unicodeScalars.allSatisfy { $0.value >= 0x20 } ?? false)
+        #expect(status.brokerFailure?.unicodeScalars.allSatisfy { $0.value >= 0x20 } ?? false)
         world.process.stopAndWait()
     }
 
@@ -78,8 +78,8 @@ import Testing
         #expect(!writer.isFlushed)
         var came: [UInt8: [[UInt8]]] = [:]
         var order: [UInt8] = []
-        reader.take = { kind, octets in
-            came[kind, default: []].append(Array(octets))
+        reader.take = { kind, bytes in
+            came[kind, default: []].append(Array(bytes))
             order.append(kind)
             return true
         }
@@ -101,7 +101,7 @@ import Testing
         let reader = try SocketPairEnd(FileDescriptor(rawValue: ends[1]), on: loop)
         var end: SocketPairEnd.End?
         reader.ended = { end = $0 }
-        let long = [UInt8](repeating: 1, count: SocketPairEnd.octetsMax + 1)
+        let long = [UInt8](repeating: 1, count: SocketPairEnd.bytesMax + 1)
         #expect(send(ends[0], long, long.count, 0) == long.count)
         try loop.turn(until: "the pair ended") { end != nil }
         #expect(end == .garbage)
@@ -146,14 +146,14 @@ import Testing
         let world = try ShippingWorld(folder, port: broker.port)
         try world.write(20)
         try world.until("the broker was reached often") { broker.came.now.connections >= 5 }
-        #expect(world.process.status.shipped == 0)
+        #expect(world.process.status.published == 0)
         #expect(world.remarks.count { $0.contains("the publisher process") } <= 1, "\(world.remarks)")
         // A correct broker in its place receives all lines.
         let good = try Broker(folder)
         let subscriber = try Subscriber(good, topic: "beacons/lobby/event/#")
         world.process.stopAndWait()
         let next = try ShippingWorld(folder, files: world.files, port: good.port)
-        try next.until("all lines are shipped") { next.process.status.shipped == 20 }
+        try next.until("all lines are shipped") { next.process.status.published == 20 }
         #expect(subscriber.wait(for: 20))
         #expect(subscriber.all == Array(1...20))
         try next.stop()

@@ -30,7 +30,7 @@ import Testing
             var name = sockaddr_un()
             name.sun_family = sa_family_t(AF_UNIX)
             withUnsafeMutableBytes(of: &name.sun_path) { place in
-                for (index, octet) in path.utf8.enumerated() { place[index] = octet }
+                for (index, byte) in path.utf8.enumerated() { place[index] = byte }
             }
             let bound = withUnsafePointer(to: &name) {
                 $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
@@ -51,9 +51,9 @@ import Testing
 
         /// Returns the next entry of the journal; `nil` if there is none.
         func entry() -> [UInt8]? {
-            var octets = [UInt8](repeating: 0, count: 1 << 16)
-            let count = recv(journal.rawValue, &octets, octets.count, Int32(MSG_DONTWAIT))
-            return count < 0 ? nil : Array(octets[..<count])
+            var bytes = [UInt8](repeating: 0, count: 1 << 16)
+            let count = recv(journal.rawValue, &bytes, bytes.count, Int32(MSG_DONTWAIT))
+            return count < 0 ? nil : Array(bytes[..<count])
         }
 
         var lines: String { get throws { try String(contentsOfFile: file, encoding: .utf8) } }

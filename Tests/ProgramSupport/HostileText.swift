@@ -17,9 +17,9 @@ package enum HostileText {
         }, as: UTF8.self)
 
     /// Records an issue unless a terminal shows the text unchanged.
-    package static func expectHarmless(_ octets: [UInt8], location: SourceLocation = #_sourceLocation) {
-        let text = String(decoding: octets, as: UTF8.self)
-        #expect(text.utf8.elementsEqual(octets), "the text must be UTF-8", sourceLocation: location)
+    package static func expectHarmless(_ bytes: [UInt8], location: SourceLocation = #_sourceLocation) {
+        let text = String(decoding: bytes, as: UTF8.self)
+        #expect(text.utf8.elementsEqual(bytes), "the text must be UTF-8", sourceLocation: location)
         let bad = text.unicodeScalars.filter { $0 != "\n" && !PlainText.isHarmless($0) }
         #expect(
             bad.isEmpty, "\(bad.map { String($0.value, radix: 16) }) in \(text.debugDescription)",

@@ -65,7 +65,7 @@ package struct LineWriter {
                 + #""rssi":{"minimum":-80,"mean":-66.7,"maximum":-60},"reason":"\#(reason)""#)
     }
 
-    package mutating func stay(_ identifier: String, _ arrival: Double, _ departure: Double, minor: Int? = nil) {
+    package mutating func completeVisit(_ identifier: String, _ arrival: Double, _ departure: Double, minor: Int? = nil) {
         event(identifier, "satisfied", arrival, minor: minor, seen: arrival)
         event(identifier, "unsatisfied", departure + 30, minor: minor, seen: departure)
         visit(identifier, departure + 30, arrival: arrival, departure: departure, minor: minor)
@@ -77,11 +77,11 @@ package struct LineWriter {
     }
 
     /// Writes that the gateway was started. With `until`, the previous run was alive until that time on this timeline.
-    /// If `hears` is true, the adapter scans from the start on.
-    package mutating func started(_ time: Double, until: Double? = nil, hears: Bool = true) {
+    /// If `scans` is true, the adapter scans from the start on.
+    package mutating func started(_ time: Double, until: Double? = nil, scans: Bool = true) {
         let alive = until.map { #","until":"\#(date($0))""# } ?? ""
         line("gateway", time, #""state":"started","program":"9.9.9"\#(alive),DATE"#)
-        if hears { adapter("listening", time) }
+        if scans { adapter("listening", time) }
     }
 
     package mutating func stopped(_ time: Double) {

@@ -50,19 +50,19 @@ package final class ScriptedScanner: AdvertisingScanner {
 
     package func say(_ change: ScanChange, at time: Instant? = nil) { handler?.changed(change, at: time ?? now()) }
 
-    package func hear(
+    package func receive(
         _ data: [UInt8], rssi: Int8? = -60, address: UInt64? = 0xC098_E500_0007,
         properties: AdvertisingReport.Properties = .legacy, on adapter: Int = 0, at time: Instant? = nil
     ) {
         let report = AdvertisingReport(
             address: address.map { DeviceAddress($0, kind: .random) }, rssi: rssi.map { RSSI(dBm: $0) },
             properties: properties, data: 0..<data.count)
-        handler?.heard(report, data: data.span, on: adapter, at: time ?? now())
+        handler?.received(report, data: data.span, on: adapter, at: time ?? now())
     }
 
     /// Delivers a report of the beacon, or of a device without an iBeacon if it is `nil`.
-    package func hear(_ beacon: BeaconIdentity?, rssi: Int8? = -60, on adapter: Int = 0, at time: Instant? = nil) {
-        hear(Advert.data(beacon), rssi: rssi, on: adapter, at: time)
+    package func receive(_ beacon: BeaconIdentity?, rssi: Int8? = -60, on adapter: Int = 0, at time: Instant? = nil) {
+        receive(Advert.data(beacon), rssi: rssi, on: adapter, at: time)
     }
 }
 

@@ -25,14 +25,14 @@ package enum StatusCall {
             }
         }
         guard result == 0 else { throw Unanswered(description: "\(path): \(String(cString: strerror(errno)))") }
-        var octets: [UInt8] = []
+        var bytes: [UInt8] = []
         var part = [UInt8](repeating: 0, count: 1 << 16)
         while true {
             let count = read(descriptor, &part, part.count)
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw Unanswered(description: "\(path): \(String(cString: strerror(errno)))") }
-            if count == 0 { return String(decoding: octets, as: UTF8.self) }
-            octets += part.prefix(count)
+            if count == 0 { return String(decoding: bytes, as: UTF8.self) }
+            bytes += part.prefix(count)
         }
     }
 }

@@ -20,7 +20,7 @@ import Testing
         let scratch = try Scratch()
         var writer = LineWriter()
         writer.started(1)
-        writer.stay("staff", 100, 400, minor: 7)
+        writer.completeVisit("staff", 100, 400, minor: 7)
         let folder = try scratch.folder(writer)
         for more in [["--dry-run"], []] {
             let ending = try Gateway.run(
@@ -44,7 +44,7 @@ import Testing
         }
         var writer = LineWriter()
         writer.started(1)
-        writer.stay("staff", 10, 60, minor: 7)
+        writer.completeVisit("staff", 10, 60, minor: 7)
         _ = try scratch.write(
             "events/events-000000000001-20261121T000000Z.jsonl", writer.lines.map { $0 + "\n" }.joined())
         let configuration = try scratch.write(
@@ -95,7 +95,7 @@ import Testing
         }
         var writer = LineWriter()
         writer.started(1)
-        writer.stay("staff", 10, 60, minor: 7)
+        writer.completeVisit("staff", 10, 60, minor: 7)
         _ = try scratch.write("events/\(Self.segment)", writer.lines.map { $0 + "\n" }.joined())
         let configuration = try scratch.write(
             "gateway.yaml",

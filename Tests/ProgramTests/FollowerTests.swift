@@ -69,7 +69,7 @@ import Testing
                 directory: .init(events), stateDirectory: .init(scratch.path("state")), gateway: try Identifier("g"))
             options.rotateSize = 4000
             options.retainSize = 40_000
-            options.waitsForShipping = true
+            options.waitsForPublishing = true
             let journal = try Journal(
                 options, boot: BootID(machine: "aaaaaaaa", process: restart), now: start, clockOffset: .zero,
                 isClockSynchronized: true)
@@ -88,7 +88,7 @@ import Testing
                 }
                 try #require(
                     journal.sequence - (try followed().last ?? 0) <= 50, "the follower is more than 50 lines behind")
-                journal.shipped = try followed().last ?? 0
+                journal.published = try followed().last ?? 0
                 journal.advance(to: start)
             }
             snapshot = MonitorSnapshot()

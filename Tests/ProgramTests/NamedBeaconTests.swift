@@ -101,11 +101,11 @@ import Testing
         let tool = Fixtures.tests.appendingPathComponent("Tools/Benchmark/flood").path
         let bound = try run(Tool.python, [tool, Gateway.path, "--seconds", "60", "--rate", "100", "--tokens", "50"])
         #expect(bound.status == 0, "\(bound.errors)")
-        let told = try object(bound.text)
+        let reported = try object(bound.text)
         // There are 50 entries at the start, and one at 2, 4 … 58 s. Each beacon has lines for its entry, exit, visit
         // and evidence.
-        #expect(told["entries"] as? Int == 79)
-        #expect(told["lines"] as? Int ?? .max <= 79 * 4 + 10)
+        #expect(reported["entries"] as? Int == 79)
+        #expect(reported["lines"] as? Int ?? .max <= 79 * 4 + 10)
         // Without the limit, each of the 6,000 beacons enters and exits.
         let free = try object(
             try run(Tool.python, [tool, Gateway.path, "--seconds", "60", "--rate", "100", "--tokens", "0"]).text)

@@ -43,8 +43,8 @@ import Testing
         let ending = try Gateway.run(columns: 80, "replay", without)
         #expect(ending.status == 0)
         #expect(ending.lines.count == 1 && ending.text.hasSuffix(": nothing to monitor\n"), "\(ending.text)")
-        let heard = try Gateway.run(columns: 80, "replay", capture)
-        #expect(heard.lines.last == "412 records, 412 reports, 11 iBeacons: 3 events")
-        #expect(heard.lines.dropLast() == (try Gateway.replay([capture]).lines)[...])
+        let received = try Gateway.run(columns: 80, "replay", capture)
+        #expect(received.lines.last == "412 records, 412 reports, 11 iBeacons: 3 events")
+        #expect(received.lines.dropLast() == (try Gateway.replay([capture]).lines)[...])
     }
 }

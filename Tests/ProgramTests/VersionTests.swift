@@ -26,9 +26,9 @@ import Testing
         let folder = try Self.folder(in: scratch)
         let visits = try Gateway.run("visits", "--json", folder)
         #expect(visits.status == 0)
-        let stays = visits.lines.filter { $0.contains(#""kind":"visit""#) }
-        #expect(stays.filter { $0.contains(#""end":"left""#) }.count == 5)
-        #expect(stays.filter { $0.contains(#""end":"open""#) }.count == 3)
+        let rows = visits.lines.filter { $0.contains(#""kind":"visit""#) }
+        #expect(rows.filter { $0.contains(#""end":"left""#) }.count == 5)
+        #expect(rows.filter { $0.contains(#""end":"open""#) }.count == 3)
         #expect(try Gateway.run("explain", "10", folder).text.contains("rule X2"))
         let both = try Scratch()
         let mixed = try Self.folder(in: both, and: Self.left(2))

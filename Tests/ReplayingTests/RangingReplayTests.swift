@@ -70,8 +70,8 @@ import Testing
 
     @Test func `with --settle, a beacon leaves the view with one empty line, and no line follows`() throws {
         let ending = try replay([Log.sighting("10.5", minor: 2)], ["--settle"])
-        let told = try brief(ending.lines).filter { $0.contains("two") }
-        #expect(told == ["11 two: 2", "12 two: 2", "13 two: 2", "14 two: 2", "15 two: 2", "16 two: "])
+        let reported = try brief(ending.lines).filter { $0.contains("two") }
+        #expect(reported == ["11 two: 2", "12 two: 2", "13 two: 2", "14 two: 2", "15 two: 2", "16 two: "])
     }
 
     @Test func `the exponent and the window of the configuration apply`() throws {

@@ -15,7 +15,7 @@ import Testing
 
     /// Returns the events of the circle and the adapters, and the entries and exits of `staff`. At first no adapter
     /// scans, so `staff` is unknown after a minute; this is left out. Times are without their first digits, 17952.
-    private func told(_ arguments: String...) throws -> [String] {
+    private func reported(_ arguments: String...) throws -> [String] {
         let config = try scratch.write("c.yaml", Self.configuration)
         return try Told(try Gateway.replay(["--config", config] + arguments).lines, "event", "adapter").lines
             .map { String($0.replacing("17952", with: "")) }.filter { !$0.hasSuffix("staff unknown") }
@@ -24,7 +24,7 @@ import Testing
     @Test func `a ride gives events, a visit without RSSI, and the same lines at any speed`() throws {
         let ride = try scratch.write("ride.gpx", Fixtures.ride)
         #expect(
-            try told(ride) == ["47160.0 gpx listening", "47254.0 depot satisfied", "47309.0 depot unsatisfied"])
+            try reported(ride) == ["47160.0 gpx listening", "47254.0 depot satisfied", "47309.0 depot unsatisfied"])
         let config = try scratch.write("c.yaml", Self.configuration)
         let lines = try Gateway.replay(["--config", config, ride]).lines
         let visit = try #require(try payloads(lines, type: "visit").first)
@@ -71,16 +71,16 @@ import Testing
             "47284.0 staff unsatisfied", "47309.0 depot unsatisfied", "47320.0 hci1 listening", "47320.0 hci0 off",
             "47320.0 hci1 off",
         ]
-        #expect(try told(ride, log) == expected)
-        #expect(try told(log, ride).sorted() == expected.sorted())
-        #expect(try told("bus=\(ride)", log)[0] == "47160.0 bus/gpx listening")
+        #expect(try reported(ride, log) == expected)
+        #expect(try reported(log, ride).sorted() == expected.sorted())
+        #expect(try reported("bus=\(ride)", log)[0] == "47160.0 bus/gpx listening")
     }
 
     @Test func `a break in the track is not an exit, and after the outage the circle is unknown`() throws {
         let broken = Fixtures.ride.replacing("<trkpt lat=\"48.2200\"", with: "</trkseg><trkseg><trkpt lat=\"48.2200\"")
         let ride = try scratch.write("ride.gpx", broken)
         #expect(
-            try told(ride) == [
+            try reported(ride) == [
                 "47160.0 gpx listening", "47254.0 depot satisfied", "47280.0 gpx off", "47340.0 depot unknown",
                 "47460.0 gpx listening", "47460.0 depot unsatisfied",
             ])
@@ -88,7 +88,7 @@ import Testing
 
     @Test func `without a track, circles are unmonitored`() throws {
         let log = try scratch.log("log", [Log.report("5")])
-        #expect(try told(log).contains("5.0 depot unmonitored"))
+        #expect(try reported(log).contains("5.0 depot unmonitored"))
     }
 
     @Test func `a track without times needs a pace`() throws {

@@ -28,12 +28,12 @@ import Testing
         }
 
         func read(_ stream: HTTPStream) -> String {
-            var octets = [UInt8](repeating: 0, count: 4096)
+            var bytes = [UInt8](repeating: 0, count: 4096)
             var text = ""
             while true {
-                let count = octets.withUnsafeMutableBytes { stream.take(into: $0) }
+                let count = bytes.withUnsafeMutableBytes { stream.take(into: $0) }
                 guard count > 0 else { return text }
-                text += String(decoding: octets[..<count], as: UTF8.self)
+                text += String(decoding: bytes[..<count], as: UTF8.self)
             }
         }
     }
@@ -69,7 +69,7 @@ import Testing
         _ = world.read(page)
         world.changes.note(.init(sequence: 1))
         #expect(page.isSuspended)
-        world.changes.note(.init(sequence: 1, trouble: "the disk is gone"))
+        world.changes.note(.init(sequence: 1, failure: "the disk is gone"))
         #expect(!page.isSuspended)
         #expect(world.read(page) == "data: {\"sequence\":1}\n\n")
         try world.pass(ChangeStreams.pause)
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test func `live.js opens the stream of changes, and the server sends the number of a new line`() async throws {
-        let world = try ServedWorld { $0.stay("staff", 10, 20, minor: 7) }
+        let world = try ServedWorld { $0.completeVisit("staff", 10, 20, minor: 7) }
         _ = try await world.get("/api/v1/present")
         #expect(try await world.get("/live.js").body.contains("new EventSource(\"/api/v1/changes\")"))
         let page = try world.open("/api/v1/changes")

@@ -31,12 +31,12 @@ import Testing
         let world = try ServedWorld(
             {
                 $0.gateway = evil
-                $0.started(1, hears: false)
+                $0.started(1, scans: false)
                 $0.line(
                     "adapter", 1,
                     #""adapter":"\#(evil)","state":"off","since":"\#($0.date(1))","reason":"\#(evil)",DATE"#)
-                $0.stay(evil, 100, 400, minor: 7)
-                $0.stay(evil, 100, 400)
+                $0.completeVisit(evil, 100, 400, minor: 7)
+                $0.completeVisit(evil, 100, 400)
                 $0.event(evil, "satisfied", 500, minor: 7, seen: 500)
                 $0.lines = $0.lines.map {
                     // The topic must be valid, so that the lines count as published.
@@ -77,9 +77,9 @@ import Testing
     }
 
     private func check(_ body: String, _ what: String, has expected: Set<String>) throws {
-        let octets = Array(body.utf8)
-        HostileText.expectHarmless(octets.filter { $0 != 0x0A })
-        let value = try JSONSerialization.jsonObject(with: Data(octets))
+        let bytes = Array(body.utf8)
+        HostileText.expectHarmless(bytes.filter { $0 != 0x0A })
+        let value = try JSONSerialization.jsonObject(with: Data(bytes))
         let (strings, keys) = texts(value)
         #expect(expected.isSubset(of: strings), "\(what): \(body)")
         #expect(keys.isDisjoint(with: ["x", "forged", "left"]), "\(what): \(keys)")
@@ -131,7 +131,7 @@ import Testing
     }
 
     @Test func `lines whose payload is not a JSON object are one element of a page, with their number`() async throws {
-        let world = try ServedWorld { $0.stay("staff", 10, 20) }
+        let world = try ServedWorld { $0.completeVisit("staff", 10, 20) }
         let (last, lines) = (world.writer.sequence, 40)
         for number in 1...lines {
             world.writer.lines.append(
@@ -152,7 +152,7 @@ import Testing
         // A prepended concatenation mark and the colon after it form one `Character`.
         let world = try ServedWorld {
             $0.gateway = "g\u{0D4E}"
-            for number in 0..<3 { $0.stay("staff", Double(number) * 100, Double(number) * 100 + 5) }
+            for number in 0..<3 { $0.completeVisit("staff", Double(number) * 100, Double(number) * 100 + 5) }
         }
         let first = try await world.getChunks("/api/v1/events?limit=2")
         let elements = try #require(JSONSerialization.jsonObject(with: Data(first.utf8)) as? [[String: Any]])

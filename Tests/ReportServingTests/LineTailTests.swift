@@ -16,7 +16,7 @@ import Testing
 
     @Test func `returns the first line after each sequence number, and none after the last`() {
         var writer = LineWriter()
-        for number in 0..<40 { writer.stay("staff", Double(number), Double(number) + 1) }
+        for number in 0..<40 { writer.completeVisit("staff", Double(number), Double(number) + 1) }
         let tail = Self.tail(after: 60, writer.lines)
         #expect((tail.begin, tail.end) == (60, 120))
         for number in 60..<120 { #expect(tail.first(behind: number)?.sequence == number + 1) }
@@ -31,7 +31,7 @@ import Testing
         var tail = Self.tail(after: 0, writer.lines)
         #expect((tail.begin, tail.end) == (LineTail.linesMax, 2 * LineTail.linesMax))
         // If each line has more than a fifth of the byte limit, only four are stored.
-        let long = String(repeating: "x", count: LineTail.octetsMax / 5)
+        let long = String(repeating: "x", count: LineTail.bytesMax / 5)
         var message = LineMessage(prefix: "")
         for _ in 0..<8 {
             writer.event(long, "satisfied", 5000, minor: 1)
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test func `20 streams at the end of the lines receive each new line and open no file`() async throws {
-        let world = try ServedWorld { $0.stay("staff", 10, 20, minor: 7) }
+        let world = try ServedWorld { $0.completeVisit("staff", 10, 20, minor: 7) }
         _ = try await world.get("/api/v1/present")
         let before = try Self.openFiles(of: world)
         let peers = try (0..<20).map { _ in try world.open("/api/v1/events") }
@@ -87,7 +87,7 @@ import Testing
 
     @Test(arguments: 0..<6) func `each client receives each line once, from any start`(seed: Int) async throws {
         var random = SeededGenerator(state: UInt64(seed))
-        let world = try ServedWorld { for number in 0..<200 { $0.stay("staff", Double(number), Double(number) + 1) } }
+        let world = try ServedWorld { for number in 0..<200 { $0.completeVisit("staff", Double(number), Double(number) + 1) } }
         _ = try await world.get("/api/v1/present")
         var clients: [(peer: Peer, begin: Int)] = []
         for _ in 0..<12 {
@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test func `a stream at the end of the lines also reports sequence numbers without a line`() async throws {
-        let world = try ServedWorld { $0.stay("staff", 10, 20, minor: 7) }
+        let world = try ServedWorld { $0.completeVisit("staff", 10, 20, minor: 7) }
         _ = try await world.get("/api/v1/present")
         let peer = try world.open("/api/v1/events")
         try await world.turn(until: "the stream waits") { world.served.server?.streamCount == 1 }

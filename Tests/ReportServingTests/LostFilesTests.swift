@@ -45,18 +45,18 @@ import Testing
     @Test(arguments: ["a/events", "a"])
     func `a folder that disappears is reported, and read again when it returns`(_ gone: String) async throws {
         let world = try Self.world()
-        var told: [String?] = []
-        world.served.troubleChanged = { told.append($0?.description) }
+        var reported: [String?] = []
+        world.served.failureChanged = { reported.append($0?.description) }
         #expect(try await PresentTests.present(world).count == 1)
         let (from, to) = (world.scratch.path(gone), world.scratch.path("away"))
         try Self.move(from, to)
         #expect(try await world.ask("/api/v1/present").head.hasPrefix("HTTP/1.1 503 "))
-        try await world.turn(until: "the change is noticed") { world.served.following.trouble != nil }
+        try await world.turn(until: "the change is noticed") { world.served.following.failure != nil }
         let words = "\(world.directory) can't be read: No such file or directory"
         try await Self.checkUnreadable(world, words, Self.paths)
         try Self.move(to, from)
         #expect(try await PresentTests.present(world).count == 1)
-        #expect(told == [words, nil])
+        #expect(reported == [words, nil])
     }
 
     @Test func `open pages are notified when the folder disappears and returns, and line streams end`() async throws {
@@ -148,7 +148,7 @@ import Testing
         try FileManager.default.removeItem(atPath: file)
         let words = try Self.put(kind, at: file)
         // The kernel reports the change a moment later.
-        try await world.turn(until: "the change is noticed") { world.served.following.trouble != nil }
+        try await world.turn(until: "the change is noticed") { world.served.following.failure != nil }
         try await Self.checkUnreadable(world, words, ["/api/v1/events?limit=3", "/api/v1/present"])
     }
 
@@ -171,7 +171,7 @@ import Testing
         let world = try Self.world()
         let words = try Self.put(kind, at: world.directory + "/events-000000000009-20261122T000000Z.jsonl")
         try world.start()
-        try await world.turn(until: "the change is noticed") { world.served.following.trouble != nil }
+        try await world.turn(until: "the change is noticed") { world.served.following.failure != nil }
         try await Self.checkUnreadable(world, words, Self.paths)
     }
 

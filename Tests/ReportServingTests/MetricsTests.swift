@@ -20,8 +20,8 @@ import Testing
             $0.started(1)
             $0.adapter("listening", 2)
             for number in 0..<2500 {
-                $0.stay("staff", Double(number) * 40, Double(number) * 40 + 5, minor: number % 50)
-                $0.stay("lobby", Double(number) * 40, Double(number) * 40 + 5)
+                $0.completeVisit("staff", Double(number) * 40, Double(number) * 40 + 5, minor: number % 50)
+                $0.completeVisit("lobby", Double(number) * 40, Double(number) * 40 + 5)
             }
             $0.event("staff", "satisfied", 200_000, minor: 60, seen: 200_000)
         }
@@ -59,8 +59,8 @@ import Testing
         let world = try ServedWorld {
             $0.started(1)
             $0.adapter("listening", 2)
-            $0.stay(#"odd \" name\\"#, 10, 20)
-            $0.stay("staff", 10, 20, minor: 7)
+            $0.completeVisit(#"odd \" name\\"#, 10, 20)
+            $0.completeVisit("staff", 10, 20, minor: 7)
         }
         try world.live(100)
         let ending = try run(

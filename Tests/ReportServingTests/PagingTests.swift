@@ -24,7 +24,7 @@ import Testing
         let whole = try Gateway.run("visits", "--json", "--condition=staff", configuration(world)).text
             .split(separator: "\n").map(String.init)
         #expect(whole.count > 20)
-        var told: [String] = []
+        var reported: [String] = []
         var path = "/api/v1/visits?condition=staff&limit=\(limit)"
         while true {
             let answer = try await world.get(path)
@@ -33,24 +33,24 @@ import Testing
             let last = try Self.last(lines)
             guard last["kind"] as? String == "more" else {
                 #expect(lines.count <= limit)
-                told += lines
+                reported += lines
                 break
             }
             lines.removeLast()
             #expect(lines.count == limit)
-            told += lines
-            #expect(last["left"] as? Int == whole.count - told.count)
+            reported += lines
+            #expect(last["left"] as? Int == whole.count - reported.count)
             path = try #require(last["next"] as? String)
             #expect(path.hasPrefix("/api/v1/visits?condition=staff&limit=\(limit)&after="))
             #expect(path.hasSuffix(try #require(last["after"] as? String)))
         }
-        #expect(told == whole)
+        #expect(reported == whole)
     }
 
     @Test func `without limit, visits as JSON have 1,000 lines and the number left; CSV has all lines`() async throws {
         let world = try ServedWorld {
             $0.started(1)
-            for number in 0..<1100 { $0.stay("staff", Double(number) * 40, Double(number) * 40 + 5, minor: number) }
+            for number in 0..<1100 { $0.completeVisit("staff", Double(number) * 40, Double(number) * 40 + 5, minor: number) }
         }
         _ = try world.scratch.write(
             "gateway.yaml",
@@ -77,7 +77,7 @@ import Testing
         let next = try #require(Self.last(first)["next"] as? String)
         #expect(try await world.get(next).head.hasPrefix("HTTP/1.1 200"))
         // The 21st line was the visit that has not ended. The new visit takes this place.
-        world.writer.stay("staff", 3100, 3150, minor: 4)
+        world.writer.completeVisit("staff", 3100, 3150, minor: 4)
         try world.flush()
         let stale = try await world.get(next)
         #expect(stale.head.hasPrefix("HTTP/1.1 409"), "\(stale)")
@@ -118,22 +118,22 @@ import Testing
         }
         let whole = try rows(try await world.get("/visits?from=2026-11-21").body)
         #expect(whole.count == 21)
-        var (told, path, pages): ([String], String, Int) = ([], "/visits?from=2026-11-21&limit=6", 0)
+        var (reported, path, pages): ([String], String, Int) = ([], "/visits?from=2026-11-21&limit=6", 0)
         while true {
             let body = try await world.get(path).body
             pages += 1
             let page = try rows(body)
-            #expect(body.contains("\(told.count + 1) to \(told.count + page.count) of 21 visits"), "\(path)")
-            #expect(body.contains("rel=\"prev\"") == !told.isEmpty)
+            #expect(body.contains("\(reported.count + 1) to \(reported.count + page.count) of 21 visits"), "\(path)")
+            #expect(body.contains("rel=\"prev\"") == !reported.isEmpty)
             // The timeline must cover the complete range.
             #expect(body.contains("21 visits of 4 beacons"))
-            told += page
+            reported += page
             guard let link = body.firstMatch(of: #/<a href="(?<path>[^"]+)" rel="next">Next (?<count>[0-9]+)</a>/#)
             else { break }
-            #expect(Int(link.output.count) == min(6, 21 - told.count))
+            #expect(Int(link.output.count) == min(6, 21 - reported.count))
             path = String(link.output.path).replacing("&amp;", with: "&")
         }
-        #expect(pages == 4 && told == whole)
+        #expect(pages == 4 && reported == whole)
         #expect(try await world.get("/visits?from=2026-11-21&limit=6&after=400").body.contains("None of 21 visits"))
     }
 
@@ -143,19 +143,19 @@ import Testing
             let wanted = world.writer.lines.filter {
                 types.isEmpty || types == "&types=visit" && $0.contains("\"type\":\"visit\"")
             }
-            var (told, path): ([String], String) = ([], "/api/v1/events?limit=9\(types)")
+            var (reported, path): ([String], String) = ([], "/api/v1/events?limit=9\(types)")
             while true {
                 var lines = Self.lines(try await world.getChunks(path))
                 guard let last = lines.last, try object(last)["kind"] as? String == "more" else {
-                    told += lines
+                    reported += lines
                     break
                 }
                 lines.removeLast()
                 #expect(lines.count == 9)
-                told += lines
+                reported += lines
                 path = try #require(Self.last([last])["next"] as? String)
             }
-            #expect(told == wanted, "\(types)")
+            #expect(reported == wanted, "\(types)")
         }
         let end = try await world.getChunks("/api/v1/events?after=g:\(world.writer.sequence)")
         #expect(end == "[]\n")
@@ -184,10 +184,10 @@ import Testing
         let lines = (1...5).map { "{\"a\":\($0)}\n" }.joined()
         func page(_ bounds: PageBounds, _ pieces: [[UInt8]]) -> (String, Bool) {
             var page = LinesAsPage(bounds) { "/n?after=\($0)" }
-            var octets: [UInt8] = []
-            for piece in pieces { octets += page.take(piece) }
-            octets += page.end()
-            return (String(decoding: octets, as: UTF8.self), page.isStale)
+            var bytes: [UInt8] = []
+            for piece in pieces { bytes += page.take(piece) }
+            bytes += page.end()
+            return (String(decoding: bytes, as: UTF8.self), page.isStale)
         }
         var bounds = PageBounds.first
         bounds.limit = 2

@@ -11,22 +11,22 @@ import Testing
         "{\"error\":\"\(error)\",\"hint\":\"\(hint)\"}\n"
     }
 
-    private static let stays = "from, to, condition, beacon"
+    private static let subjectVisits = "from, to, condition, beacon"
 
     @Test(arguments: [
         (
             "visits?group=office", 400, "group is not a parameter of /api/v1/visits",
-            "the parameters are \(stays), format, limit and after"
+            "the parameters are \(subjectVisits), format, limit and after"
         ),
         (
             "occupancy?limit=3", 400, "limit is not a parameter of /api/v1/occupancy",
-            "the parameters are \(stays), every, by and format"
+            "the parameters are \(subjectVisits), every, by and format"
         ),
         ("present?x", 400, "x is not a parameter of /api/v1/present", "/api/v1/present has no parameters"),
         ("explain?line=3", 400, "line is not a parameter of /api/v1/explain", "the only parameter is event"),
         (
             "visits?=1", 400, "a parameter has no name",
-            "the parameters are \(stays), format, limit and after"
+            "the parameters are \(subjectVisits), format, limit and after"
         ),
         ("visits?from=2026-11-21&from=2026-11-22", 400, "from is given more than once", "give it once"),
         (

@@ -14,7 +14,7 @@ import Testing
             $0.started(1)
             $0.adapter("listening", 2)
             for number in 0..<20 {
-                $0.stay("staff", Double(number) * 100, Double(number) * 100 + 50, minor: number % 3)
+                $0.completeVisit("staff", Double(number) * 100, Double(number) * 100 + 50, minor: number % 3)
             }
             $0.event("<b>&", "satisfied", 3000, minor: 9, seen: 3000)
         }
@@ -63,8 +63,8 @@ import Testing
             let answer = try await world.get("/api/v1/\(command)\(query)")
             #expect(answer.head.hasPrefix("HTTP/1.1 200"), "\(answer)")
             let served = try PresentTests.objects(answer.body)
-            let told = try Gateway.run([command, "--json", configuration] + arguments)
-            let lines = try told.text.split(separator: "\n").map { try object($0) }
+            let reported = try Gateway.run([command, "--json", configuration] + arguments)
+            let lines = try reported.text.split(separator: "\n").map { try object($0) }
             #expect(served.count == lines.count && lines.count > 1)
             #expect(NSArray(array: served).isEqual(to: lines), "\(query)")
         }
@@ -88,8 +88,9 @@ import Testing
         let page = try await world.get("/explain/\(number)")
         #expect(page.head.hasPrefix("HTTP/1.1 200"), "\(page)")
         #expect(page.body.contains("<h1>Line \(number)</h1>") && page.body.contains("staff"))
-        let told = try Gateway.run("explain", "--json", "--config=\(world.scratch.path("gateway.yaml"))", "\(number)")
-        #expect(try await world.get("/api/v1/explain?event=\(number)").body == told.text)
+        let reported = try Gateway.run(
+            "explain", "--json", "--config=\(world.scratch.path("gateway.yaml"))", "\(number)")
+        #expect(try await world.get("/api/v1/explain?event=\(number)").body == reported.text)
         let odd = try await world.get("/explain/\(number + 1)")
         #expect(odd.body.contains("&lt;b&gt;&amp;") && !odd.body.contains("<b>"), "\(odd.body)")
         let missing = try await world.get("/explain/999")
@@ -110,8 +111,8 @@ import Testing
         #expect(links.allSatisfy { $0.output.number == $0.output.said })
         let path = String(try #require(links.first).output.path)
         #expect(try await world.get(path).head.hasPrefix("HTTP/1.1 200"))
-        let told = try Gateway.run("visits", "--html=-", "--config=\(world.scratch.path("gateway.yaml"))")
-        #expect(!told.text.contains("href=\"/explain"))
+        let reported = try Gateway.run("visits", "--html=-", "--config=\(world.scratch.path("gateway.yaml"))")
+        #expect(!reported.text.contains("href=\"/explain"))
     }
 
     @Test func `an invalid query is 400 and missing data is 404, with the message of the command`() async throws {
@@ -227,8 +228,8 @@ import Testing
         let lines = Array("{\"a\":1}\n{\"b\":\"x\"}\n".utf8)
         for place in 0...lines.count {
             var array = LinesAsArray()
-            let octets = array.take(lines[..<place]) + array.take(lines[place...]) + array.end
-            #expect(String(decoding: octets, as: UTF8.self) == "[\n{\"a\":1},\n{\"b\":\"x\"}\n]\n")
+            let bytes = array.take(lines[..<place]) + array.take(lines[place...]) + array.end
+            #expect(String(decoding: bytes, as: UTF8.self) == "[\n{\"a\":1},\n{\"b\":\"x\"}\n]\n")
         }
         #expect(LinesAsArray().end == Array("[]\n".utf8))
     }

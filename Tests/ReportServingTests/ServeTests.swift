@@ -30,7 +30,7 @@ import Testing
             $0.started(1)
             $0.event("staff", "satisfied", 10, minor: 7, seen: 10)
             number = $0.sequence
-            $0.stay("staff", 11, 20, minor: 8)
+            $0.completeVisit("staff", 11, 20, minor: 8)
         }
         try world.live(100)
         let present = try await Self.present(world)
@@ -48,9 +48,9 @@ import Testing
         let day = 86_400.0
         let world = try ServedWorld { lines in
             lines.started(1)
-            lines.stay("staff", 3_600, 7_200, minor: 7)
-            lines.stay("staff", day + 8_640, day + 17_280, minor: 7)
-            lines.stay("staff", day + 25_920, day + 34_560, minor: 8)
+            lines.completeVisit("staff", 3_600, 7_200, minor: 7)
+            lines.completeVisit("staff", day + 8_640, day + 17_280, minor: 7)
+            lines.completeVisit("staff", day + 25_920, day + 34_560, minor: 8)
             lines.event("staff", "satisfied", day + 60_480, minor: 7, seen: day + 60_480)
         }
         try world.live(2 * day - 2)
@@ -202,7 +202,7 @@ extension Configuration {
     }
 
     @Test func `a stream receives new lines, and none from before it was opened`() async throws {
-        let world = try ServedWorld { $0.stay("staff", 10, 20, minor: 7) }
+        let world = try ServedWorld { $0.completeVisit("staff", 10, 20, minor: 7) }
         _ = try await world.get("/api/v1/present")
         let peer = try world.open("/api/v1/events")
         try await world.turn(until: "the stream waits") { world.served.server?.streamCount == 1 }
@@ -215,7 +215,7 @@ extension Configuration {
     }
 
     @Test func `a stream that starts at the end does not read the lines before it`() async throws {
-        let world = try ServedWorld { for number in 0..<2000 { $0.stay("staff", Double(number), Double(number) + 1) } }
+        let world = try ServedWorld { for number in 0..<2000 { $0.completeVisit("staff", Double(number), Double(number) + 1) } }
         _ = try await world.get("/api/v1/present")
         let peer = try world.open("/api/v1/events")
         try await world.turn(until: "the stream waits") { world.served.server?.streamCount == 1 }
@@ -230,7 +230,7 @@ extension Configuration {
     }
 
     @Test func `a client that reconnects receives each line after its last one, once`() async throws {
-        let world = try ServedWorld { for number in 0..<2000 { $0.stay("staff", Double(number), Double(number) + 1) } }
+        let world = try ServedWorld { for number in 0..<2000 { $0.completeVisit("staff", Double(number), Double(number) + 1) } }
         _ = try await world.get("/api/v1/present")
         let peer = try world.open("/api/v1/events", "Last-Event-ID: g:17")
         try await world.turn(until: "all events are received") { peer.hasRead("id: g:6000\n") }
@@ -239,7 +239,7 @@ extension Configuration {
     }
 
     @Test func `a stream has only lines of the requested types`() async throws {
-        let world = try ServedWorld { for number in 0..<500 { $0.stay("staff", Double(number), Double(number) + 1) } }
+        let world = try ServedWorld { for number in 0..<500 { $0.completeVisit("staff", Double(number), Double(number) + 1) } }
         _ = try await world.get("/api/v1/present")
         let peer = try world.open("/api/v1/events?types=visit&lastEventID=g:0")
         try await world.turn(until: "all events are received") { peer.hasRead("id: g:1500\n") }
@@ -248,7 +248,7 @@ extension Configuration {
     }
 
     @Test func `a Last-Event-ID of another gateway is ignored, and the stream starts at the end`() async throws {
-        let world = try ServedWorld { $0.stay("staff", 10, 20) }
+        let world = try ServedWorld { $0.completeVisit("staff", 10, 20) }
         _ = try await world.get("/api/v1/present")
         let peer = try world.open("/api/v1/events", "Last-Event-ID: other:0")
         try await world.turn(until: "the stream waits") { world.served.server?.streamCount == 1 }

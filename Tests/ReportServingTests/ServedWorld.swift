@@ -183,8 +183,8 @@ final class Peer {
     deinit { close(descriptor) }
 
     func send(_ text: String) {
-        let octets = Array(text.utf8)
-        _ = Glibc.send(descriptor, octets, octets.count, Int32(MSG_NOSIGNAL))
+        let bytes = Array(text.utf8)
+        _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
     }
 
     func read() {
@@ -222,21 +222,21 @@ final class Peer {
     }
 
     /// The content of the chunks that were received completely (RFC 9112 §7.1).
-    var dechunked: String { String(decoding: chunks.octets, as: UTF8.self) }
+    var dechunked: String { String(decoding: chunks.bytes, as: UTF8.self) }
 
-    private var chunks: (octets: [UInt8], isWhole: Bool) {
+    private var chunks: (bytes: [UInt8], isWhole: Bool) {
         guard let head = received.firstRange(of: Array("\r\n\r\n".utf8)) else { return ([], false) }
-        var octets: [UInt8] = []
+        var bytes: [UInt8] = []
         var place = head.upperBound
         while let end = received[place...].firstIndex(of: 0x0D),
             let size = Int(String(decoding: received[place..<end], as: UTF8.self), radix: 16),
             end + 2 + size + 2 <= received.count
         {
-            octets += received[end + 2..<end + 2 + size]
+            bytes += received[end + 2..<end + 2 + size]
             place = end + 2 + size + 2
-            if size == 0 { return (octets, true) }
+            if size == 0 { return (bytes, true) }
         }
-        return (octets, false)
+        return (bytes, false)
     }
 
     /// The server-sent events that were received completely.

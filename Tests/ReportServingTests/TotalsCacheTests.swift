@@ -27,19 +27,19 @@ import Testing
                 try await world.keep(before)
             }
             // After a clock line, totals must be stored with the corrected dates, or not at all.
-            let fold = world.file.read()
-            if let fold {
+            let totals = world.file.read()
+            if let totals {
                 kept += 1
-                #expect(fold.files == count - 1)
-                #expect(fold.position.segment == world.files[count - 1].name)
+                #expect(totals.files == count - 1)
+                #expect(totals.position.segment == world.files[count - 1].name)
             }
             for file in world.files[count...] { try world.write(file) }
             let begun = Following(world.directory, keptIn: world.file, on: world.loop)
             #expect(
-                begun.state.counts.sequence == fold?.position.sequence ?? 0, "lines in the cache are not read again")
+                begun.state.counts.sequence == totals?.position.sequence ?? 0, "lines in the cache are not read again")
             try await world.turn(begun)
             let whole = try await world.follow(keeping: false)
-            #expect(try world.octets(begun) == world.octets(whole), "seed \(seed), \(count) files")
+            #expect(try world.bytes(begun) == world.bytes(whole), "seed \(seed), \(count) files")
             #expect((begun.missed, begun.damaged) == (whole.missed, whole.damaged))
         }
         #expect(kept > 0)
@@ -127,9 +127,9 @@ import Testing
         try await world.keep(following)
         // The first half of the beacon's UUID, as the cache stores it.
         var (beacon, half) = (ByteCoder(), UInt64(0xF782_6DA6_4FA2_4E98))
-        try beacon.pass(&half)
+        try beacon.code(&half)
         let before = try #require(world.file.read())
-        #expect(try TotalsWorld.octets(before).firstRange(of: beacon.octets) != nil)
+        #expect(try TotalsWorld.bytes(before).firstRange(of: beacon.bytes) != nil)
         for file in world.files {
             // The new text does not identify a beacon, as after an erasure.
             let path = "\(world.directory)/\(file.name)"
@@ -141,8 +141,8 @@ import Testing
         #expect(world.file.read() == nil)
         try await world.turn(following)
         try await world.keep(following)
-        let fold = try #require(world.file.read())
-        #expect(try TotalsWorld.octets(fold).firstRange(of: beacon.octets) == nil)
+        let totals = try #require(world.file.read())
+        #expect(try TotalsWorld.bytes(totals).firstRange(of: beacon.bytes) == nil)
         #expect(following.state.counts.sequence == world.last)
     }
 
@@ -175,22 +175,22 @@ import Testing
         let world = try TotalsWorld(&generator)
         for file in world.files { try world.write(file) }
         let following = try await world.follow(keeping: false)
-        let octets = try world.octets(following)
+        let bytes = try world.bytes(following)
         for _ in 0..<500 {
-            var damaged = octets
+            var damaged = bytes
             for _ in 0...generator.below(4) {
                 damaged[generator.below(damaged.count)] = UInt8(truncatingIfNeeded: generator.next())
             }
             if generator.chance(20) { damaged.removeLast(generator.below(damaged.count)) }
             var reading = ByteCoder(reading: damaged)
-            var fold = TotalsCache.Totals()
-            do throws(ByteCoder.Damage) { try fold.pass(&reading) } catch { continue }
+            var totals = TotalsCache.Totals()
+            do throws(ByteCoder.Damage) { try totals.code(with: &reading) } catch { continue }
         }
         // Each prefix lacks the end, so reading it must fail.
-        for count in stride(from: 0, to: octets.count, by: 7) {
-            var reading = ByteCoder(reading: Array(octets[..<count]))
-            var fold = TotalsCache.Totals()
-            #expect(throws: ByteCoder.Damage.self) { try fold.pass(&reading) }
+        for count in stride(from: 0, to: bytes.count, by: 7) {
+            var reading = ByteCoder(reading: Array(bytes[..<count]))
+            var totals = TotalsCache.Totals()
+            #expect(throws: ByteCoder.Damage.self) { try totals.code(with: &reading) }
         }
     }
 }
@@ -271,19 +271,19 @@ private final class TotalsWorld {
 
     func damage(_ body: (inout [UInt8]) -> Void) throws {
         let url = URL(fileURLWithPath: cache.appending(TotalsCache.name).string)
-        var octets = [UInt8](try Data(contentsOf: url))
-        body(&octets)
-        try Data(octets).write(to: url)
+        var bytes = [UInt8](try Data(contentsOf: url))
+        body(&bytes)
+        try Data(bytes).write(to: url)
     }
 
     /// Returns the totals of a follower in the format of the cache. Equal totals have equal bytes.
-    func octets(_ following: Following) throws -> [UInt8] {
-        try Self.octets(TotalsCache.Totals(state: following.state))
+    func bytes(_ following: Following) throws -> [UInt8] {
+        try Self.bytes(TotalsCache.Totals(state: following.state))
     }
 
-    static func octets(_ fold: TotalsCache.Totals) throws -> [UInt8] {
-        var (octets, fold) = (ByteCoder(), fold)
-        try fold.pass(&octets)
-        return octets.octets
+    static func bytes(_ totals: TotalsCache.Totals) throws -> [UInt8] {
+        var (bytes, totals) = (ByteCoder(), totals)
+        try totals.code(with: &bytes)
+        return bytes.bytes
     }
 }

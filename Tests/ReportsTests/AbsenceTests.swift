@@ -27,7 +27,7 @@ import Testing
     private func folder(_ name: String, _ files: [String: [UInt8]] = [:]) throws -> String {
         let path = scratch.path(name)
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-        for (file, octets) in files { try Data(octets).write(to: URL(fileURLWithPath: "\(path)/\(file)")) }
+        for (file, bytes) in files { try Data(bytes).write(to: URL(fileURLWithPath: "\(path)/\(file)")) }
         return path
     }
 
@@ -64,7 +64,7 @@ import Testing
     private func good() throws -> String {
         var writer = LineWriter()
         writer.started(0)
-        writer.stay("staff", 100, 200, minor: 7)
+        writer.completeVisit("staff", 100, 200, minor: 7)
         return try scratch.folder(writer, aliveAt: 500)
     }
 
@@ -95,10 +95,10 @@ import Testing
 
     @Test func `the error for a time without data has the times that the files cover`() throws {
         let place = try good()
-        let told = "the files cover 2026-11-21 00:00:00 to 2026-11-21 00:08:20\n"
+        let reported = "the files cover 2026-11-21 00:00:00 to 2026-11-21 00:08:20\n"
         for report in [["visits"], ["visits", "--html=-"], ["occupancy"]] {
             let words = try words(report + ["--utc", "--from=2030-01-01"], place, exit: 65)
-            #expect(words == "there is no data for the time from 2030-01-01 00:00:00; \(told)", "\(report)")
+            #expect(words == "there is no data for the time from 2030-01-01 00:00:00; \(reported)", "\(report)")
         }
         let words = try words(["explain", "staff", "--utc", "--at=2010-01-01"], place, exit: 65)
         #expect(

@@ -29,8 +29,8 @@ import Testing
     ) throws {
         let scratch = try Scratch()
         var writer = Writer()
-        writer.stay("staff", 100, 400, minor: 1)
-        writer.stay("staff", 500, 700, minor: 2)
+        writer.completeVisit("staff", 100, 400, minor: 1)
+        writer.completeVisit("staff", 500, 700, minor: 2)
         let text = writer.lines.map { $0 + "\n" }.joined()
         let folder = scratch.path("events")
         try Self.segment(1, in: folder, text)

@@ -89,7 +89,7 @@ import Testing
         throws
     {
         var writer = LineWriter()
-        writer.started(0, hears: false)
+        writer.started(0, scans: false)
         writer.adapter("listening", 3600)
         let path = try scratch.folder(writer, aliveAt: 7200)
         #expect(try known(path) == [0, 3600])
@@ -98,7 +98,7 @@ import Testing
 
     @Test func `the seconds from a start to the first adapter are unknown, but not listed as an outage`() throws {
         var writer = LineWriter()
-        writer.started(0, hears: false)
+        writer.started(0, scans: false)
         writer.adapter("listening", 2)
         let path = try scratch.folder(writer, aliveAt: 3600)
         #expect(try known(path) == [3598])
@@ -109,7 +109,7 @@ import Testing
         var writer = LineWriter()
         writer.started(0)
         writer.boot = "aaaaaaaa-00000002"
-        writer.started(3600, until: 3600, hears: false)
+        writer.started(3600, until: 3600, scans: false)
         writer.adapter("listening", 3600, named: "hci1")
         writer.adapter("deaf", 7210, since: 7200, named: "hci1")
         let path = try scratch.folder(writer, aliveAt: 10_800)
@@ -133,7 +133,7 @@ import Testing
         var writer = LineWriter()
         writer.adapter("listening", 0, named: "gpsd")
         writer.adapter("listening", 0)
-        writer.stay("staff", 100, 400, minor: 1)
+        writer.completeVisit("staff", 100, 400, minor: 1)
         writer.adapter("off", 3600)
         let path = try scratch.folder(writer, aliveAt: 7200)
         #expect(try known(path) == [3600, 0])
@@ -142,7 +142,7 @@ import Testing
 
     @Test func `if a gateway has only circles, a time is known if its source of locations works`() throws {
         var writer = LineWriter()
-        writer.started(0, hears: false)
+        writer.started(0, scans: false)
         writer.adapter("listening", 1, named: "gpsd")
         writer.line(
             "event", 100,

@@ -12,23 +12,23 @@ import Testing
     private func folder() throws -> String {
         var writer = LineWriter()
         writer.started(0)
-        writer.stay("staff", 100, 200, minor: 7)
-        writer.stay("staff", 300, 400, minor: 8)
+        writer.completeVisit("staff", 100, 200, minor: 7)
+        writer.completeVisit("staff", 300, 400, minor: 8)
         return try scratch.folder(writer, aliveAt: 500)
     }
 
-    private func octets(_ folder: String) throws -> String {
+    private func bytes(_ folder: String) throws -> String {
         try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasPrefix("events-") }.sorted()
             .map { String(decoding: try contents(of: "\(folder)/\($0)"), as: UTF8.self) }.joined()
     }
 
     @Test func `erase without a configuration accepts MAJOR/MINOR if one beacon of the folder has them`() throws {
         let place = try folder()
-        let before = try octets(place)
+        let before = try bytes(place)
         let ending = try Gateway.run("erase", "1/7", place)
         #expect(ending.status == 0, "\(ending.errors)")
         #expect(ending.errors.contains("3 lines of this beacon were erased"), "\(ending.errors)")
-        let after = try octets(place)
+        let after = try bytes(place)
         #expect(!after.contains("\"minor\":7") && after.contains("\"minor\":8"))
         #expect(after.utf8.count == before.utf8.count)
     }
@@ -41,17 +41,17 @@ import Testing
         let other = "2F234454-CF6D-4A0F-ADF2-F4911BA9FFA6"
         let path = try #require(
             try FileManager.default.contentsOfDirectory(atPath: place).first { $0.hasPrefix("events-") })
-        let lines = try octets(place).split(separator: "\n", omittingEmptySubsequences: false).enumerated().map {
+        let lines = try bytes(place).split(separator: "\n", omittingEmptySubsequences: false).enumerated().map {
             $0.offset < 5
                 ? String($0.element)
                 : String($0.element).replacing("\"minor\":8", with: "\"minor\":7").replacing(Self.uuid, with: other)
         }
         try Data(lines.joined(separator: "\n").utf8).write(to: URL(fileURLWithPath: "\(place)/\(path)"))
-        let before = try octets(place)
+        let before = try bytes(place)
         let ending = try Gateway.run("erase", "1/7", place)
         #expect(ending.status == 64)
         #expect(ending.errors.contains("use one of \(other)/1/7, \(Self.uuid)/1/7"), "\(ending.errors)")
-        #expect(try octets(place) == before)
+        #expect(try bytes(place) == before)
     }
 
     @Test(arguments: [true, false])
@@ -61,10 +61,10 @@ import Testing
         let dry = isDry ? ["--dry-run"] : []
         func erase(_ form: String...) throws -> Ending {
             let place = try folder()
-            let before = try octets(place)
+            let before = try bytes(place)
             let ending = try Gateway.run(["erase", "\(Self.uuid)/1/7", place, "--utc"] + dry + form)
             #expect(ending.status == 0, "\(ending.errors)")
-            #expect((try octets(place) == before) == isDry)
+            #expect((try bytes(place) == before) == isDry)
             return ending
         }
         let verb = isDry ? "would be" : "were"
@@ -95,8 +95,10 @@ import Testing
             "conditions: [{identifier: staff, uuid: \(Self.uuid)}]\nbeacons: [{major: 1, minor: 7, name: Ada Lovelace}]\n"
         )
         for form in ["--json", "--csv", "--html=-"] {
-            let told = try Gateway.run("erase", "Ada Lovelace", place, "--dry-run", "--config", configuration, form)
-            #expect(told.status == 0 && !told.text.isEmpty && !told.text.contains("Ada"), "\(told.text) \(told.errors)")
+            let reported = try Gateway.run("erase", "Ada Lovelace", place, "--dry-run", "--config", configuration, form)
+            #expect(
+                reported.status == 0 && !reported.text.isEmpty && !reported.text.contains("Ada"),
+                "\(reported.text) \(reported.errors)")
         }
     }
 

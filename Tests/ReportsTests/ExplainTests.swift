@@ -396,9 +396,9 @@ import Testing
         lines[1] += #""date":"\#(writer.date(1000))","monotonic":1000000000}"#
         lines[1] += String(repeating: " ", count: length - lines[1].utf8.count)
         try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: URL(filePath: file))
-        let told = try Gateway.run("explain", "2", scratch.path(""), "--utc")
-        #expect(told.status == 0)
-        let text = String(decoding: told.output, as: UTF8.self)
+        let reported = try Gateway.run("explain", "2", scratch.path(""), "--utc")
+        #expect(reported.status == 0)
+        let text = String(decoding: reported.output, as: UTF8.self)
         #expect(text.hasPrefix("Line 2 was written at 2026-11-21 00:16:40 and erased later.\n"), "\(text)")
         #expect(!text.contains("staff"))
         #expect(try Gateway.run("explain", "3", scratch.path(""), "--utc").status == 0)

@@ -12,7 +12,7 @@ import Testing
         throws
     {
         var writer = LineWriter()
-        writer.stay("staff", 100, 824, minor: 1)
+        writer.completeVisit("staff", 100, 824, minor: 1)
         let path = try scratch.folder(writer)
         let page = scratch.path("page.html")
         #expect(try Gateway.run("visits", "--utc", "--html", page, path).status == 0)
@@ -26,8 +26,8 @@ import Testing
         var writer = LineWriter()
         for minor in 1...5 {
             let begin = Double(minor) * 7000
-            writer.stay("staff", begin, begin + 5432, minor: minor)
-            writer.stay("staff", begin, begin + 5432)
+            writer.completeVisit("staff", begin, begin + 5432, minor: minor)
+            writer.completeVisit("staff", begin, begin + 5432)
         }
         let path = try scratch.folder(writer)
         let csv = try Gateway.run("visits", "--utc", "--csv", path).text.components(separatedBy: "\r\n")
@@ -66,7 +66,7 @@ import Testing
             for half in 0..<2 {
                 for minor in 1...20 {
                     let begin = Double(day * 86_400 + 25_000 + half * 15_000 + minor * 31)
-                    writer.stay("staff-2nd-floor-east-wing", begin, begin + 12_000, minor: minor)
+                    writer.completeVisit("staff-2nd-floor-east-wing", begin, begin + 12_000, minor: minor)
                 }
             }
         }

@@ -13,8 +13,8 @@ import Testing
             "adapter", 1,
             #""adapter":"\#(HostileText.json)","state":"listening","since":"\#(writer.date(1))","reason":"\#(HostileText.json)",DATE"#
         )
-        writer.stay(HostileText.json, 100, 400, minor: 7)
-        writer.stay(HostileText.json, 100, 400)
+        writer.completeVisit(HostileText.json, 100, 400, minor: 7)
+        writer.completeVisit(HostileText.json, 100, 400)
         writer.line(
             "adapter", 500,
             #""adapter":"\#(HostileText.json)","state":"off","since":"\#(writer.date(500))","reason":"\#(HostileText.json)",DATE"#
@@ -23,7 +23,7 @@ import Testing
             "adapter", 600,
             #""adapter":"\#(HostileText.json)","state":"listening","since":"\#(writer.date(600))","reason":"\#(HostileText.json)",DATE"#
         )
-        writer.stay(HostileText.json, 700, 900)
+        writer.completeVisit(HostileText.json, 700, 900)
         let path = scratch.path("events")
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         let lines = writer.lines.map {
@@ -60,9 +60,9 @@ import Testing
         let page = scratch.path("page.html")
         let ending = try Gateway.run("visits", "--html", page, try folder(scratch))
         #expect(ending.status == 0, "\(ending.errors)")
-        let octets = try contents(of: page)
-        HostileText.expectHarmless(octets)
-        let text = String(decoding: octets, as: UTF8.self)
+        let bytes = try contents(of: page)
+        HostileText.expectHarmless(bytes)
+        let text = String(decoding: bytes, as: UTF8.self)
         #expect(!text.contains("<script"))
         #expect(text.contains("&lt;script&gt;&#39;&quot;_{{style}}"))
     }

@@ -26,9 +26,9 @@ import Testing
         writer.started(28_000)
         writer.event("staff", "satisfied", 28_800, minor: 1, seen: 28_800)
         let path = try scratch.folder(writer, alive: writer.alive(57_600))
-        let stay = try #require(try rows(path).first)
-        #expect(seconds(stay) == 28_800)
-        #expect(stay["until"] as? String == writer.date(57_600))
+        let subjectVisit = try #require(try rows(path).first)
+        #expect(seconds(subjectVisit) == 28_800)
+        #expect(subjectVisit["until"] as? String == writer.date(57_600))
         let proof = try #require(try rows(path, kind: "asOf").first)
         #expect(proof["gateway"] as? String == "g" && proof["date"] as? String == writer.date(57_600))
         let table = try Gateway.run("visits", "--utc", path).text
@@ -54,7 +54,7 @@ import Testing
     {
         var writer = LineWriter()
         writer.started(100)
-        writer.stay("staff", 50_000, 54_000, minor: 1)
+        writer.completeVisit("staff", 50_000, 54_000, minor: 1)
         writer.boot = "aaaaaaaa-00000002"
         writer.adapter("off", 111_590)
         writer.started(111_600, until: 111_540)
@@ -66,7 +66,7 @@ import Testing
 
     @Test func `over a restart of the machine, too, the outage starts at the until of the gateway line`() throws {
         var writer = LineWriter()
-        writer.stay("staff", 50_000, 54_000, minor: 1)
+        writer.completeVisit("staff", 50_000, 54_000, minor: 1)
         let start = writer.offset
         writer.boot = "bbbbbbbb-00000001"
         writer.offset = start + 100_000
@@ -77,7 +77,7 @@ import Testing
 
     @Test func `if no line has the time of the stop, a restart is reported as vague, without that time`() throws {
         var writer = LineWriter()
-        writer.stay("staff", 50_000, 54_000, minor: 1)
+        writer.completeVisit("staff", 50_000, 54_000, minor: 1)
         writer.boot = "aaaaaaaa-00000002"
         writer.adapter("listening", 111_600)
         let path = try scratch.folder(writer)
@@ -160,8 +160,8 @@ import Testing
         arguments: [String], status: Int32, words: String
     ) throws {
         var writer = LineWriter()
-        writer.stay("staff", 100, 400, minor: 1)
-        writer.stay("desk", 500, 600)
+        writer.completeVisit("staff", 100, 400, minor: 1)
+        writer.completeVisit("desk", 500, 600)
         let path = try scratch.folder(writer)
         let page = scratch.path("page.html")
         for more in [[], ["--html", page]] {
@@ -174,7 +174,7 @@ import Testing
 
     @Test func `a time in which the gateway scanned and no visit took place is reported without an error`() throws {
         var writer = LineWriter()
-        writer.stay("staff", 100, 400, minor: 1)
+        writer.completeVisit("staff", 100, 400, minor: 1)
         let path = try scratch.folder(writer, alive: writer.alive(9000))
         let ending = try Gateway.run("visits", "--utc", "--from", "2026-11-21T01:00", path)
         #expect(ending.status == 0)
@@ -186,12 +186,12 @@ import Testing
 
     @Test func `a range of one hour in a night shift counts one hour, with before range and continues`() throws {
         var writer = LineWriter()
-        writer.stay("staff", 3600, 28_800, minor: 1)
+        writer.completeVisit("staff", 3600, 28_800, minor: 1)
         let path = try scratch.folder(writer, alive: writer.alive(40_000))
         let hour = ["--from", "2026-11-21T02:00", "--to", "2026-11-21T03:00"]
-        let stay = try #require(try rows(hour[0], hour[1], hour[2], hour[3], path).first)
-        #expect(seconds(stay) == 3600)
-        #expect(stay["beganBefore"] as? Bool == true && stay["goesOn"] as? Bool == true)
+        let subjectVisit = try #require(try rows(hour[0], hour[1], hour[2], hour[3], path).first)
+        #expect(seconds(subjectVisit) == 3600)
+        #expect(subjectVisit["beganBefore"] as? Bool == true && subjectVisit["goesOn"] as? Bool == true)
         let total = try rows(hour[0], hour[1], hour[2], hour[3], path, kind: "total").first
         #expect(seconds(total) == 3600)
         let table = try Gateway.run(["visits", "--utc"] + hour + [path]).text
@@ -204,7 +204,7 @@ import Testing
         var time = 100.0
         for number in 0..<40 {
             let length = Double(number * 997 % 9000 + 60)
-            writer.stay("staff", time, time + length, minor: 1)
+            writer.completeVisit("staff", time, time + length, minor: 1)
             time += length + 31
         }
         let path = try scratch.folder(writer)
@@ -227,23 +227,23 @@ import Testing
         var (hall, yard) = (LineWriter(), LineWriter())
         hall.gateway = "hall"
         yard.gateway = "yard"
-        hall.stay("staff", 3600, 7200, minor: 1)
+        hall.completeVisit("staff", 3600, 7200, minor: 1)
         // For the gateway `hall`, the badge is present until 7,230 s.
-        yard.stay("staff", 7210, 14_400, minor: 1)
-        hall.stay("staff", 9000, 9100, minor: 1)
+        yard.completeVisit("staff", 7210, 14_400, minor: 1)
+        hall.completeVisit("staff", 9000, 9100, minor: 1)
         let places = [try scratch.folder(hall, name: "hall"), try scratch.folder(yard, name: "yard")]
-        let stays = try rows(places[0], places[1])
-        #expect(stays.count == 1 && seconds(stays.first) == 10_800)
-        #expect(stays.first?["gateways"] as? [String] == ["hall", "yard"])
-        #expect(stays.first?["sightings"] as? Int == 21)
+        let subjectVisits = try rows(places[0], places[1])
+        #expect(subjectVisits.count == 1 && seconds(subjectVisits.first) == 10_800)
+        #expect(subjectVisits.first?["gateways"] as? [String] == ["hall", "yard"])
+        #expect(subjectVisits.first?["sightings"] as? Int == 21)
         let table = try Gateway.run("visits", "--utc", places[0], places[1]).text
         #expect(table.contains("hall+yard") && table.contains("1 visit, 3:00:00"), "\(table)")
     }
 
     @Test func `a condition and the beacon that satisfied it have two totals with different scopes`() throws {
         var writer = LineWriter()
-        writer.stay("staff", 100, 400)
-        writer.stay("staff", 100, 400, minor: 1)
+        writer.completeVisit("staff", 100, 400)
+        writer.completeVisit("staff", 100, 400, minor: 1)
         let path = try scratch.folder(writer)
         let totals = try rows(path, kind: "total")
         #expect(totals.map { $0["scope"] as? String } == ["beacon", "condition"])
@@ -259,11 +259,11 @@ import Testing
 
     @Test func `explain accepts the line that visits shows, and the names that it prints`() throws {
         var writer = LineWriter()
-        writer.stay("besucher", 100, 400, minor: 12)
+        writer.completeVisit("besucher", 100, 400, minor: 12)
         writer.event("besucher", "satisfied", 500, minor: 13, seen: 500)
         let path = try scratch.folder(writer)
-        let stay = try #require(try rows(path).first)
-        let line = try #require(stay["sequence"] as? Int)
+        let subjectVisit = try #require(try rows(path).first)
+        let line = try #require(subjectVisit["sequence"] as? Int)
         for name in ["\(line)", "besucher 1/12", "1/12"] {
             let ending = try Gateway.run("explain", "--utc", name, path)
             #expect(ending.status == 0 && ending.text.contains("/1/12 became unsatisfied"), "\(ending.errors)")
@@ -275,8 +275,8 @@ import Testing
     @Test func `a line number that two gateways have must have the gateway before it`() throws {
         var (hall, yard) = (LineWriter(), LineWriter())
         (hall.gateway, yard.gateway) = ("hall", "yard")
-        hall.stay("staff", 100, 400, minor: 12)
-        yard.stay("visitors", 100, 400, minor: 13)
+        hall.completeVisit("staff", 100, 400, minor: 12)
+        yard.completeVisit("visitors", 100, 400, minor: 13)
         let places = [try scratch.folder(hall, name: "hall"), try scratch.folder(yard, name: "yard")]
         let ending = try Gateway.run("explain", "2", places[0], places[1])
         #expect(ending.status == 65 && ending.errors.contains("use hall:2 or yard:2"), "\(ending.errors)")

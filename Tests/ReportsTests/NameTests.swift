@@ -29,10 +29,10 @@ import Testing
 
     private func world() throws -> [String] {
         var writer = LineWriter()
-        writer.stay("staff", 3600, 7200, minor: 1)
-        writer.stay("staff", 7300, 7400, minor: 2)
-        writer.stay("staff", 7500, 7600, minor: 3)
-        writer.stay("staff", 7700, 7800, minor: 9)
+        writer.completeVisit("staff", 3600, 7200, minor: 1)
+        writer.completeVisit("staff", 7300, 7400, minor: 2)
+        writer.completeVisit("staff", 7500, 7600, minor: 3)
+        writer.completeVisit("staff", 7700, 7800, minor: 9)
         return ["--config", try configuration(), try scratch.folder(writer)]
     }
 
@@ -167,9 +167,9 @@ import Testing
 
     @Test func `a condition has priority over a part of a name, also if its identifier is only similar`() throws {
         var writer = LineWriter()
-        writer.stay("ad", 100, 200)
-        writer.stay("staff", 300, 400, minor: 1)
-        writer.stay("dax", 500, 600)
+        writer.completeVisit("ad", 100, 200)
+        writer.completeVisit("staff", 300, 400, minor: 1)
+        writer.completeVisit("dax", 500, 600)
         let (config, folder) = (try configuration(), try scratch.folder(writer))
         let ending = try Gateway.run("explain", "--utc", "ad", "--config", config, folder)
         #expect(ending.status == 0 && ending.errors == "" && ending.text.contains("“ad” became unsatisfied"))
@@ -186,7 +186,7 @@ import Testing
 
     @Test func `if a part matches a name that is in no line, the error has the part and the name`() throws {
         var writer = LineWriter()
-        writer.stay("staff", 300, 400, minor: 9)
+        writer.completeVisit("staff", 300, 400, minor: 9)
         let ending = try Gateway.run("explain", "ad", "--config", try configuration(), try scratch.folder(writer))
         #expect(ending.status == 65)
         #expect(
@@ -218,7 +218,7 @@ import Testing
 
     @Test func `if there are no names, the error of --beacon points to --config`() throws {
         var writer = LineWriter()
-        writer.stay("staff", 3600, 7200, minor: 1)
+        writer.completeVisit("staff", 3600, 7200, minor: 1)
         let ending = try Gateway.run("visits", "--beacon", "Ada", try scratch.folder(writer))
         #expect(ending.status == 64 && ending.errors.contains("--config FILE"), "\(ending.errors)")
     }
@@ -228,8 +228,8 @@ import Testing
     @Test func `overlapping visits of a badge under two conditions are one visit of eight hours in the total`() throws {
         var writer = LineWriter()
         writer.event("building", "satisfied", 0, minor: 1, seen: 0)
-        writer.stay("desk", 3600, 7200, minor: 1)
-        writer.stay("desk", 9000, 10_800, minor: 1)
+        writer.completeVisit("desk", 3600, 7200, minor: 1)
+        writer.completeVisit("desk", 9000, 10_800, minor: 1)
         writer.event("building", "unsatisfied", 28_830, minor: 1, seen: 28_800)
         writer.visit("building", 28_830, arrival: 0, departure: 28_800, minor: 1)
         let path = try scratch.folder(writer)
@@ -245,26 +245,27 @@ import Testing
         var random = Numbers(state: UInt64(seed))
         var writer = LineWriter()
         var covered = Set<Int>()
-        var stays: [(name: String, from: Int, to: Int)] = []
+        var subjectVisits: [(name: String, from: Int, to: Int)] = []
         for name in ["a", "b", "c"] {
             var time = random(200) + 100
             while time < 5000 {
                 let to = time + random(400) + 1
-                stays.append((name, time, to))
+                subjectVisits.append((name, time, to))
                 covered.formUnion(time..<to)
                 time = to + 40 + random(300)
             }
         }
         // The lines are in the order of their times. If times are equal, entries are before exits.
         let edges =
-            stays.map { ($0.from, 0, $0) } + stays.map { ($0.to + 30, 1, $0) }
-        for (time, kind, stay) in edges.sorted(by: { ($0.0, $0.1) < ($1.0, $1.1) }) {
+            subjectVisits.map { ($0.from, 0, $0) } + subjectVisits.map { ($0.to + 30, 1, $0) }
+        for (time, kind, subjectVisit) in edges.sorted(by: { ($0.0, $0.1) < ($1.0, $1.1) }) {
             if kind == 0 {
-                writer.event(stay.name, "satisfied", Double(time), minor: 1, seen: Double(time))
+                writer.event(subjectVisit.name, "satisfied", Double(time), minor: 1, seen: Double(time))
             } else {
-                writer.event(stay.name, "unsatisfied", Double(time), minor: 1, seen: Double(stay.to))
+                writer.event(subjectVisit.name, "unsatisfied", Double(time), minor: 1, seen: Double(subjectVisit.to))
                 writer.visit(
-                    stay.name, Double(time), arrival: Double(stay.from), departure: Double(stay.to), minor: 1)
+                    subjectVisit.name, Double(time), arrival: Double(subjectVisit.from),
+                    departure: Double(subjectVisit.to), minor: 1)
             }
         }
         let totals = try visits(["--json", try scratch.folder(writer)]).lines.map(object)
@@ -286,7 +287,7 @@ import Testing
         var writer = LineWriter()
         // 2026-10-24 22:00 UTC is midnight in Vienna, in the night in which summer time ends.
         writer.offset = 1_792_879_200
-        writer.stay("staff", 3600, 14_400, minor: 1)
+        writer.completeVisit("staff", 3600, 14_400, minor: 1)
         let path = try scratch.folder(writer)
         let text = try Gateway.run("visits", "--zone", "Europe/Vienna", path).text
         #expect(text.contains("2026-10-25 01:00:00 +0200  2026-10-25 03:00:00 +0100"), "\(text)")

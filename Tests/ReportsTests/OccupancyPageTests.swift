@@ -28,7 +28,7 @@ import Testing
         var writer = LineWriter()
         writer.started(0)
         for minor in 1...5 {
-            writer.stay("staff", Double(minor) * 3600 + 100, Double(minor) * 3600 + 1900, minor: minor)
+            writer.completeVisit("staff", Double(minor) * 3600 + 100, Double(minor) * 3600 + 1900, minor: minor)
         }
         writer.adapter("deaf", 30_610, since: 30_600)
         writer.adapter("listening", 32_400)
@@ -58,7 +58,7 @@ import Testing
 
     @Test func `--by group fails with 64 if the configuration has no groups`() throws {
         var writer = LineWriter()
-        writer.stay("staff", 100, 400, minor: 1)
+        writer.completeVisit("staff", 100, 400, minor: 1)
         let ending = try Gateway.run("occupancy", "--by", "group", try scratch.folder(writer))
         #expect(ending.status == 64 && ending.errors.contains("--by group needs groups"), "\(ending.errors)")
     }
@@ -123,7 +123,7 @@ import Testing
 
     @Test func `a name is escaped on the page, and the page loads nothing`() throws {
         var writer = LineWriter()
-        writer.stay("<script>alert(1)</script>", 100, 400)
+        writer.completeVisit("<script>alert(1)</script>", 100, 400)
         let page = try page("--utc", "--by", "condition", try scratch.folder(writer))
         #expect(page.contains("&lt;script&gt;") && !page.contains("<script"))
         #expect(!page.contains("http:") && !page.contains("https:") && !page.contains("src="))

@@ -17,8 +17,8 @@ import Testing
     @Test func `the peak, mean, arrivals and departures of an interval are those of its visits`() throws {
         var writer = LineWriter()
         writer.started(0)
-        writer.stay("staff", 3600, 4500, minor: 1)
-        writer.stay("staff", 3600 + 600, 3600 + 1200, minor: 2)
+        writer.completeVisit("staff", 3600, 4500, minor: 1)
+        writer.completeVisit("staff", 3600 + 600, 3600 + 1200, minor: 2)
         let path = try scratch.folder(writer, alive: writer.alive(7200))
         let row = try #require(try rows("--every", "1h", path).first { $0["from"] as? String == writer.date(3600) })
         #expect(number(row, "peak") == 2 && number(row, "mean") == 0.42)
@@ -35,9 +35,9 @@ import Testing
         (hall.gateway, yard.gateway) = ("hall", "yard")
         hall.started(0)
         yard.started(0)
-        hall.stay("staff", 600, 1200, minor: 1)
-        hall.stay("everybody", 600, 1200, minor: 1)
-        yard.stay("staff", 1210, 1800, minor: 1)
+        hall.completeVisit("staff", 600, 1200, minor: 1)
+        hall.completeVisit("everybody", 600, 1200, minor: 1)
+        yard.completeVisit("staff", 1210, 1800, minor: 1)
         let places = [
             try scratch.folder(hall, alive: hall.alive(3600), name: "hall"),
             try scratch.folder(yard, alive: yard.alive(3600), name: "yard"),
@@ -56,10 +56,10 @@ import Testing
     @Test func `conditions without beacons count their own visits, and are never added to beacons`() throws {
         var writer = LineWriter()
         writer.started(0)
-        writer.stay("staff", 600, 1200, minor: 1)
+        writer.completeVisit("staff", 600, 1200, minor: 1)
         // The condition's own visit is the same as that of its beacon.
-        writer.stay("staff", 600, 1200)
-        writer.stay("desk", 600, 1200)
+        writer.completeVisit("staff", 600, 1200)
+        writer.completeVisit("desk", 600, 1200)
         let path = try scratch.folder(writer, alive: writer.alive(3600))
         let all = try rows("--every", "1h", path)
         #expect(all.map { $0["scope"] as? String } == ["beacon", "condition"])
@@ -108,7 +108,7 @@ import Testing
     @Test func `intervals after the time at which the gateway was last known to be alive are unknown`() throws {
         var writer = LineWriter()
         writer.started(0)
-        writer.stay("staff", 600, 1200, minor: 1)
+        writer.completeVisit("staff", 600, 1200, minor: 1)
         let path = try scratch.folder(writer, alive: writer.alive(3600))
         let all = try rows("--every", "1h", "--to", "2026-11-21T03:00", path)
         #expect(all.count == 3)
@@ -163,7 +163,7 @@ import Testing
         arguments: [String], status: Int32, words: String
     ) throws {
         var writer = LineWriter()
-        writer.stay("staff", 100, 400, minor: 1)
+        writer.completeVisit("staff", 100, 400, minor: 1)
         let ending = try Gateway.run(["occupancy", "--utc"] + arguments + [try scratch.folder(writer)])
         #expect(ending.status == status && ending.output.isEmpty, "\(ending.text)")
         let errors = ending.errors.split(whereSeparator: \.isWhitespace).joined(separator: " ")

@@ -164,7 +164,7 @@ import Testing
         var (hall, yard) = (LineWriter(), LineWriter())
         (hall.gateway, yard.gateway) = ("hall", "yard")
         hall.event("staff", "satisfied", 100, minor: 1, seen: 100)
-        yard.stay("staff", arrival, departure, minor: 1)
+        yard.completeVisit("staff", arrival, departure, minor: 1)
         let places = [
             try scratch.folder(hall, aliveAt: 530, name: "hall"), try scratch.folder(yard, aliveAt: 610, name: "yard"),
         ]

@@ -62,7 +62,7 @@ import Testing
     @Test func `a page of five days has a tick with the date at each local midnight`() throws {
         var writer = LineWriter()
         // 2026-11-21 00:00 UTC is 01:00 in Vienna.
-        writer.stay("staff", 0, 5 * 86_400, minor: 1)
+        writer.completeVisit("staff", 0, 5 * 86_400, minor: 1)
         let ticks = ticks(try page(writer, alive: 5 * 86_400, "--zone", "Europe/Vienna"))
         #expect(ticks.filter(\.isDay).map(\.label) == ["11-22", "11-23", "11-24", "11-25", "11-26"])
         let length = 5 * 86_400.0 + 30
@@ -78,7 +78,7 @@ import Testing
         // 2026-10-23 22:00 UTC is midnight in Vienna. The 25th has 25 hours.
         writer.offset = 1_792_792_800
         let monday = 49.0 * 3600
-        writer.stay("staff", monday + 8 * 3600, monday + 16 * 3600, minor: 1)
+        writer.completeVisit("staff", monday + 8 * 3600, monday + 16 * 3600, minor: 1)
         let end = monday + 2 * 86_400
         let page = try page(
             writer, alive: end, "--zone", "Europe/Vienna", "--from", "2026-10-24", "--to", "2026-10-28")
@@ -96,7 +96,7 @@ import Testing
         var writer = LineWriter()
         // 2026-03-28 23:00 UTC is midnight in Vienna. At 02:00, clocks change to 03:00.
         writer.offset = 1_774_738_800
-        writer.stay("staff", 0, 8 * 3600, minor: 1)
+        writer.completeVisit("staff", 0, 8 * 3600, minor: 1)
         let labels = ticks(try page(writer, alive: 8 * 3600, "--zone", "Europe/Vienna")).map(\.label)
         #expect(labels == ["01:00 +0100", "03:00 +0200", "04:00", "05:00", "06:00", "07:00", "08:00", "09:00"])
     }
@@ -108,7 +108,7 @@ import Testing
         let length = Double(seconds)
         var writer = LineWriter()
         writer.offset = 1_000_000_000
-        writer.stay("staff", 0, length, minor: 1)
+        writer.completeVisit("staff", 0, length, minor: 1)
         let ticks = ticks(try page(writer, alive: length + 30, "--zone", "Europe/Vienna"))
         #expect(ticks.count <= 11 && (length < 3600 || ticks.count >= 2), "\(ticks.map(\.label))")
         #expect(zip(ticks, ticks.dropFirst()).allSatisfy { $0.place < $1.place })
@@ -120,7 +120,7 @@ import Testing
     {
         var writer = LineWriter()
         writer.gateway = "lobby-gateway"
-        for floor in ["east", "west"] { writer.stay("staff-2nd-floor-\(floor)-wing", 100, 400, minor: 1) }
+        for floor in ["east", "west"] { writer.completeVisit("staff-2nd-floor-\(floor)-wing", 100, 400, minor: 1) }
         let page = try page(writer, alive: 900, "--utc")
         #expect(page.contains(">staff-2nd-floor-east-wing 1/1</div>") && !page.contains("text-overflow"))
         #expect(page.contains(": lobby-gateway was last known to be alive"))

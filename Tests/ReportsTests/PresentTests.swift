@@ -26,7 +26,7 @@ import Testing
     @Test func `a beacon that entered and did not exit is present, with its time, condition and gateway`() throws {
         var writer = LineWriter()
         writer.adapter("listening", 10)
-        writer.stay("staff", 100, 200, minor: 2)
+        writer.completeVisit("staff", 100, 200, minor: 2)
         writer.event("staff", "satisfied", 300, minor: 1, seen: 300)
         let report = try report(scratch.folder(writer, aliveAt: 5000), at: 5060)
         #expect(report.presences.count == 1 && report.hereCount == 1)
@@ -153,7 +153,7 @@ import Testing
     {
         var writer = LineWriter()
         writer.adapter("listening", 10)
-        writer.stay("staff", 100, 200, minor: 1)
+        writer.completeVisit("staff", 100, 200, minor: 1)
         let text = try Gateway.run("visits", "--now", "--utc", try scratch.folder(writer)).text
         #expect(text.hasPrefix("None present at the last known time."), "\(text)")
     }

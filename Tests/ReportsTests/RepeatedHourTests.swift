@@ -13,9 +13,9 @@ import Testing
         var writer = LineWriter()
         writer.offset = 1_761_436_800
         writer.started(0)
-        writer.stay("staff", 600, 1200, minor: 1)
-        writer.stay("staff", 1800, 5400, minor: 3)
-        writer.stay("staff", 6000, 7200, minor: 2)
+        writer.completeVisit("staff", 600, 1200, minor: 1)
+        writer.completeVisit("staff", 1800, 5400, minor: 3)
+        writer.completeVisit("staff", 6000, 7200, minor: 2)
         return try scratch.folder(writer, alive: writer.alive(10_800))
     }
 
@@ -96,7 +96,7 @@ import Testing
         var writer = LineWriter()
         writer.offset = 1_761_436_800
         writer.started(0)
-        writer.stay("staff", 1800, 5400, minor: 3)
+        writer.completeVisit("staff", 1800, 5400, minor: 3)
         let path = try scratch.folder(writer)
         let text = writer.lines.map { $0 + "\n" }.joined()
         func write(_ number: Int, _ text: String) throws {
@@ -241,8 +241,8 @@ import Testing
         #expect(dates.map { $0["other"] as? String } == ["2025-10-26T01:10:00.000000Z", "2025-10-26T00:20:00.000000Z"])
         // Another date in summer or in winter changes nothing: up to 01:20 UTC, the visit lasts 50 minutes.
         for from in ["2025-07-01", "2025-03-01", "2025-10-26T01:59"] {
-            let told = try visits("--from", from, "--to", "2025-10-26T02:20", night())
-            #expect(told.text.contains("  continues                       0:50:00  staff 1/3"), "\(told.text)")
+            let reported = try visits("--from", from, "--to", "2025-10-26T02:20", night())
+            #expect(reported.text.contains("  continues                       0:50:00  staff 1/3"), "\(reported.text)")
         }
     }
 
@@ -335,7 +335,7 @@ import Testing
         // 2018-11-03 23:30 in São Paulo. At midnight, clocks changed to 01:00.
         writer.offset = 1_541_298_600
         writer.started(0)
-        writer.stay("staff", 600, 3600, minor: 1)
+        writer.completeVisit("staff", 600, 3600, minor: 1)
         let path = try scratch.folder(writer, alive: writer.alive(7200))
         let ending = try visits("--from", "2018-11-04", path, zone: "America/Sao_Paulo")
         #expect(ending.text.contains("before range         2018-11-04 01:30:00       0:30:00"), "\(ending.text)")
@@ -343,7 +343,7 @@ import Testing
         writer = LineWriter()
         writer.offset = 1_289_093_400
         writer.started(0)
-        writer.stay("staff", 600, 10_800, minor: 1)
+        writer.completeVisit("staff", 600, 10_800, minor: 1)
         let johns = try scratch.folder(writer, alive: writer.alive(14_400), name: "johns")
         let day = try visits("--from", "2010-11-07", johns, zone: "America/St_Johns")
         #expect(day.errors == "" && day.text.contains("before range"), "\(day.text)")

@@ -24,15 +24,15 @@ struct SiteFolders {
         try model.gateways.map { gateway in
             let path = scratch.path(gateway.name)
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-            let told = gateway.lines()
-            try Data(told.lines.map { $0 + "\n" }.joined().utf8).write(
+            let reported = gateway.lines()
+            try Data(reported.lines.map { $0 + "\n" }.joined().utf8).write(
                 to: URL(fileURLWithPath: path + "/events-000000000001-20260101T000000Z.jsonl"))
-            try Data(told.alive.utf8).write(to: URL(fileURLWithPath: path + "/alive"))
+            try Data(reported.alive.utf8).write(to: URL(fileURLWithPath: path + "/alive"))
             return path
         }
     }
 
-    func tell(_ arguments: [String]) throws -> Ending {
+    func report(_ arguments: [String]) throws -> Ending {
         let ending = try run("/usr/bin/env", ["TZ=\(Self.zone)", Gateway.path] + arguments)
         #expect(ending.status == 0, "\(ending.errors)")
         return ending

@@ -21,11 +21,11 @@ import Testing
     }
 
     private func expect<Element: Hashable>(
-        _ told: [Element], _ truth: [Element], _ what: String, location: SourceLocation = #_sourceLocation
+        _ reported: [Element], _ truth: [Element], _ what: String, location: SourceLocation = #_sourceLocation
     ) {
-        let (told, truth) = (Self.counted(told), Self.counted(truth))
-        let wrong = told.filter { truth[$0.key] != $0.value }.keys
-        let missing = truth.filter { told[$0.key] != $0.value }.keys
+        let (reported, truth) = (Self.counted(reported), Self.counted(truth))
+        let wrong = reported.filter { truth[$0.key] != $0.value }.keys
+        let missing = truth.filter { reported[$0.key] != $0.value }.keys
         #expect(
             wrong.isEmpty && missing.isEmpty,
             "\(what), seed \(seed): \(wrong.count) wrong, first \(wrong.first.map { "\($0)" } ?? ""); \(missing.count) missing, first \(missing.first.map { "\($0)" } ?? "")",
@@ -37,11 +37,11 @@ import Testing
     }
 
     private func expect(
-        _ told: [Int: SiteForms.Total], _ truth: [Int: SiteForms.Total], _ what: String,
+        _ reported: [Int: SiteForms.Total], _ truth: [Int: SiteForms.Total], _ what: String,
         location: SourceLocation = #_sourceLocation
     ) {
         expect(
-            told.map { [$0.key, $0.value.visits, $0.value.seconds] },
+            reported.map { [$0.key, $0.value.visits, $0.value.seconds] },
             truth.map { [$0.key, $0.value.visits, $0.value.seconds] }, what, location: location)
     }
 
@@ -65,17 +65,17 @@ import Testing
             let truth = model.visits(of: names, in: span, forms)
             let totals = model.totals(of: names, in: span)
             #expect(truth.count > 300)
-            func tell(_ form: String...) throws -> Ending { try site.tell(["visits"] + form + range + places) }
-            let json = try tell("--json").lines
+            func report(_ form: String...) throws -> Ending { try site.report(["visits"] + form + range + places) }
+            let json = try report("--json").lines
             expect(try forms.visits(json: json), truth, "JSON")
             expect(try forms.totals(json: json), totals, "totals of JSON")
-            let csv = try tell("--csv").text
+            let csv = try report("--csv").text
             expect(try forms.visits(csv: csv), truth, "CSV")
             try expectHours(csv, totals)
-            let table = try tell().lines
+            let table = try report().lines
             expect(try forms.visits(table: table, isSite: true), truth, "the table")
             expect(try forms.totals(table: table), totals, "totals of the table")
-            let page = try tell("--html=-").text
+            let page = try report("--html=-").text
             expect(try forms.totals(html: page), totals, "totals of the page")
             #expect(page.contains("\(truth.count) visits of \(totals.count) beacons"))
             if truth.count <= 2000 { expect(try forms.visits(html: page), truth, "the page") }
@@ -107,14 +107,14 @@ import Testing
             let truth = model.presences(of: names, forms)
             // With other seeds there can be none. Seed 1, the default, must have some.
             #expect(seed != 1 || !truth.isEmpty)
-            func tell(_ form: String...) throws -> Ending { try site.tell(["visits", "--now"] + form + folders) }
-            expect(try forms.presences(json: tell("--json").lines), truth, "JSON")
-            expect(try forms.presences(csv: tell("--csv").text), truth, "CSV")
-            let table = try tell().lines
+            func report(_ form: String...) throws -> Ending { try site.report(["visits", "--now"] + form + folders) }
+            expect(try forms.presences(json: report("--json").lines), truth, "JSON")
+            expect(try forms.presences(csv: report("--csv").text), truth, "CSV")
+            let table = try report().lines
             expect(try forms.presences(table: table), truth, "the table")
             let words = Self.words(truth.count)
             #expect(table.first == words + ".")
-            let page = try tell("--html=-").text
+            let page = try report("--html=-").text
             expect(try forms.presences(html: page), truth, "the page")
             #expect(page.contains(words))
         }
@@ -131,13 +131,15 @@ import Testing
         let bounds = try SiteFolders.bounds(from: first, to: last, minutes: minutes)
         let truth = model.truth(bounds, of: Set(model.gateways.map(\.name)))
         let rows = SiteModel.Expected.rows(truth, forms)
-        func tell(_ form: String...) throws -> Ending {
-            try site.tell(["occupancy", "--every", every] + form + places)
+        func report(_ form: String...) throws -> Ending {
+            try site.report(["occupancy", "--every", every] + form + places)
         }
-        let (table, page) = (try forms.intervals(table: tell().lines), try forms.intervals(html: tell("--html=-").text))
+        let (table, page) = (
+            try forms.intervals(table: report().lines), try forms.intervals(html: report("--html=-").text)
+        )
         #expect(difference(table, rows) == nil)
         #expect(difference(page, rows) == nil)
-        try expectRecords(tell("--csv").text, truth)
+        try expectRecords(report("--csv").text, truth)
     }
 
     private func expectRecords(_ csv: String, _ truth: [SiteModel.Expected]) throws {
@@ -147,9 +149,9 @@ import Testing
             let length = Double(interval.to - interval.from)
             #expect(forms.text(record, "from") == forms.text(interval.from))
             #expect(forms.text(record, "to") == forms.text(interval.to))
-            let told = [record["most"], record["arrivals"], record["departures"], record["distinct"]]
+            let reported = [record["most"], record["arrivals"], record["departures"], record["distinct"]]
             let numbers = [interval.peak, interval.arrivals, interval.departures, interval.distinct]
-            #expect(told == numbers.map { $0.map { "\($0)" } ?? "" }, "\(record)")
+            #expect(reported == numbers.map { $0.map { "\($0)" } ?? "" }, "\(record)")
             #expect(Double(record["mean"] ?? "") == interval.mean)
             let unknown = (length - Double(interval.known)) / length
             #expect(abs((Double(record["not_known"] ?? "") ?? -1) - unknown) <= 0.000501)
@@ -168,10 +170,10 @@ import Testing
             model.visits(of: names, in: SiteModel.Span(from: 0, to: .max), forms),
             model.totals(of: names, in: SiteModel.Span(from: 0, to: .max))
         )
-        let (told, pages) = try server.lines("/api/v1/visits?limit=500")
+        let (reported, pages) = try server.lines("/api/v1/visits?limit=500")
         #expect(pages > 2)
-        expect(try forms.visits(json: told), visits, "pages of JSON")
-        expect(try forms.totals(json: told), totals, "totals of pages of JSON")
+        expect(try forms.visits(json: reported), visits, "pages of JSON")
+        expect(try forms.totals(json: reported), totals, "totals of pages of JSON")
         expect(try forms.visits(csv: server.get("/api/v1/visits?format=csv")), visits, "CSV")
         let range = "from=2024-10-01&to=2027-01-01"
         var (listed, after): ([SiteForms.Visit], Int) = ([], 0)

@@ -18,23 +18,23 @@ extension SiteModel {
 
     /// Returns the stays at some gateways, each once. If a stay starts while another gateway still holds the beacon, it
     /// is part of the same stay.
-    func stays(of names: Set<String>) -> [SubjectVisit] {
+    func subjectVisits(of names: Set<String>) -> [SubjectVisit] {
         var all: [SubjectVisit] = []
-        let heard = gateways.filter { names.contains($0.name) }.flatMap(\.stays)
-        for stays in Dictionary(grouping: heard, by: \.minor).values {
-            var pending = stays.sorted { $0.from < $1.from }
+        let received = gateways.filter { names.contains($0.name) }.flatMap(\.subjectVisits)
+        for subjectVisits in Dictionary(grouping: received, by: \.minor).values {
+            var pending = subjectVisits.sorted { $0.from < $1.from }
             while !pending.isEmpty {
-                var stay = pending.removeFirst()
-                var until = stay.until
+                var subjectVisit = pending.removeFirst()
+                var until = subjectVisit.until
                 while let next = pending.first, next.from <= until {
                     pending.removeFirst()
                     // The stay that ends last defines the end.
-                    if next.to > stay.to || next.to == stay.to && next.isOpen {
-                        (stay.to, stay.isOpen) = (next.to, next.isOpen)
+                    if next.to > subjectVisit.to || next.to == subjectVisit.to && next.isOpen {
+                        (subjectVisit.to, subjectVisit.isOpen) = (next.to, next.isOpen)
                     }
                     until = max(until, next.until)
                 }
-                all.append(stay)
+                all.append(subjectVisit)
             }
         }
         return all
@@ -51,37 +51,39 @@ extension SiteModel {
         // For each second: the number of beacons that are present at its start, and during all of it.
         var (at, over) = ([Int32](repeating: 0, count: count + 2), [Int32](repeating: 0, count: count + 2))
         // For each second: the number of gateways that scan.
-        var hearing = [Int32](repeating: 0, count: count + 2)
+        var scanning = [Int32](repeating: 0, count: count + 2)
         func add(_ span: Span, to counts: inout [Int32], _ change: Int32) {
             guard span.to > span.from else { return }
             counts[span.from - origin] += change
             counts[span.to - origin] -= change
         }
-        let stays = stays(of: names)
-        for stay in stays {
-            add(Span(from: stay.from, to: stay.to + 1), to: &at, 1)
-            add(Span(from: stay.from, to: stay.to), to: &over, 1)
+        let subjectVisits = subjectVisits(of: names)
+        for subjectVisit in subjectVisits {
+            add(Span(from: subjectVisit.from, to: subjectVisit.to + 1), to: &at, 1)
+            add(Span(from: subjectVisit.from, to: subjectVisit.to), to: &over, 1)
         }
         for gateway in gateways where names.contains(gateway.name) {
-            add(Span(from: gateway.first, to: gateway.asOf), to: &hearing, 1)
-            for span in gateway.unknown { add(span, to: &hearing, -1) }
+            add(Span(from: gateway.first, to: gateway.asOf), to: &scanning, 1)
+            for span in gateway.unknown { add(span, to: &scanning, -1) }
         }
         for second in 1..<count + 2 {
             at[second] += at[second - 1]
             over[second] += over[second - 1]
-            hearing[second] += hearing[second - 1]
+            scanning[second] += scanning[second - 1]
         }
         // A year has about 10,000 stays and more intervals, so each interval is only compared with the stays of its
         // days.
         var byDay: [Int: [SubjectVisit]] = [:]
-        for stay in stays {
-            for day in stay.from / 86_400...stay.to / 86_400 { byDay[day, default: []].append(stay) }
+        for subjectVisit in subjectVisits {
+            for day in subjectVisit.from / 86_400...subjectVisit.to / 86_400 {
+                byDay[day, default: []].append(subjectVisit)
+            }
         }
         return zip(bounds, bounds.dropFirst()).map { from, to in
             var (expected, present) = (Expected(from: from, to: to), 0)
-            for second in from - origin..<to - origin where hearing[second] > 0 {
+            for second in from - origin..<to - origin where scanning[second] > 0 {
                 expected.known += 1
-                if Int(hearing[second]) < names.count { expected.partlyKnown += 1 }
+                if Int(scanning[second]) < names.count { expected.partlyKnown += 1 }
                 expected.peak = max(expected.peak ?? 0, Int(at[second]))
                 present += Int(over[second])
             }
@@ -101,9 +103,12 @@ extension SiteModel {
 
     /// Returns how long beacons were present, in seconds, as `visits` counts it.
     func total(of names: Set<String>, in clip: Span) -> [Int: Int] {
-        stays(of: names).reduce(into: [:]) { totals, stay in
-            guard stay.from < clip.to, stay.isOpen ? stay.to > clip.from : stay.to >= clip.from else { return }
-            totals[stay.minor, default: 0] += max(0, min(stay.to, clip.to) - max(stay.from, clip.from))
+        subjectVisits(of: names).reduce(into: [:]) { totals, subjectVisit in
+            guard subjectVisit.from < clip.to,
+                subjectVisit.isOpen ? subjectVisit.to > clip.from : subjectVisit.to >= clip.from
+            else { return }
+            totals[subjectVisit.minor, default: 0] += max(
+                0, min(subjectVisit.to, clip.to) - max(subjectVisit.from, clip.from))
         }
     }
 }

@@ -23,7 +23,7 @@ struct SiteModel {
         var down: [Span] = []
         /// Periods in which its second adapter did not scan.
         var oneDeaf: [Span] = []
-        var stays: [SubjectVisit] = []
+        var subjectVisits: [SubjectVisit] = []
 
         /// Periods in which it received nothing, in order.
         var unknown: [Span] { (deaf + down).sorted { $0.from < $1.from } }
@@ -75,26 +75,27 @@ struct SiteModel {
             // Every fifth badge has its shift at night.
             let start = midnight + (minor % 5 == 0 ? 79_200 : 25_000) + random.below(7200)
             let lunch = start + 12_000 + random.below(3600)
-            hear(minor, Span(from: start, to: lunch), &random)
-            hear(minor, Span(from: lunch + 900 + random.below(1800), to: start + 28_800 + random.below(3600)), &random)
+            receive(minor, Span(from: start, to: lunch), &random)
+            receive(
+                minor, Span(from: lunch + 900 + random.below(1800), to: start + 28_800 + random.below(3600)), &random)
         }
         for _ in 0..<random.below(30) {
             let from = midnight + 20_000 + random.below(50_000)
-            hear(1000 + random.below(500), Span(from: from, to: from + random.below(600)), &random)
+            receive(1000 + random.below(500), Span(from: from, to: from + random.below(600)), &random)
         }
     }
 
     /// Adds the presence of a beacon. It is received by one gateway, by the other, or by one after the other:
     /// overlapping, or with a gap shorter than the exit timeout.
-    private mutating func hear(_ minor: Int, _ span: Span, _ random: inout SeededGenerator) {
+    private mutating func receive(_ minor: Int, _ span: Span, _ random: inout SeededGenerator) {
         let middle = (span.from + span.to) / 2
         switch random.below(4) {
-        case 0: gateways[0].stays.append(SubjectVisit(minor: minor, from: span.from, to: span.to))
-        case 1: gateways[1].stays.append(SubjectVisit(minor: minor, from: span.from, to: span.to))
+        case 0: gateways[0].subjectVisits.append(SubjectVisit(minor: minor, from: span.from, to: span.to))
+        case 1: gateways[1].subjectVisits.append(SubjectVisit(minor: minor, from: span.from, to: span.to))
         default:
             let other = max(span.from, middle - 300 + random.below(320))
-            gateways[0].stays.append(SubjectVisit(minor: minor, from: span.from, to: middle))
-            gateways[1].stays.append(SubjectVisit(minor: minor, from: min(other, span.to), to: span.to))
+            gateways[0].subjectVisits.append(SubjectVisit(minor: minor, from: span.from, to: middle))
+            gateways[1].subjectVisits.append(SubjectVisit(minor: minor, from: min(other, span.to), to: span.to))
         }
     }
 }
@@ -107,21 +108,22 @@ extension SiteModel.Gateway {
     fileprivate mutating func settle() {
         let timeout = SiteModel.exitTimeout
         var latest: [Int: Int] = [:]
-        stays = stays.sorted { ($0.from, $0.minor) < ($1.from, $1.minor) }.compactMap { stay in
-            var stay = stay
-            stay.from = max(stay.from, first + 60)
-            for outage in unknown where (outage.from - 5...outage.to + 15).contains(stay.from) {
-                stay.from = outage.to + 16
+        subjectVisits = subjectVisits.sorted { ($0.from, $0.minor) < ($1.from, $1.minor) }.compactMap { subjectVisit in
+            var subjectVisit = subjectVisit
+            subjectVisit.from = max(subjectVisit.from, first + 60)
+            for outage in unknown where (outage.from - 5...outage.to + 15).contains(subjectVisit.from) {
+                subjectVisit.from = outage.to + 16
             }
-            for outage in unknown where stay.to + timeout >= outage.from - 5 && stay.to <= outage.to + 15 {
-                stay.to = outage.from - timeout - 6
+            for outage in unknown
+            where subjectVisit.to + timeout >= outage.from - 5 && subjectVisit.to <= outage.to + 15 {
+                subjectVisit.to = outage.from - timeout - 6
             }
-            if stay.to + timeout + 5 >= asOf { (stay.to, stay.isOpen) = (asOf, true) }
-            guard stay.from <= stay.to, stay.from < asOf - 5 else { return nil }
+            if subjectVisit.to + timeout + 5 >= asOf { (subjectVisit.to, subjectVisit.isOpen) = (asOf, true) }
+            guard subjectVisit.from <= subjectVisit.to, subjectVisit.from < asOf - 5 else { return nil }
             // A stranger can only have another visit after the previous one has ended.
-            if let before = latest[stay.minor], stay.from <= before + timeout + 5 { return nil }
-            latest[stay.minor] = stay.to
-            return stay
+            if let before = latest[subjectVisit.minor], subjectVisit.from <= before + timeout + 5 { return nil }
+            latest[subjectVisit.minor] = subjectVisit.to
+            return subjectVisit
         }
     }
 
@@ -137,7 +139,7 @@ extension SiteModel.Gateway {
         func adapter(_ name: String, _ state: String, _ time: Int, since: Int) {
             at(time, 1) { $0.adapter(state, Double(time), since: Double(since), named: name) }
         }
-        at(first, 0) { $0.started(Double(first), hears: false) }
+        at(first, 0) { $0.started(Double(first), scans: false) }
         for name in ["hci0", "hci1"] { adapter(name, "listening", first, since: first) }
         for span in deaf {
             for name in ["hci0", "hci1"] {
@@ -152,21 +154,25 @@ extension SiteModel.Gateway {
         for (number, span) in down.enumerated() {
             at(span.to, 0) { writer in
                 writer.boot = "aaaaaaaa-\(String(format: "%08d", number + 2))"
-                writer.started(Double(span.to), until: Double(span.from), hears: false)
+                writer.started(Double(span.to), until: Double(span.from), scans: false)
             }
             for name in ["hci0", "hci1"] { adapter(name, "listening", span.to, since: span.to) }
         }
-        for stay in stays {
-            at(stay.from, 2) {
-                $0.event("staff", "satisfied", Double(stay.from), minor: stay.minor, seen: Double(stay.from))
+        for subjectVisit in subjectVisits {
+            at(subjectVisit.from, 2) {
+                $0.event(
+                    "staff", "satisfied", Double(subjectVisit.from), minor: subjectVisit.minor,
+                    seen: Double(subjectVisit.from))
             }
-            guard !stay.isOpen else { continue }
-            at(stay.until, 3) { writer in
+            guard !subjectVisit.isOpen else { continue }
+            at(subjectVisit.until, 3) { writer in
                 writer.event(
-                    "staff", "unsatisfied", Double(stay.until), minor: stay.minor, seen: Double(stay.to))
+                    "staff", "unsatisfied", Double(subjectVisit.until), minor: subjectVisit.minor,
+                    seen: Double(subjectVisit.to))
                 writer.visit(
-                    "staff", Double(stay.until), arrival: Double(stay.from), departure: Double(stay.to),
-                    minor: stay.minor)
+                    "staff", Double(subjectVisit.until), arrival: Double(subjectVisit.from),
+                    departure: Double(subjectVisit.to),
+                    minor: subjectVisit.minor)
             }
         }
         for event in events.sorted(by: { ($0.time, $0.order) < ($1.time, $1.order) }) { event.write(&writer) }

@@ -33,9 +33,9 @@ import Testing
         }
     }
 
-    private func expect(_ told: [SiteModel.Expected], _ truth: [SiteModel.Expected], _ what: String) {
-        #expect(told.count == truth.count, "\(what), seed \(seed)")
-        let wrong = zip(told, truth).filter { $0 != $1 }
+    private func expect(_ reported: [SiteModel.Expected], _ truth: [SiteModel.Expected], _ what: String) {
+        #expect(reported.count == truth.count, "\(what), seed \(seed)")
+        let wrong = zip(reported, truth).filter { $0 != $1 }
         #expect(wrong.isEmpty, "\(what), seed \(seed): \(wrong.count) wrong, first \(String(describing: wrong.first))")
     }
 
@@ -49,11 +49,11 @@ import Testing
         let last = try #require(model.gateways.map(\.asOf).max())
         for (every, minutes) in [("15m", 15), ("1h", 60), ("1d", 1440)] {
             let bounds = try SiteFolders.bounds(from: first, to: last, minutes: minutes)
-            let ending = try site.tell(["occupancy", "--json", "--every", every] + places)
+            let ending = try site.report(["occupancy", "--json", "--every", every] + places)
             expect(try Self.read(ending.lines), model.truth(bounds, of: Set(names)), every)
         }
         let bounds = try SiteFolders.bounds(from: first, to: last, minutes: 60)
-        let each = try site.tell(["occupancy", "--json", "--every", "1h", "--by", "gateway"] + places).lines
+        let each = try site.report(["occupancy", "--json", "--every", "1h", "--by", "gateway"] + places).lines
         for name in names {
             expect(try Self.read(each, name: ("gateway", name)), model.truth(bounds, of: [name]), name)
         }
@@ -62,8 +62,8 @@ import Testing
     @Test func `the numbers of the table and of CSV are those of JSON`() throws {
         let model = SiteModel(seed: seed, begin: try SiteFolders.midnight(2026, 10, 22), days: 7)
         let places = try site.folders(model)
-        let json = try Self.read(site.tell(["occupancy", "--json", "--every", "1h"] + places).lines)
-        let csv = try site.tell(["occupancy", "--csv", "--every", "1h"] + places).text.components(separatedBy: "\r\n")
+        let json = try Self.read(site.report(["occupancy", "--json", "--every", "1h"] + places).lines)
+        let csv = try site.report(["occupancy", "--csv", "--every", "1h"] + places).text.components(separatedBy: "\r\n")
         #expect(csv.count == json.count + 2)
         for (record, row) in zip(csv.dropFirst(), json) {
             let fields = record.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
@@ -74,7 +74,7 @@ import Testing
             #expect(abs((Double(fields[9]) ?? -1) - unknown) <= 0.0005)
         }
         // The table has one row for a night, but the same arrivals and departures.
-        let table = try site.tell(["occupancy", "--every", "1h"] + places).lines.filter { $0.hasPrefix("2026-") }
+        let table = try site.report(["occupancy", "--every", "1h"] + places).lines.filter { $0.hasPrefix("2026-") }
         let cells = table.map { $0.dropFirst(42).split(separator: " ").map { Int($0) ?? 0 } }
         #expect(cells.allSatisfy { $0.count >= 5 })
         #expect(cells.reduce(0) { $0 + $1[2] } == json.reduce(0) { $0 + ($1.arrivals ?? 0) })
@@ -91,14 +91,14 @@ import Testing
             let from = number == 0 ? model.begin : model.begin + random.below(20 * 86_400)
             let clip = SiteModel.Span(from: from, to: number == 0 ? model.end : from + 3600 + random.below(10 * 86_400))
             let range = ["--from", LineWriter.date(Double(clip.from)), "--to", LineWriter.date(Double(clip.to))]
-            let rows = try site.tell(["visits", "--json"] + range + places).lines.map(object)
-            var told: [Int: Int] = [:]
+            let rows = try site.report(["visits", "--json"] + range + places).lines.map(object)
+            var reported: [Int: Int] = [:]
             for row in rows where row["kind"] as? String == "total" && row["scope"] as? String == "beacon" {
                 let minor = try #require((row["beacon"] as? [String: Any])?["minor"] as? Int)
-                told[minor] = (row["duration"] as? NSNumber)?.intValue
+                reported[minor] = (row["duration"] as? NSNumber)?.intValue
             }
             let truth = model.total(of: Set(model.gateways.map(\.name)), in: clip)
-            #expect(told == truth, "seed \(seed), range \(range)")
+            #expect(reported == truth, "seed \(seed), range \(range)")
         }
     }
 }

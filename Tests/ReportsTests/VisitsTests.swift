@@ -22,7 +22,7 @@ import Testing
         return try ending.lines.map(object)
     }
 
-    private func stays(_ rows: [[String: Any]]) -> [String] {
+    private func subjectVisits(_ rows: [[String: Any]]) -> [String] {
         rows.filter { $0["kind"] as? String == "visit" }.map { row in
             let beacon = (row["beacon"] as? [String: Any]).map { "/\($0["minor"] ?? "")" } ?? ""
             func text(_ key: String) -> String {
@@ -37,11 +37,11 @@ import Testing
     @Test func `visits that ended are in the order of their lines, followed by open visits`() throws {
         var writer = Writer()
         writer.event("staff", "satisfied", 50, minor: 9, seen: 50)
-        writer.stay("staff", 100, 400, minor: 1)
-        writer.stay("desk", 200, 260)
+        writer.completeVisit("staff", 100, 400, minor: 1)
+        writer.completeVisit("desk", 200, 260)
         let rows = try visits(writer, "--utc")
         #expect(
-            stays(rows) == [
+            subjectVisits(rows) == [
                 "staff/1 00:01:40 00:06:40 300 left", "desk 00:03:20 00:04:20 60 left", "staff/9 00:00:50 - 380 open",
             ])
         let totals = rows.filter { $0["kind"] as? String == "total" }
@@ -59,11 +59,11 @@ import Testing
         var writer = Writer()
         let long = "a-condition-with-a-name-that-is-longer-than-its-column"
         for number in 1...110 {
-            writer.stay("desk", Double(number) * 40, Double(number) * 40 + 9, minor: 1_000 + number)
-            writer.stay(long, Double(number) * 40 + 1, Double(number) * 40 + 8, minor: 1_000 + number)
+            writer.completeVisit("desk", Double(number) * 40, Double(number) * 40 + 9, minor: 1_000 + number)
+            writer.completeVisit(long, Double(number) * 40 + 1, Double(number) * 40 + 8, minor: 1_000 + number)
         }
         // Such long names are unusual. If there is one, the rows of the others do not change.
-        writer.stay(String(repeating: "n", count: 100), 7_000, 7_100, minor: 1)
+        writer.completeVisit(String(repeating: "n", count: 100), 7_000, 7_100, minor: 1)
         writer.event("desk", "satisfied", 8_000, minor: 2_000, seen: 8_000)
         writer.event(long, "satisfied", 8_000, minor: 2_001, seen: 8_000)
         let scratch = try Scratch()
@@ -90,7 +90,7 @@ import Testing
         var writer = Writer()
         let today = writer.offset
         writer.offset = 0
-        writer.stay("staff", 100, 400, minor: 1)
+        writer.completeVisit("staff", 100, 400, minor: 1)
         writer.event("staff", "satisfied", 500, minor: 2, seen: 500)
         writer.clock(600, to: today + 3600)
         writer.event("staff", "unsatisfied", 930, minor: 2, seen: 900)
@@ -101,7 +101,7 @@ import Testing
         writer.visit("staff", 1230, arrival: 950, departure: 1200, minor: 3)
         let rows = try visits(writer)
         #expect(
-            stays(rows) == [
+            subjectVisits(rows) == [
                 "staff/1 00:01:40 00:06:40 300 left", "staff/2 00:08:20 00:15:00 400 left",
                 "staff/3 00:15:50 00:20:00 250 left",
             ])
@@ -122,7 +122,7 @@ import Testing
         writer.event("staff", "unsatisfied", 110, minor: 1, seen: 80)
         writer.visit("staff", 110, arrival: -990, departure: 80, minor: 1)
         let rows = try visits(writer)
-        #expect(stays(rows) == ["staff/1 01:23:20 01:41:10 1070 left"])
+        #expect(subjectVisits(rows) == ["staff/1 01:23:20 01:41:10 1070 left"])
         let silences = rows.filter { $0["kind"] as? String == "silence" }
         #expect(silences.count == 1 && silences[0]["adapter"] == nil)
     }
@@ -136,7 +136,7 @@ import Testing
             #""monitor":"site","identifier":"staff","change":"added",DATE,\#(Writer.condition),"#
                 + #""settings":{"assuming":"unknown","perBeacon":true,"enterCount":1,"enterWindow":10,"exitTimeout":30}"#
         )
-        #expect(stays(try visits(writer)) == ["staff/1 00:00:50 - - lost"])
+        #expect(subjectVisits(try visits(writer)) == ["staff/1 00:00:50 - - lost"])
     }
 
     @Test func `an exit without a visit line gives the end of the visit, by its last sighting`() throws {
@@ -145,7 +145,7 @@ import Testing
         writer.event("staff", "unsatisfied", 90, minor: 1, seen: 60)
         writer.event("staff", "satisfied", 100, minor: 1, seen: 100)
         #expect(
-            stays(try visits(writer)) == ["staff/1 00:00:50 00:01:00 10 left", "staff/1 00:01:40 - 0 open"])
+            subjectVisits(try visits(writer)) == ["staff/1 00:00:50 00:01:00 10 left", "staff/1 00:01:40 - 0 open"])
     }
 
     @Test func `periods in which an adapter did not scan are listed with the reason`() throws {
@@ -162,16 +162,16 @@ import Testing
 
     @Test func `--from, --to, --condition and --beacon leave out the other visits`() throws {
         var writer = Writer()
-        writer.stay("staff", 100, 400, minor: 1)
-        writer.stay("staff", 1000, 1400, minor: 2)
-        writer.stay("desk", 2000, 2400)
+        writer.completeVisit("staff", 100, 400, minor: 1)
+        writer.completeVisit("staff", 1000, 1400, minor: 2)
+        writer.completeVisit("desk", 2000, 2400)
         writer.event("desk", "satisfied", 5000, seen: 5000)
         let day = String(writer.date(0).prefix(10))
-        #expect(stays(try visits(writer, "--utc", "--from", "\(day) 00:10")).count == 3)
-        #expect(stays(try visits(writer, "--utc", "--to", "\(day)T00:15:00Z")).count == 1)
-        #expect(stays(try visits(writer, "--condition", "desk")).count == 2)
-        #expect(stays(try visits(writer, "--beacon", "1/2")) == ["staff/2 00:16:40 00:23:20 400 left"])
-        #expect(stays(try visits(writer, "--beacon", "F7826DA6-4FA2-4E98-8024-BC5B71E0893E/1")).count == 2)
+        #expect(subjectVisits(try visits(writer, "--utc", "--from", "\(day) 00:10")).count == 3)
+        #expect(subjectVisits(try visits(writer, "--utc", "--to", "\(day)T00:15:00Z")).count == 1)
+        #expect(subjectVisits(try visits(writer, "--condition", "desk")).count == 2)
+        #expect(subjectVisits(try visits(writer, "--beacon", "1/2")) == ["staff/2 00:16:40 00:23:20 400 left"])
+        #expect(subjectVisits(try visits(writer, "--beacon", "F7826DA6-4FA2-4E98-8024-BC5B71E0893E/1")).count == 2)
     }
 
     @Test(arguments: [
@@ -183,7 +183,7 @@ import Testing
 
     @Test func `the table has dates, durations, totals and the zone, and files without lines fail with 66`() throws {
         var writer = Writer()
-        writer.stay("staff", 100, 400, minor: 1)
+        writer.completeVisit("staff", 100, 400, minor: 1)
         let scratch = try Scratch()
         let table = try Gateway.run("visits", "--utc", try Self.folder(writer.lines, in: scratch)).text
         #expect(table.contains("2026-11-21 00:01:40  2026-11-21 00:06:40       0:05:00  staff 1/1"))
@@ -197,8 +197,8 @@ import Testing
 
     @Test func `CSV quotes special characters, and no cell is a formula`() throws {
         var writer = Writer()
-        writer.stay(#"a \"b\", c"#, 100, 400)
-        writer.stay("=1+1", 100, 400)
+        writer.completeVisit(#"a \"b\", c"#, 100, 400)
+        writer.completeVisit("=1+1", 100, 400)
         let scratch = try Scratch()
         let rows = try Gateway.run("visits", "--csv", "--utc", try Self.folder(writer.lines, in: scratch)).text
             .components(separatedBy: "\r\n")
@@ -213,12 +213,12 @@ import Testing
     @Test func `the page has its styles, bars, outages and names, escapes text and loads nothing`() throws {
         var writer = Writer()
         writer.adapter("listening", 1)
-        writer.stay("staff", 100, 40_000, minor: 1)
-        writer.stay("<b>&", 200, 20_000)
+        writer.completeVisit("staff", 100, 40_000, minor: 1)
+        writer.completeVisit("<b>&", 200, 20_000)
         writer.adapter("deaf", 50_010, since: 50_000)
         writer.adapter("listening", 53_600)
         writer.event("staff", "satisfied", 60_000, minor: 2, seen: 60_000)
-        writer.stay("desk", 70_000, 71_000)
+        writer.completeVisit("desk", 70_000, 71_000)
         let scratch = try Scratch()
         let page = scratch.path("visits.html")
         let ending = try Gateway.run(

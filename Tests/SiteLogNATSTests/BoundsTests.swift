@@ -11,7 +11,7 @@ import Testing
     ) async throws {
         let servers = try await NATSServers(program, 1)
         let world = try NATSWorld(servers.addresses, replicas: 1, site: "hq")
-        world.bounds.batchOctetsMax = 64 << 10
+        world.bounds.batchBytesMax = 64 << 10
         world.bounds.batchAgeMax = .seconds(86_400)
         let client = try await LogDriver(world)
         let log = try #require(client.log as? NATSLog)
@@ -23,23 +23,23 @@ import Testing
         for sequence in 1...6 as ClosedRange<UInt64> {
             #expect(try await append(sequence) == .success(.appended(offset: sequence, isRepeat: false)))
         }
-        guard case .failure(let trouble) = try await append(7) else {
+        guard case .failure(let siteError) = try await append(7) else {
             Issue.record("the seventh batch was accepted")
             return
         }
-        #expect(trouble.mayPass)
-        #expect(!trouble.mayBeDone)
-        #expect(trouble.description.contains("the site's log is full (batches"), "\(trouble)")
+        #expect(siteError.mayPass)
+        #expect(!siteError.mayBeDone)
+        #expect(siteError.description.contains("the site's log is full (batches"), "\(siteError)")
         guard case .batches(let page) = try await client.ask(.readBatches(LogRange(from: 1))) else { return }
         #expect(page.entries.map(\.number) == [1, 2, 3, 4, 5, 6])
         // The operator gives the log more room, and no batch is deleted.
-        world.bounds.batchOctetsMax = 1 << 20
+        world.bounds.batchBytesMax = 1 << 20
         for ticket in log.make(world.bounds, at: world.now) {
             #expect(try await client.result(ticket) == .success(.stored))
         }
         #expect(try await append(7) == .success(.appended(offset: 7, isRepeat: false)))
         for ticket in log.look(at: world.now) { _ = try await client.result(ticket) }
-        #expect(log.streamStates["batches"]?.octetsMax == 1 << 20)
+        #expect(log.streamStates["batches"]?.bytesMax == 1 << 20)
         #expect(log.streamStates["batches"]?.ageMax == .seconds(86_400))
         #expect(log.streamStates["batches"]?.messages == 7)
     }

@@ -32,7 +32,7 @@ import Testing
         var generator = SeededGenerator(state: seed)
         var stalls: [Fault: Duration] = [:]
         for fault in Fault.allCases.shuffled(using: &generator) {
-            try await writer.goOn(batches: Self.batches)
+            try await writer.proceed(batches: Self.batches)
             let state = try await writer.state { $0.leader != nil && $0.copies == 3 }
             let leader = try #require(Int(state.leader?.dropFirst() ?? ""))
             let other = (leader + Int.random(in: 1...2, using: &generator)) % 3
@@ -43,25 +43,25 @@ import Testing
                 let victim = fault == .leaderKilled ? leader : other
                 servers.kill(victim)
                 // Two of three servers are enough to continue.
-                try await writer.goOn(batches: Self.batches)
+                try await writer.proceed(batches: Self.batches)
                 stalls[fault] = writer.stall
                 try servers.restart(victim)
             case .leaderStopped:
                 servers.signal(leader, SIGSTOP)
-                try await writer.goOn(batches: Self.batches)
+                try await writer.proceed(batches: Self.batches)
                 stalls[fault] = writer.stall
                 servers.signal(leader, SIGCONT)
             case .allKilled:
                 for index in 0..<3 { servers.kill(index) }
                 for index in 0..<3 { try servers.restart(index) }
-                try await writer.goOn(batches: Self.batches)
+                try await writer.proceed(batches: Self.batches)
                 stalls[fault] = writer.stall
             }
             if let most = Self.stallMax, fault == .leaderKilled || fault == .followerKilled {
                 #expect(stalls[fault] ?? .zero <= most, "\(fault)")
             }
         }
-        try await writer.goOn(batches: Self.batches)
+        try await writer.proceed(batches: Self.batches)
         try await writer.finish()
         #expect(writer.wrong == [])
         try await compare(writer, LogDriver(world))
@@ -84,7 +84,7 @@ import Testing
                     description: "batch \(from) was acknowledged, but is missing; expected up to \(last)")
             }
             for entry in try await page(reader, .readBatches(LogRange(from: from))) {
-                batches[entry.number] = entry.octets
+                batches[entry.number] = entry.bytes
             }
             return (batches.keys.max() ?? 0) >= last
         }
@@ -96,7 +96,7 @@ import Testing
     private func page(_ reader: LogDriver, _ request: LogRequest) async throws -> [LogEntry] {
         switch try await reader.result(reader.send(request)) {
         case .success(.batches(let page)): return page.entries
-        case .failure(let trouble) where trouble.mayPass: return []
+        case .failure(let siteError) where siteError.mayPass: return []
         case let other: throw NothingCame(description: "\(other)")
         }
     }

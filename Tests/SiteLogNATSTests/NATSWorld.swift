@@ -52,7 +52,7 @@ final class NATSWorld: LogWorld {
 
     private func connected(_ limits: LogLimits) async throws -> NATSLog {
         let log = try NATSLog(options, site: site, limits: limits)
-        try await until("a server is reached", saw: "\(String(describing: log.trouble))") {
+        try await until("a server is reached", saw: "\(String(describing: log.failure))") {
             turn(log)
             _ = log.answers(at: now)
             return log.isConnected
@@ -66,7 +66,7 @@ final class NATSWorld: LogWorld {
         var impatient = limits
         impatient.answerTime = .seconds(2)
         let log = try await connected(impatient)
-        try await until("the streams are made", saw: "\(String(describing: log.trouble))") {
+        try await until("the streams are made", saw: "\(String(describing: log.failure))") {
             let tickets = log.make(bounds, at: now)
             var answers: [LogAnswer] = []
             try await until("the servers answer", saw: "\(answers)") {

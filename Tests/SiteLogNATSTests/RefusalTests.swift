@@ -24,24 +24,25 @@ import Testing
     }
 
     /// Returns the first error that `isMeant` accepts. Earlier errors can report only that no server has answered.
-    private func trouble(_ log: NATSLog, _ world: NATSWorld, _ isMeant: (SiteLogError) -> Bool) async throws -> String {
+    private func siteError(_ log: NATSLog, _ world: NATSWorld, _ isMeant: (SiteLogError) -> Bool) async throws -> String
+    {
         var found: SiteLogError?
-        try await until("the problem is reported", saw: "\(String(describing: log.trouble))") {
+        try await until("the problem is reported", saw: "\(String(describing: log.failure))") {
             world.turn(log)
             _ = log.answers(at: world.now)
-            found = log.trouble.flatMap { isMeant($0) ? $0 : nil }
+            found = log.failure.flatMap { isMeant($0) ? $0 : nil }
             return found != nil
         }
         return found?.description ?? ""
     }
 
     private func connects(_ log: NATSLog, _ world: NATSWorld) async throws {
-        try await until("a server is reached", saw: "\(String(describing: log.trouble))") {
+        try await until("a server is reached", saw: "\(String(describing: log.failure))") {
             world.turn(log)
             _ = log.answers(at: world.now)
             return log.isConnected
         }
-        #expect(log.trouble == nil)
+        #expect(log.failure == nil)
     }
 
     @Test(arguments: NATSServers.Program.all)
@@ -56,7 +57,7 @@ import Testing
         // permanently in this case.
         for _ in 0..<2 {
             try servers.restart(0, more: Self.users("another"))
-            let said = try await trouble(log, world) { !$0.mayPass }
+            let said = try await siteError(log, world) { !$0.mayPass }
             #expect(said.contains("has no permission to connect to \(servers.addresses[0])"))
             #expect(said.contains("'lobby'"))
             #expect(!said.contains("right is"))
@@ -97,7 +98,7 @@ import Testing
             Issue.record("the answer to a request for batches is not a page of batches")
             return
         }
-        #expect(page.entries.map(\.octets) == [[2]])
+        #expect(page.entries.map(\.bytes) == [[2]])
     }
 
     @Test(arguments: NATSServers.Program.all)
@@ -109,12 +110,12 @@ import Testing
         let lobby = try LogName("lobby")
         let big = try await client.result(
             client.send(.append(BatchKey(gateway: lobby, boot: 1, sequence: 1), Array(repeating: 7, count: 65_536))))
-        guard case .failure(let trouble) = big else {
+        guard case .failure(let siteError) = big else {
             Issue.record("the batch was not refused: \(big)")
             return
         }
-        #expect(!trouble.mayPass)
-        #expect(trouble.description.contains("65536 bytes; at most 65536 are accepted"))
+        #expect(!siteError.mayPass)
+        #expect(siteError.description.contains("65536 bytes; at most 65536 are accepted"))
         #expect(
             try await client.ask(.append(BatchKey(gateway: lobby, boot: 1, sequence: 2), [7]))
                 == .appended(offset: 1, isRepeat: false))
@@ -157,7 +158,7 @@ import Testing
         encryption.authorities = certificates.path("\(certificate.trusts).pem")
         world.options.encryption = encryption
         let log = try world.newLog()
-        let said = try await trouble(log, world) { $0.description.contains("certificate") }
+        let said = try await siteError(log, world) { $0.description.contains("certificate") }
         for text in certificate.said + [servers.addresses[0]] { #expect(said.contains(text), "\(said)") }
         // With a valid certificate, the client connects automatically. With an unknown authority, this is not tested.
         guard certificate.trusts == "ca" else { return }
@@ -169,11 +170,11 @@ import Testing
         let servers = try await NATSServers(NATSServers.Program.all[0], 1)
         let world = try NATSWorld(servers.addresses, replicas: 1, site: "hq")
         world.options.identity = .credentials("/nonexistent/lobby.creds")
-        var said = try await trouble(try world.newLog(), world) { $0.description.contains("lobby.creds") }
+        var said = try await siteError(try world.newLog(), world) { $0.description.contains("lobby.creds") }
         #expect(said.contains("No such file or directory"), "\(said)")
         world.options.identity = .nobody
         world.options.encryption = NATSOptions.Encryption()
-        said = try await trouble(try world.newLog(), world) { $0.description.contains("TLS") }
+        said = try await siteError(try world.newLog(), world) { $0.description.contains("TLS") }
         #expect(said.contains("no server there supports TLS"), "\(said)")
     }
 }

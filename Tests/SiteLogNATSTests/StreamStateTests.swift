@@ -23,7 +23,7 @@ import Testing
         let batches = try #require(log.streamStates["batches"])
         #expect(batches.name == "hq-batches")
         #expect(batches.messages == 3)
-        #expect(batches.octets > 300)
+        #expect(batches.bytes > 300)
         #expect(batches.replicas == 1)
         #expect(batches.copies == 1)
         #expect(batches.followers.isEmpty)

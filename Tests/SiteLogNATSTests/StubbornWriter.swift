@@ -44,7 +44,7 @@ final class StubbornWriter {
     }
 
     /// Sends more batches and returns when they are acknowledged.
-    func goOn(batches: UInt64) async throws {
+    func proceed(batches: UInt64) async throws {
         wantedBatches += batches
         try await until("\(wantedBatches) batches are acknowledged", saw: progress) {
             try turn()
@@ -111,7 +111,7 @@ final class StubbornWriter {
             acknowledged[sequence] = offset
             stall = max(stall, world.now - lastProgress)
             lastProgress = world.now
-        case .failure(let trouble) where trouble.mayPass: again.append(sequence)
+        case .failure(let siteError) where siteError.mayPass: again.append(sequence)
         default: wrong.append("batch \(sequence): \(result)")
         }
     }

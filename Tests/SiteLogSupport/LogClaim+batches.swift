@@ -51,10 +51,10 @@ extension LogClaim {
         try expect(try await client.batches(from: 3, countMax: 2).numbers, is: [3, 4])
         try expect(try await client.batches(from: 5, countMax: 9).numbers, is: [5, 6])
         // The third batch does not fit, by one byte.
-        try expect(try await client.batches(from: 1, octetsMax: 29).numbers, is: [1, 2])
-        try expect(try await client.batches(from: 1, octetsMax: 30).numbers, is: [1, 2, 3])
+        try expect(try await client.batches(from: 1, bytesMax: 29).numbers, is: [1, 2])
+        try expect(try await client.batches(from: 1, bytesMax: 30).numbers, is: [1, 2, 3])
         // One batch is always returned, even if the limit is smaller, or a reader could not continue.
-        try expect(try await client.batches(from: 2, octetsMax: 0).numbers, is: [2])
+        try expect(try await client.batches(from: 2, bytesMax: 0).numbers, is: [2])
         let end = try await client.batches(from: 7)
         try expect(end, is: LogPage(entries: [], first: 1, last: 6))
         try expect(try await client.batches(from: 1_000_000).numbers, is: [])
@@ -95,16 +95,16 @@ extension LogClaim {
 
     func sizes(_ world: any LogWorld) async throws {
         let client = try await LogDriver(world)
-        let most = client.log.limits.batchOctetsMax
+        let most = client.log.limits.batchBytesMax
         let all = (0..<most).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
         let lobby = try LogName("lobby")
-        for (sequence, octets) in [[], all].enumerated() {
+        for (sequence, bytes) in [[], all].enumerated() {
             let key = BatchKey(gateway: lobby, boot: 1, sequence: UInt64(sequence))
             try expect(
-                try await client.ask(.append(key, octets)), is: .appended(offset: UInt64(sequence) + 1, isRepeat: false)
+                try await client.ask(.append(key, bytes)), is: .appended(offset: UInt64(sequence) + 1, isRepeat: false)
             )
         }
-        let page = try await client.batches(from: 1, octetsMax: .max)
-        try expect(page.entries.map(\.octets) == [[], all], is: true, "whether the bytes are equal")
+        let page = try await client.batches(from: 1, bytesMax: .max)
+        try expect(page.entries.map(\.bytes) == [[], all], is: true, "whether the bytes are equal")
     }
 }

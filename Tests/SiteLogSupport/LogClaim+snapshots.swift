@@ -37,7 +37,7 @@ extension LogClaim {
         try expect(try await client.ask(.latestSnapshot), is: .snapshot(SnapshotHead(names[2], pieces: 2)))
     }
 
-    func anew(_ world: any LogWorld) async throws {
+    func rereadState(_ world: any LogWorld) async throws {
         let client = try await LogDriver(world)
         let name = SnapshotName(offset: 12, writer: try LogName("site-a"))
         try await client.write(name, ["old ", "old ", "old "], whole: false)

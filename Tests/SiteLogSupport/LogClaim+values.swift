@@ -6,7 +6,7 @@ extension LogClaim {
         let key = try LogName("checkpoint")
         let first = try await written(client, key, "one", over: 0)
         try expect(
-            try await client.ask(.readValue(key)), is: .value(StoredValue(octets: Array("one".utf8), revision: first)))
+            try await client.ask(.readValue(key)), is: .value(StoredValue(bytes: Array("one".utf8), revision: first)))
         try expect(try await client.ask(.writeValue(key, [1], over: 0)), is: .differs(revision: first))
         let second = try await written(client, key, "two", over: first)
         try expect(second > first, is: true, "whether the revision grew")
@@ -14,7 +14,7 @@ extension LogClaim {
             try await client.ask(.writeValue(key, [1], over: first)), is: .differs(revision: second))
         let third = try await written(client, key, "", over: nil)
         try expect(
-            try await LogDriver(world).ask(.readValue(key)), is: .value(StoredValue(octets: [], revision: third)))
+            try await LogDriver(world).ask(.readValue(key)), is: .value(StoredValue(bytes: [], revision: third)))
         // Another key has another value. There is none yet, so no revision can be replaced.
         try expect(
             try await client.ask(.writeValue(LogName("other"), [1], over: third)), is: .differs(revision: 0))
@@ -34,11 +34,11 @@ extension LogClaim {
         let snapshot = SnapshotName(offset: 1, writer: name)
         func big(_ most: Int) -> [UInt8] { Array(repeating: 7, count: most + 1) }
         for request: LogRequest in [
-            .append(key, big(limits.batchOctetsMax)),
-            .writeSnapshot(SnapshotPiece(snapshot, index: 0, isLast: true, octets: big(limits.pieceOctetsMax))),
-            .writeSnapshot(SnapshotPiece(snapshot, index: limits.piecesMax, isLast: true, octets: [])),
-            .writeSnapshot(SnapshotPiece(snapshot, index: -1, isLast: true, octets: [])),
-            .writeValue(name, big(limits.valueOctetsMax), over: nil),
+            .append(key, big(limits.batchBytesMax)),
+            .writeSnapshot(SnapshotPiece(snapshot, index: 0, isLast: true, bytes: big(limits.pieceBytesMax))),
+            .writeSnapshot(SnapshotPiece(snapshot, index: limits.piecesMax, isLast: true, bytes: [])),
+            .writeSnapshot(SnapshotPiece(snapshot, index: -1, isLast: true, bytes: [])),
+            .writeValue(name, big(limits.valueBytesMax), over: nil),
         ] {
             do throws(SiteLogError) {
                 _ = try client.send(request)

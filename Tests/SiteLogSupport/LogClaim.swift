@@ -48,7 +48,7 @@ package enum LogClaim: String, CaseIterable, Sendable {
         case .`a snapshot can be read only after its last piece is stored`: try await whole(world)
         case .`two snapshots written at the same time do not affect each other`: try await twoWriters(world)
         case .`the last two complete snapshots are kept`: try await kept(world)
-        case .`a snapshot that is started again contains nothing of its earlier pieces`: try await anew(world)
+        case .`a snapshot that is started again contains nothing of its earlier pieces`: try await rereadState(world)
         case .`a snapshot's last piece that is sent twice changes nothing`: try await lastPieceAgain(world)
         case .`a value is replaced only if the stored revision is the expected one`: try await values(world)
         case .`oversized data and requests over the limit are refused before they are sent`: try await refusals(world)
@@ -73,7 +73,7 @@ func expect<Value: Equatable>(_ found: Value, is expected: Value, _ what: String
 
 extension LogPage {
     /// The bytes of its batches as text.
-    var texts: [String] { entries.map { String(decoding: $0.octets, as: UTF8.self) } }
+    var texts: [String] { entries.map { String(decoding: $0.bytes, as: UTF8.self) } }
     /// The numbers of its batches.
     var numbers: [UInt64] { entries.map(\.number) }
 }
@@ -90,9 +90,9 @@ extension LogDriver {
 
     /// Reads batches.
     func batches(
-        from: UInt64, countMax: Int = 256, octetsMax: Int = 4 << 20, patience: Duration = .zero
+        from: UInt64, countMax: Int = 256, bytesMax: Int = 4 << 20, patience: Duration = .zero
     ) async throws -> LogPage {
-        let range = LogRange(from: from, countMax: countMax, octetsMax: octetsMax, patience: patience)
+        let range = LogRange(from: from, countMax: countMax, bytesMax: bytesMax, patience: patience)
         guard case .batches(let page) = try await ask(.readBatches(range)) else {
             throw LogClaimBroken(description: "the answer to a read request is not a page of batches")
         }
@@ -118,7 +118,7 @@ extension LogDriver {
     func write(_ name: SnapshotName, _ pieces: [String], from: Int = 0, whole: Bool = true) async throws {
         for (index, text) in pieces.enumerated() {
             let isLast = whole && index == pieces.count - 1
-            let piece = SnapshotPiece(name, index: from + index, isLast: isLast, octets: Array(text.utf8))
+            let piece = SnapshotPiece(name, index: from + index, isLast: isLast, bytes: Array(text.utf8))
             try expect(try await ask(.writeSnapshot(piece)), is: .stored)
         }
     }
@@ -127,11 +127,11 @@ extension LogDriver {
     func text(_ name: SnapshotName, pieces: Int) async throws -> String? {
         var text = ""
         for index in 0..<pieces {
-            guard case .piece(let octets) = try await ask(.readSnapshot(name, index: index)) else {
+            guard case .piece(let bytes) = try await ask(.readSnapshot(name, index: index)) else {
                 throw LogClaimBroken(description: "the answer to a read request is not a piece of a snapshot")
             }
-            guard let octets else { return nil }
-            text += String(decoding: octets, as: UTF8.self)
+            guard let bytes else { return nil }
+            text += String(decoding: bytes, as: UTF8.self)
         }
         return text
     }

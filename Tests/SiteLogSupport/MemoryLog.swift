@@ -11,7 +11,7 @@ package final class MemoryLog {
     /// How far its clock is ahead of the time that its clients pass in.
     package var clockAhead = Duration.zero
     /// The maximum size of all batches, in bytes. If it would be exceeded, the log is full.
-    package var batchOctetsMax = Int.max
+    package var batchBytesMax = Int.max
 
     private var batches = EntryList()
     private var known: KnownBatches
@@ -41,12 +41,12 @@ package final class MemoryLog {
         -> Result<LogResponse, SiteLogError>?
     {
         switch request {
-        case .append(let key, let octets):
+        case .append(let key, let bytes):
             if knowsRepeats, let offset = known.offset(of: key, at: now) {
                 return .success(.appended(offset: offset, isRepeat: true))
             }
-            guard octets.count <= batchOctetsMax - batches.octets else { return .failure(.full("batches")) }
-            let offset = batches.append(octets, at: now + clockAhead)
+            guard bytes.count <= batchBytesMax - batches.bytes else { return .failure(.full("batches")) }
+            let offset = batches.append(bytes, at: now + clockAhead)
             known.note(key, offset: offset, at: now)
             return .success(.appended(offset: offset, isRepeat: false))
         case .readBatches(let range): return batches.page(range, mayWait).map { .success(.batches($0)) }
@@ -55,16 +55,16 @@ package final class MemoryLog {
         case .writeSnapshot(let piece): return snapshots.write(piece)
         case .latestSnapshot: return .success(.snapshot(snapshots.latest))
         case .readSnapshot(let name, let index): return .success(.piece(snapshots.piece(name, index)))
-        case .writeValue(let key, let octets, let over):
+        case .writeValue(let key, let bytes, let over):
             let present = values[key]?.revision ?? 0
             guard over == nil || over == present else { return .success(.differs(revision: present)) }
             revision += 1
-            values[key] = StoredValue(octets: octets, revision: revision)
+            values[key] = StoredValue(bytes: bytes, revision: revision)
             return .success(.written(revision: revision))
         case .readValue(let key): return .success(.value(values[key]))
         case .describe:
             var engine = LogEngine(name: "memory")
-            engine.octets = UInt64(batches.octets)
+            engine.bytes = UInt64(batches.bytes)
             return .success(.engine(engine))
         }
     }
@@ -73,30 +73,30 @@ package final class MemoryLog {
 /// Numbered entries, of which the oldest can be deleted.
 private struct EntryList {
     private(set) var entries: [LogEntry] = []
-    private(set) var octets = 0
+    private(set) var bytes = 0
     private var first: UInt64 = 1
 
     var last: UInt64 { first + UInt64(entries.count) - 1 }
 
-    mutating func append(_ octets: [UInt8], at stored: Instant) -> UInt64 {
-        entries.append(LogEntry(number: last + 1, stored: stored, octets: octets))
-        self.octets += octets.count
+    mutating func append(_ bytes: [UInt8], at stored: Instant) -> UInt64 {
+        entries.append(LogEntry(number: last + 1, stored: stored, bytes: bytes))
+        self.bytes += bytes.count
         return last
     }
 
     mutating func drop(before number: UInt64) {
         let count = Int(min(max(number, first), last + 1) - first)
-        octets -= entries.prefix(count).reduce(0) { $0 + $1.octets.count }
+        bytes -= entries.prefix(count).reduce(0) { $0 + $1.bytes.count }
         entries.removeFirst(count)
         first += UInt64(count)
     }
 
     func page(_ range: LogRange, _ mayWait: Bool) -> LogPage? {
         var found: [LogEntry] = []
-        var room = range.octetsMax
+        var room = range.bytesMax
         for entry in entries.dropFirst(Int(clamping: max(range.from, first) - first)).prefix(range.countMax) {
-            guard found.isEmpty || entry.octets.count <= room else { break }
-            room -= entry.octets.count
+            guard found.isEmpty || entry.bytes.count <= room else { break }
+            room -= entry.bytes.count
             found.append(entry)
         }
         return found.isEmpty && mayWait ? nil : LogPage(entries: found, first: first, last: last)

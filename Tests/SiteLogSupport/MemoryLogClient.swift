@@ -55,9 +55,9 @@ package final class MemoryLogClient: SightingLog {
         guard waiting.count < limits.requestsMax else {
             throw .tooMany("requests wait for the site's log", count: waiting.count + 1, most: limits.requestsMax)
         }
-        let octets = waiting.reduce(limits.octets(of: request)) { $0 + limits.octets(of: $1.request) }
-        guard octets <= limits.requestOctetsMax else {
-            throw .tooMany("bytes wait for the site's log", count: octets, most: limits.requestOctetsMax)
+        let bytes = waiting.reduce(limits.bytes(of: request)) { $0 + limits.bytes(of: $1.request) }
+        guard bytes <= limits.requestBytesMax else {
+            throw .tooMany("bytes wait for the site's log", count: bytes, most: limits.requestBytesMax)
         }
         let fault = script.firstIndex { $0.kind == LogRequestKind(request) }.map { script.remove(at: $0).fault }
         var new = Sent(ticket: LogTicket(count), request: request, at: now, fault: fault, performAt: now)

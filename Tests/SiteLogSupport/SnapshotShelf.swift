@@ -19,15 +19,15 @@ struct SnapshotShelf {
     /// Stores the next piece of a snapshot. The last stored piece is accepted again without a change.
     mutating func write(_ piece: SnapshotPiece) -> Result<LogResponse, SiteLogError> {
         // The last piece is sent again if its answer did not arrive.
-        if piece.isLast, whole.last?.name == piece.name, whole.last?.pieces.last == piece.octets {
+        if piece.isLast, whole.last?.name == piece.name, whole.last?.pieces.last == piece.bytes {
             return .success(.stored)
         }
         var pieces = piece.index == 0 ? [] : unfinished[piece.name] ?? []
-        if piece.index == pieces.count - 1, pieces.last == piece.octets { return .success(.stored) }
+        if piece.index == pieces.count - 1, pieces.last == piece.bytes { return .success(.stored) }
         guard piece.index == pieces.count else {
             return .failure(.refused("piece \(piece.index) of a snapshot that has \(pieces.count)"))
         }
-        pieces.append(piece.octets)
+        pieces.append(piece.bytes)
         unfinished[piece.name] = piece.isLast ? nil : pieces
         guard piece.isLast else { return .success(.stored) }
         whole.removeAll { $0.name == piece.name }

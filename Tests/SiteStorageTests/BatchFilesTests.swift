@@ -35,11 +35,11 @@ private final class Shelf {
     }
 
     func texts(_ batches: BatchFiles, from: UInt64 = 1) throws(SiteLogError) -> [String] {
-        try batches.page(LogRange(from: from)).entries.map { String(decoding: $0.octets, as: UTF8.self) }
+        try batches.page(LogRange(from: from)).entries.map { String(decoding: $0.bytes, as: UTF8.self) }
     }
 
     /// Returns the error of a call, which must throw one.
-    func trouble(_ body: () throws(SiteLogError) -> Void) throws -> SiteLogError {
+    func siteError(_ body: () throws(SiteLogError) -> Void) throws -> SiteLogError {
         do throws(SiteLogError) { try body() } catch { return error }
         throw NothingCame(description: "no error was thrown")
     }
@@ -65,7 +65,7 @@ private final class Shelf {
         #expect(page.entries.map(\.number) == [1, 2, 3, 4])
         #expect(page.entries.map(\.stored) == (0...3).map { start + .seconds($0) })
         #expect(
-            page.entries.map { String(decoding: $0.octets, as: UTF8.self) } == ["batch 1", "batch 2", "batch 3", ""])
+            page.entries.map { String(decoding: $0.bytes, as: UTF8.self) } == ["batch 1", "batch 2", "batch 3", ""])
         #expect(try shelf.texts(shelf.open(isWriting: false)) == ["batch 1", "batch 2", "batch 3", ""])
     }
 
@@ -76,10 +76,10 @@ private final class Shelf {
         #expect(try numbers(LogRange(from: 3, countMax: 2)) == [3, 4])
         #expect(try numbers(LogRange(from: 5, countMax: 9)) == [5, 6])
         // Each batch has 7 bytes: the third does not fit, by one byte.
-        #expect(try numbers(LogRange(from: 1, octetsMax: 20)) == [1, 2])
-        #expect(try numbers(LogRange(from: 1, octetsMax: 21)) == [1, 2, 3])
+        #expect(try numbers(LogRange(from: 1, bytesMax: 20)) == [1, 2])
+        #expect(try numbers(LogRange(from: 1, bytesMax: 21)) == [1, 2, 3])
         // At least one batch is always read, or a reader would never continue.
-        #expect(try numbers(LogRange(from: 2, octetsMax: 0)) == [2])
+        #expect(try numbers(LogRange(from: 2, bytesMax: 0)) == [2])
         #expect(try batches.page(LogRange(from: 7)) == LogPage(entries: [], first: 1, last: 6))
         // An older file is read again, after another one was read.
         #expect(try numbers(LogRange(from: 1, countMax: 1)) == [1])
@@ -93,15 +93,15 @@ private final class Shelf {
         let batches = try shelf.open()
         let largest = Array(repeating: UInt8(7), count: 8 << 20)
         #expect(try batches.append(largest, stored: shelf.now) == 1)
-        let error = SiteLogError.tooBig("a batch", octets: (8 << 20) + 1, most: 8 << 20)
+        let error = SiteLogError.tooBig("a batch", bytes: (8 << 20) + 1, most: 8 << 20)
         #expect(throws: error) { try batches.append(largest + [7], stored: shelf.now) }
-        #expect(try batches.page(LogRange(from: 1)).entries.map(\.octets) == [largest])
+        #expect(try batches.page(LogRange(from: 1)).entries.map(\.bytes) == [largest])
     }
 
     @Test func `only one process can write in a directory, and others can read`() throws {
         let batches = try shelf.open()
         try shelf.append(batches, "one")
-        let error = try shelf.trouble { () throws(SiteLogError) in _ = try shelf.open() }
+        let error = try shelf.siteError { () throws(SiteLogError) in _ = try shelf.open() }
         #expect(error.description.contains("lock is held by another process (a site's log, process "), "\(error)")
         let reader = try shelf.open(isWriting: false)
         #expect(try shelf.texts(reader) == ["one"])
@@ -121,7 +121,7 @@ private final class Shelf {
 
     @Test func `the error for a directory that does not exist names it`() throws {
         let path = shelf.folder.file("nowhere")
-        let error = try shelf.trouble { () throws(SiteLogError) in
+        let error = try shelf.siteError { () throws(SiteLogError) in
             _ = try BatchFiles(FilePath(path), isWriting: false)
         }
         #expect(error.description.contains("\(path) cannot be read"), "\(error)")
@@ -139,9 +139,9 @@ private final class Shelf {
         try shelf.write(2)
         let whole = try Data(contentsOf: shelf.first).count
         do { try shelf.append(shelf.open(), "batch 3") }
-        let octets = try Data(contentsOf: shelf.first)
-        for length in whole..<octets.count {
-            try octets.prefix(length).write(to: shelf.first)
+        let bytes = try Data(contentsOf: shelf.first)
+        for length in whole..<bytes.count {
+            try bytes.prefix(length).write(to: shelf.first)
             #expect(try shelf.texts(shelf.open(isWriting: false)) == ["batch 1", "batch 2"])
             let batches = try shelf.open()
             #expect(try shelf.append(batches, "batch 4") == 3)
@@ -171,17 +171,17 @@ private final class Shelf {
 
     @Test func `if any byte is changed, only batches before it are read, and the error names the file`() throws {
         try shelf.write(3)
-        let octets = try Data(contentsOf: shelf.first)
-        let size = (octets.count - 8) / 3
-        for place in 0..<(octets.count - size) {
-            var changed = octets
+        let bytes = try Data(contentsOf: shelf.first)
+        let size = (bytes.count - 8) / 3
+        for place in 0..<(bytes.count - size) {
+            var changed = bytes
             changed[place] ^= 0x10
             try changed.write(to: shelf.first)
             let batches = try shelf.open(isWriting: false)
             let before = place < 8 ? 0 : (place - 8) / size
             let found = before == 0 ? [] : try shelf.texts(batches)
             #expect(found == (0..<before).map { "batch \($0 + 1)" })
-            let error = try shelf.trouble { () throws(SiteLogError) in
+            let error = try shelf.siteError { () throws(SiteLogError) in
                 _ = try batches.page(LogRange(from: UInt64(before) + 1))
             }
             guard case .damaged(shelf.first.path, _) = error else {
@@ -189,17 +189,17 @@ private final class Shelf {
                 continue
             }
             // Nothing is written after the damage.
-            let refusal = try shelf.trouble { () throws(SiteLogError) in _ = try shelf.open() }
+            let refusal = try shelf.siteError { () throws(SiteLogError) in _ = try shelf.open() }
             #expect(refusal.description.contains("batches-00000000000000000001.log"), "\(refusal)")
         }
     }
 
     @Test func `damage in an older file is reported with its place, and later files are read`() throws {
         try shelf.write(4, fileBytesMax: 70)
-        var octets = try Data(contentsOf: shelf.first)
-        let size = (octets.count - 8) / 2
-        octets[8 + size + 20] ^= 1
-        try octets.write(to: shelf.first)
+        var bytes = try Data(contentsOf: shelf.first)
+        let size = (bytes.count - 8) / 2
+        bytes[8 + size + 20] ^= 1
+        try bytes.write(to: shelf.first)
         let batches = try shelf.open(isWriting: false)
         #expect(try shelf.texts(batches) == ["batch 1"])
         let error = SiteLogError.damaged(shelf.first.path, "there is no valid record at byte \(8 + size)")
@@ -213,7 +213,7 @@ private final class Shelf {
         let whole = try Data(contentsOf: shelf.first)
         shelf.files.partial = 5
         shelf.files.failures = [.write: .noSpace]
-        guard case .full = try shelf.trouble({ () throws(SiteLogError) in try shelf.append(batches, "two") }) else {
+        guard case .full = try shelf.siteError({ () throws(SiteLogError) in try shelf.append(batches, "two") }) else {
             Issue.record("the error is not that of a full disk")
             return
         }
@@ -231,9 +231,9 @@ private final class Shelf {
             try shelf.append(batches, "one")
             shelf.files.partial = 20
             shelf.files.failures = [.write: .noSpace, .truncate: .ioError]
-            _ = try shelf.trouble { () throws(SiteLogError) in try shelf.append(batches, "a long batch") }
+            _ = try shelf.siteError { () throws(SiteLogError) in try shelf.append(batches, "a long batch") }
             shelf.files.failures = [:]
-            let error = try shelf.trouble { () throws(SiteLogError) in try shelf.append(batches, "2") }
+            let error = try shelf.siteError { () throws(SiteLogError) in try shelf.append(batches, "2") }
             #expect(error.description.contains("ends with an incomplete batch"), "\(error)")
             #expect(try shelf.texts(batches) == ["one"])
         }
@@ -247,18 +247,19 @@ private final class Shelf {
         try shelf.append(batches, "one")
         let path = shelf.folder.file("batches-00000000000000000002.log")
         try Data("not ours".utf8).write(to: URL(fileURLWithPath: path))
-        _ = try shelf.trouble { () throws(SiteLogError) in try shelf.append(batches, "two") }
+        _ = try shelf.siteError { () throws(SiteLogError) in try shelf.append(batches, "two") }
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data("not ours".utf8))
     }
 
     @Test func `a page ends before a batch that was damaged after the directory was opened`() throws {
         try shelf.write(3)
         let batches = try shelf.open(isWriting: false)
-        var octets = try Data(contentsOf: shelf.first)
-        octets[octets.count - 1] ^= 1
-        try octets.write(to: shelf.first)
+        var bytes = try Data(contentsOf: shelf.first)
+        bytes[bytes.count - 1] ^= 1
+        try bytes.write(to: shelf.first)
         #expect(try shelf.texts(batches) == ["batch 1", "batch 2"])
-        guard case .damaged = try shelf.trouble({ () throws(SiteLogError) in _ = try batches.page(LogRange(from: 3)) })
+        guard
+            case .damaged = try shelf.siteError({ () throws(SiteLogError) in _ = try batches.page(LogRange(from: 3)) })
         else {
             Issue.record("the error is not that of damage")
             return
@@ -270,7 +271,7 @@ private final class Shelf {
         let batches = try shelf.open(fileBytesMax: 1)
         try shelf.append(batches, "one")
         shelf.files.failures = [call: .ioError]
-        guard case .unavailable = try shelf.trouble({ () throws(SiteLogError) in try shelf.append(batches, "two") })
+        guard case .unavailable = try shelf.siteError({ () throws(SiteLogError) in try shelf.append(batches, "two") })
         else {
             Issue.record("the error is not that of the disk")
             return
@@ -284,7 +285,7 @@ private final class Shelf {
         let batches = try shelf.open()
         try shelf.append(batches, "one")
         shelf.files.failures = [.synchronize: .ioError]
-        let error = try shelf.trouble { () throws(SiteLogError) in try shelf.append(batches, "two") }
+        let error = try shelf.siteError { () throws(SiteLogError) in try shelf.append(batches, "two") }
         #expect(error.description.contains("cannot be flushed to the disk"), "\(error)")
         shelf.files.failures = [:]
         #expect(throws: error) { try batches.append([3], stored: shelf.now) }

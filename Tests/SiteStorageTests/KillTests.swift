@@ -9,7 +9,7 @@ import Testing
 @Suite struct KillTests {
     private static var settings: BatchQueue.Settings {
         var settings = BatchQueue.Settings()
-        settings.fileOctetsMax = 600
+        settings.fileBytesMax = 600
         settings.keepAfter = .seconds(4)
         return settings
     }

@@ -37,7 +37,7 @@ import Testing
         sender.drain()
         #expect(try sender.place.stored.map(\.key) == sender.keys)
         #expect(sender.queue.counts.dropped == 0)
-        #expect(sender.queue.logTrouble == nil)
+        #expect(sender.queue.logFailure == nil)
         // One file can remain, for further batches.
         #expect(try sender.place.files.count <= 1)
     }
@@ -63,13 +63,13 @@ import Testing
 
     @Test func `if too many batches wait, the oldest are dropped and counted, and their numbers are missing`() throws {
         var settings = BatchQueue.Settings()
-        settings.octetsMax = 20_000
-        settings.fileOctetsMax = 4_000
+        settings.bytesMax = 20_000
+        settings.fileBytesMax = 4_000
         let sender = try Sender(Sender.Place(), settings)
         sender.seconds(5)
         sender.place.log.isAway = true
         sender.seconds(300)
-        #expect(sender.queue.octets <= 20_000)
+        #expect(sender.queue.bytes <= 20_000)
         let dropped = Int(sender.queue.counts.dropped)
         #expect(dropped > 100)
         sender.place.log.isAway = false
@@ -81,7 +81,7 @@ import Testing
 
     @Test func `batches that exceed the memory limit are written to the disk early`() throws {
         var settings = BatchQueue.Settings()
-        settings.memoryOctetsMax = 1_500
+        settings.memoryBytesMax = 1_500
         let sender = try Sender(Sender.Place(), settings)
         sender.place.log.isAway = true
         sender.seconds(9)
@@ -95,17 +95,17 @@ import Testing
     @Test func `if the disk is full, batches wait in memory, the oldest are dropped, and sending continues`() throws {
         let files = DyingFiles()
         var settings = BatchQueue.Settings()
-        settings.memoryOctetsMax = 6_000
+        settings.memoryBytesMax = 6_000
         let sender = try Sender(Sender.Place(), settings, files: files)
         files.failure = .noSpace
         sender.place.log.isAway = true
         sender.seconds(60)
-        #expect(sender.queue.diskTrouble == .noSpace)
-        #expect(sender.queue.octets <= 6_000)
+        #expect(sender.queue.diskFailure == .noSpace)
+        #expect(sender.queue.bytes <= 6_000)
         #expect(sender.queue.counts.dropped > 0)
         files.failure = nil
         sender.seconds(12)
-        #expect(sender.queue.diskTrouble == nil)
+        #expect(sender.queue.diskFailure == nil)
         let dropped = Int(sender.queue.counts.dropped)
         sender.place.log.isAway = false
         sender.drain()
@@ -142,7 +142,7 @@ import Testing
 
         // The same applies if a log accepts less than a gateway assumes.
         var limits = LogLimits()
-        limits.batchOctetsMax = 300
+        limits.batchBytesMax = 300
         let log = MemoryLog(limits)
         let (site, gateway) = (try LogName("campus"), try LogName("lobby"))
         let place = try Sender.Place()
@@ -177,9 +177,9 @@ import Testing
         let name = try #require(place.files.first)
         let files = SystemFiles()
         let file = try files.open(place.directory.appending(name), isNew: false)
-        let octet: [UInt8] = [0xFF]
+        let byte: [UInt8] = [0xFF]
         // In the first batch, after the file's head and the batch's length.
-        _ = try octet.withUnsafeBytes { bytes in try unsafe files.write(file, at: 60, bytes) }
+        _ = try byte.withUnsafeBytes { bytes in try unsafe files.write(file, at: 60, bytes) }
         files.close(file)
         place.log.isAway = false
         let second = try Sender(place)

@@ -25,7 +25,7 @@ final class Sender {
         /// The batches that the log has, in its order.
         var stored: [Batch] {
             get throws(BatchFormatError) {
-                try log.allBatches.map { entry throws(BatchFormatError) in try Batch(octets: entry.octets) }
+                try log.allBatches.map { entry throws(BatchFormatError) in try Batch(bytes: entry.bytes) }
             }
         }
     }

@@ -16,7 +16,7 @@ package final class FailingFiles: FileSystemCalls, Sendable {
         var counts: [Call: Int] = [:]
         var names: [Handle: String] = [:]
         var synchronized: [String: Int] = [:]
-        var octetsRead = 0
+        var bytesRead = 0
         var deletions: [String: Int] = [:]
     }
 
@@ -54,7 +54,7 @@ package final class FailingFiles: FileSystemCalls, Sendable {
     package var synchronized: [String: Int] { state.withLock { $0.synchronized } }
 
     /// The number of bytes that were read from files.
-    package var octetsRead: Int { state.withLock { $0.octetsRead } }
+    package var bytesRead: Int { state.withLock { $0.bytesRead } }
 
     private func check(_ call: Call) throws(Errno) {
         let failure = state.withLock { state in
@@ -90,7 +90,7 @@ package final class FailingFiles: FileSystemCalls, Sendable {
         _ file: Handle, at offset: Int, count: Int, appendingTo buffer: inout [UInt8]
     ) throws(Errno) -> Int {
         let read = try files.read(file, at: offset, count: count, appendingTo: &buffer)
-        state.withLock { $0.octetsRead += read }
+        state.withLock { $0.bytesRead += read }
         return read
     }
 

@@ -65,7 +65,7 @@ enum DBusAction: Sendable, Hashable {
     /// Notify the handler.
     case change(ScanChange)
     /// Deliver a report.
-    case heard(DBusReport)
+    case received(DBusReport)
     /// Connect to the bus, again if there was a connection.
     case connect
     /// Close the connection to the bus.

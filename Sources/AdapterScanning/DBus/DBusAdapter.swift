@@ -147,7 +147,7 @@ struct DBusAdapter {
 
 extension DBusAdapter {
     /// bluetoothd reported properties of the adapter: all of them if `isWhole`, otherwise the changed ones.
-    mutating func told(
+    mutating func updated(
         _ properties: DBusAdapterProperties, offersMonitors offers: Bool?, isWhole: Bool, at now: Instant,
         into actions: inout [DBusAction]
     ) {
@@ -239,7 +239,7 @@ extension DBusAdapter {
     }
 
     /// A report of the adapter was received, so it receives regardless of earlier failures.
-    mutating func heard(at now: Instant, into actions: inout [DBusAction]) {
+    mutating func received(at now: Instant, into actions: inout [DBusAction]) {
         unstick()
         updateListening("a report came", at: now, into: &actions)
     }

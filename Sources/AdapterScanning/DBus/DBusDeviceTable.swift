@@ -20,7 +20,7 @@ struct DBusDeviceTable {
         /// yet.
         var unpairedAt: Instant?
         /// When manufacturer specific data of the device were last received.
-        var dataHeardAt: Instant?
+        var dataReceivedAt: Instant?
         /// Whether the last two of these reports were in the present scan.
         var hasGap = false
         fileprivate var newer = -1
@@ -55,13 +55,13 @@ struct DBusDeviceTable {
             devices[place].rssi = newValue.rssi
             devices[place].data = newValue.data
             devices[place].unpairedAt = newValue.unpairedAt
-            devices[place].dataHeardAt = newValue.dataHeardAt
+            devices[place].dataReceivedAt = newValue.dataReceivedAt
             devices[place].hasGap = newValue.hasGap
         }
     }
 
     /// Returns the position of a device, added if necessary, and makes it the most recently received one.
-    mutating func heard(_ key: DBusDeviceKey) -> Int {
+    mutating func received(_ key: DBusDeviceKey) -> Int {
         if let place = places[key] {
             unlink(place)
             link(place)

@@ -129,22 +129,22 @@ struct DBusDeviceProperties: Sendable, Hashable {
     private mutating func takeManufacturerData(_ value: inout BusReader) {
         guard value.type == BusType.array else { return mistyped += 1 }
         var structures: [UInt8] = []
-        var mistakes = 0
+        var errors = 0
         value.forEach { element in
-            guard var entry = element.inside(), let company = entry.uint16() else { return mistakes += 1 }
+            guard var entry = element.inside(), let company = entry.uint16() else { return errors += 1 }
             entry.skip()
-            guard var variant = entry.unwrapped() else { return mistakes += 1 }
+            guard var variant = entry.unwrapped() else { return errors += 1 }
             let start = structures.count
             // The length is filled in after the data.
             structures += [0, ADStructure.manufacturerSpecificData, UInt8(company & 0xFF), UInt8(company >> 8)]
             guard variant.appendBytes(to: &structures, max: Self.companyDataMax), structures.count <= Self.dataMax
             else {
                 structures.removeSubrange(start...)
-                return mistakes += 1
+                return errors += 1
             }
             structures[start] = UInt8(structures.count - start - 1)
         }
-        mistyped += mistakes
+        mistyped += errors
         data = structures
     }
 }

@@ -103,9 +103,9 @@ package final class DBusScanner: AdvertisingScanner {
             stop()
             throw error
         }
-        let told = heldBack ?? []
+        let reported = heldBack ?? []
         heldBack = nil
-        actions.insert(contentsOf: told, at: 0)
+        actions.insert(contentsOf: reported, at: 0)
         perform { _, _, _ in }
     }
 
@@ -198,20 +198,20 @@ package final class DBusScanner: AdvertisingScanner {
 
     private func perform(_ action: DBusAction) {
         switch action {
-        case .change, .heard:
-            if heldBack != nil { heldBack?.append(action) } else { tell(action) }
+        case .change, .received:
+            if heldBack != nil { heldBack?.append(action) } else { report(action) }
         case .call(let request): send(request)
         case .connect: connect()
         case .disconnect: disconnect()
         }
     }
 
-    private func tell(_ action: DBusAction) {
+    private func report(_ action: DBusAction) {
         guard let handler else { return }
         switch action {
         case .change(let change): handler.changed(change, at: loop.now)
-        case .heard(let report):
-            handler.heard(report.advertisingReport, data: report.data.span, on: report.adapter, at: loop.now)
+        case .received(let report):
+            handler.received(report.advertisingReport, data: report.data.span, on: report.adapter, at: loop.now)
         case .call, .connect, .disconnect: break
         }
     }

@@ -88,7 +88,7 @@ struct DBusSession {
 
     /// Stores properties of a device without counting them as a report.
     mutating func remember(_ key: DBusDeviceKey, _ properties: DBusDeviceProperties) {
-        let place = devices.heard(key)
+        let place = devices.received(key)
         update(place, properties)
         devices[place].rssi = properties.rssi
     }
@@ -98,7 +98,7 @@ struct DBusSession {
         _ key: DBusDeviceKey, _ properties: DBusDeviceProperties, at now: Instant, into actions: inout [DBusAction]
     ) {
         guard properties.rssi != nil else { return remember(key, properties) }
-        let place = devices.heard(key)
+        let place = devices.received(key)
         update(place, properties)
         report(place, hasData: properties.data != nil, at: now, into: &actions)
     }
@@ -111,7 +111,7 @@ struct DBusSession {
             guard let place = devices.place(of: key) else { return }
             return update(place, properties)
         }
-        let place = devices.heard(key)
+        let place = devices.received(key)
         update(place, properties)
         let hasData = properties.data != nil || !isFilterSet(on: key.adapter)
         report(place, hasData: hasData, at: now, into: &actions)
@@ -120,8 +120,8 @@ struct DBusSession {
     /// A monitor found a device: a report matched the iBeacon pattern.
     mutating func monitorFound(_ key: DBusDeviceKey, at now: Instant, into actions: inout [DBusAction]) {
         guard adapters[key.adapter]?.isThere == true else { return statistics.foreign &+= 1 }
-        let place = devices.heard(key)
-        if let told = devices[place].unpairedAt, now - told <= Self.pairMax {
+        let place = devices.received(key)
+        if let updated = devices[place].unpairedAt, now - updated <= Self.pairMax {
             // The report was delivered before.
         } else {
             report(place, hasData: true, at: now, into: &actions)
@@ -147,19 +147,19 @@ struct DBusSession {
         if hasData {
             // Neither the first gap of a device, which can start in the middle of a scan, nor a gap that started before
             // this scan is evidence.
-            if let earlier = device.dataHeardAt, earlier >= listeningSince(on: device.key.adapter) {
+            if let earlier = device.dataReceivedAt, earlier >= listeningSince(on: device.key.adapter) {
                 if device.hasGap { measure(now - earlier, on: device.key.adapter) }
                 devices[place].hasGap = true
             } else {
                 devices[place].hasGap = false
             }
-            devices[place].dataHeardAt = now
+            devices[place].dataReceivedAt = now
         }
         statistics.reports &+= 1
         let adapter = device.key.adapter
-        if adapters[adapter]?.isStuck ?? false { heard(on: adapter, at: now, into: &actions) }
+        if adapters[adapter]?.isStuck ?? false { received(on: adapter, at: now, into: &actions) }
         actions.append(
-            .heard(
+            .received(
                 DBusReport(
                     adapter: adapter, address: device.address, rssi: device.rssi,
                     data: hasData ? device.data : [])))
@@ -176,7 +176,7 @@ extension DBusSession {
         actions.append(.call(.hello))
         for index in DBusRequest.rules.indices { actions.append(.call(.match(index))) }
         actions.append(.call(.owner))
-        tellObstacles(at: now, into: &actions)
+        reportObstacles(at: now, into: &actions)
     }
 
     /// The connection was closed, or could not be opened.
@@ -191,7 +191,7 @@ extension DBusSession {
         lose(reason: "the connection to the system bus was lost", bluetoothdEnded: false, at: now, into: &actions)
         stage = .away
         connectAt = now + connectBackOff.next()
-        tellObstacles(at: now, into: &actions)
+        reportObstacles(at: now, into: &actions)
     }
 
     /// A request was answered.
@@ -216,14 +216,14 @@ extension DBusSession {
         case .adapter(let index, let request, let token):
             adapters[index]?.answered(request, token: token, failure: failure, at: now, into: &actions)
         }
-        tellObstacles(at: now, into: &actions)
+        reportObstacles(at: now, into: &actions)
     }
 
     /// The bus returned the owner of org.bluez.
     mutating func ownerAnswered(_ name: String, at now: Instant, into actions: inout [DBusAction]) {
         connectBackOff.reset()
         ownerIs(name, at: now, into: &actions)
-        tellObstacles(at: now, into: &actions)
+        reportObstacles(at: now, into: &actions)
     }
 
     /// bluetoothd returned its objects.
@@ -242,7 +242,7 @@ extension DBusSession {
                     continue
                 }
                 present.insert(index)
-                told(index, properties, offersMonitors: object.offersMonitors, at: now, into: &actions)
+                updated(index, properties, offersMonitors: object.offersMonitors, at: now, into: &actions)
             // The remembered properties of devices are not reports, because it is unknown when they were received.
             case .device(let key): if let properties = object.device { remember(key, properties) }
             case .other: break
@@ -252,7 +252,7 @@ extension DBusSession {
         for index in adapters.keys.sorted() where !present.contains(index) {
             adapters[index]?.expectReturn(by: now + Self.returnMax)
         }
-        tellObstacles(at: now, into: &actions)
+        reportObstacles(at: now, into: &actions)
     }
 
     /// A signal was received. The bus itself fills in `sender`, a unique name.
@@ -263,7 +263,7 @@ extension DBusSession {
             // If the bus has not answered the question for the owner yet, this signal has the same content, and the
             // later answer is as recent.
             ownerIs(newOwner, at: now, into: &actions)
-            return tellObstacles(at: now, into: &actions)
+            return reportObstacles(at: now, into: &actions)
         }
         // Each process can send a signal to this one directly, so only those of bluetoothd are accepted.
         guard sender == owner, owner != nil else { return statistics.foreign &+= 1 }
@@ -273,13 +273,13 @@ extension DBusSession {
         case .added(let object): added(object, at: now, into: &actions)
         case .removed(let path, let interfaces): removed(path, interfaces, at: now, into: &actions)
         case .adapterChanged(let index, let properties):
-            adapters[index]?.told(properties, offersMonitors: nil, isWhole: false, at: now, into: &actions)
+            adapters[index]?.updated(properties, offersMonitors: nil, isWhole: false, at: now, into: &actions)
         case .deviceChanged(let key, let properties):
             // This is by far the most frequent case, and it can change only the cadence.
             changed(key, properties, at: now, into: &actions)
             guard hasNewCadence else { return }
         }
-        tellObstacles(at: now, into: &actions)
+        reportObstacles(at: now, into: &actions)
     }
 
     /// Advances the time to `now`.
@@ -296,7 +296,7 @@ extension DBusSession {
                 adapters[index]?.advance(to: now, into: &actions)
             }
         }
-        tellObstacles(at: now, into: &actions)
+        reportObstacles(at: now, into: &actions)
     }
 
     /// Takes a step of the watchdog's ladder.
@@ -306,7 +306,7 @@ extension DBusSession {
         guard var state = adapters[adapter] else { return .skipped(reason: "there is no adapter hci\(adapter)") }
         let outcome = state.take(step, at: now, into: &actions)
         adapters[adapter] = state
-        tellObstacles(at: now, into: &actions)
+        reportObstacles(at: now, into: &actions)
         return outcome
     }
 
@@ -373,7 +373,7 @@ extension DBusSession {
         return adapters[index] != nil || adapters.count < Self.adaptersMax
     }
 
-    private mutating func told(
+    private mutating func updated(
         _ index: Int, _ properties: DBusAdapterProperties, offersMonitors: Bool, at now: Instant,
         into actions: inout [DBusAction]
     ) {
@@ -383,7 +383,7 @@ extension DBusSession {
                 index: index, isPassive: options.isPassive, mayPowerCycle: options.mayPowerCycle,
                 generation: generations)
         }
-        adapters[index]?.told(properties, offersMonitors: offersMonitors, isWhole: true, at: now, into: &actions)
+        adapters[index]?.updated(properties, offersMonitors: offersMonitors, isWhole: true, at: now, into: &actions)
     }
 
     private mutating func forget(_ index: Int, at now: Instant, into actions: inout [DBusAction]) {
@@ -396,7 +396,7 @@ extension DBusSession {
         case .adapter(let index):
             if let properties = object.adapter {
                 guard isWanted(index, properties) else { return forget(index, at: now, into: &actions) }
-                told(index, properties, offersMonitors: object.offersMonitors, at: now, into: &actions)
+                updated(index, properties, offersMonitors: object.offersMonitors, at: now, into: &actions)
             } else if object.offersMonitors {
                 adapters[index]?.monitorsChanged(isOffered: true, at: now, into: &actions)
             }
@@ -427,18 +427,18 @@ extension DBusSession {
     /// bluetoothd has passed the monitor of an adapter to the kernel.
     mutating func monitorActivated(_ adapter: Int, at now: Instant, into actions: inout [DBusAction]) {
         adapters[adapter]?.monitorActivated(at: now, into: &actions)
-        tellObstacles(at: now, into: &actions)
+        reportObstacles(at: now, into: &actions)
     }
 
     /// bluetoothd has released the monitor of an adapter.
     mutating func monitorReleased(_ adapter: Int, at now: Instant, into actions: inout [DBusAction]) {
         adapters[adapter]?.monitorReleased(at: now, into: &actions)
-        tellObstacles(at: now, into: &actions)
+        reportObstacles(at: now, into: &actions)
     }
 
     /// A report of an adapter was received.
-    mutating func heard(on adapter: Int, at now: Instant, into actions: inout [DBusAction]) {
-        adapters[adapter]?.heard(at: now, into: &actions)
+    mutating func received(on adapter: Int, at now: Instant, into actions: inout [DBusAction]) {
+        adapters[adapter]?.received(at: now, into: &actions)
     }
 
     /// Adds the time since the last report with data of a device to the cadence of its adapter.
@@ -474,7 +474,7 @@ extension DBusSession {
         return present
     }
 
-    private mutating func tellObstacles(at now: Instant, into actions: inout [DBusAction]) {
+    private mutating func reportObstacles(at now: Instant, into actions: inout [DBusAction]) {
         hasNewCadence = false
         let present = presentObstacles
         guard present != obstacles else { return }

@@ -1,7 +1,7 @@
 // Bounds-checked reads of little-endian numbers in data from the kernel and from controllers.
 extension Span where Element == UInt8 {
     /// Returns the byte at `offset`; `nil` past the end.
-    func octet(at offset: Int) -> UInt8? { offset >= 0 && offset < count ? self[offset] : nil }
+    func byte(at offset: Int) -> UInt8? { offset >= 0 && offset < count ? self[offset] : nil }
 
     /// Returns the 16 bits at `offset`; `nil` if the span ends before.
     func number16(at offset: Int) -> UInt16? {

@@ -43,7 +43,7 @@ struct ManagedAdapter: Sendable {
     /// Whether the adapter is listening.
     private(set) var isListening = false
     /// The time of the last report, or the time at which the adapter started to listen.
-    private var lastHeard: Instant?
+    private var lastReceived: Instant?
     /// The time of the last ``proceed(at:into:)``.
     private var present = Instant.earliest
 
@@ -148,8 +148,8 @@ extension ManagedAdapter {
     /// Records that the kernel dropped `count` messages, of any adapter. `time` is the time of the last message that
     /// was received before the loss.
     mutating func lost(_ count: Int, at time: Instant, into actions: inout [ManagementAction]) {
-        guard isListening, let lastHeard else { return }
-        actions.append(.tell(.lost(adapter: number, count: count, since: min(lastHeard, time))))
+        guard isListening, let lastReceived else { return }
+        actions.append(.report(.lost(adapter: number, count: count, since: min(lastReceived, time))))
     }
 
     /// Processes the present settings. `reason` is reported if the power was switched off.
@@ -213,16 +213,16 @@ extension ManagedAdapter {
     /// because they would count as evidence that all reports arrive.
     ///
     /// - Returns: whether the report counts.
-    mutating func heard(isMonitors: Bool, at time: Instant, into actions: inout [ManagementAction]) -> Bool {
+    mutating func received(isMonitors: Bool, at time: Instant, into actions: inout [ManagementAction]) -> Bool {
         if isMonitors, monitor != nil {
-            proof.heardThroughMonitor()
+            proof.receivedThroughMonitor()
             if !isListening {
                 isSuspended = false
                 prove(at: time, into: &actions)
             }
         }
         guard isListening else { return false }
-        lastHeard = time
+        lastReceived = time
         return true
     }
 
@@ -230,7 +230,7 @@ extension ManagedAdapter {
     mutating func vanish(at now: Instant, into actions: inout [ManagementAction]) {
         settings = []
         updateListening(at: now, "it was unplugged", into: &actions)
-        if isWanted { actions.append(.tell(.disappeared(adapter: number))) }
+        if isWanted { actions.append(.report(.disappeared(adapter: number))) }
         if changes != nil { actions.append(.record) }
     }
 
@@ -244,11 +244,11 @@ extension ManagedAdapter {
         guard listens != isListening else { return }
         isListening = listens
         if listens {
-            lastHeard = now
+            lastReceived = now
             let reason = "it scans for advertisement monitor \(monitor ?? 0)"
-            actions.append(.tell(.listening(adapter: number, reason: reason)))
+            actions.append(.report(.listening(adapter: number, reason: reason)))
         } else {
-            actions.append(.tell(.stopped(adapter: number, since: now, reason: reason)))
+            actions.append(.report(.stopped(adapter: number, since: now, reason: reason)))
         }
     }
 }
@@ -344,10 +344,10 @@ extension ManagedAdapter {
         inheritedAddress = nil
         self.information = information
         // Another controller has the number now (rule L7).
-        if isAnother, wasWanted { actions.append(.tell(.disappeared(adapter: number))) }
+        if isAnother, wasWanted { actions.append(.report(.disappeared(adapter: number))) }
         if isFirst || isAnother, isWanted {
             actions.append(
-                .tell(
+                .report(
                     .appeared(
                         adapter: number, controller: information.description, address: information.deviceAddress)))
         }

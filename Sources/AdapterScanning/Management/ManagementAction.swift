@@ -3,7 +3,7 @@ enum ManagementAction: Sendable, Hashable {
     /// Send the command for the adapter with this number.
     case send(ManagementCommand, index: UInt16)
     /// Notify the handler.
-    case tell(ScanChange)
+    case report(ScanChange)
     /// Write the record file, because the changes that must be undone after a crash have changed.
     case record
 }

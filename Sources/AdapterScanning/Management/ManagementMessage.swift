@@ -40,20 +40,20 @@ struct ManagementMessage: Sendable, Hashable {
     private static func event(_ code: UInt16, _ body: Span<UInt8>) -> ManagementEvent? {
         switch code {
         case 0x0001, 0x0002:
-            guard let opcode = body.number16(at: 0), let status = body.octet(at: 2) else { return nil }
+            guard let opcode = body.number16(at: 0), let status = body.byte(at: 2) else { return nil }
             // Only a successful Command Complete has a result.
             guard code == 0x0001, status == 0 else {
                 return .reply(opcode: opcode, status: ManagementStatus(rawValue: status), result: .none)
             }
             guard let result = result(of: opcode, body.extracting(3..<body.count)) else { return nil }
             return .reply(opcode: opcode, status: .success, result: result)
-        case 0x0003: return body.octet(at: 0).map { .controllerError($0) }
+        case 0x0003: return body.byte(at: 0).map { .controllerError($0) }
         case 0x0004: return .indexAdded
         case 0x0005: return .indexRemoved
         case 0x0006: return body.number32(at: 0).map { .settings(ControllerSettings(rawValue: $0)) }
-        case 0x0013: return body.octet(at: 1).map { .discovering($0 != 0) }
+        case 0x0013: return body.byte(at: 1).map { .discovering($0 != 0) }
         case 0x002C: return body.number16(at: 0).map { .monitorRemoved($0) }
-        case 0x002D: return body.octet(at: 0).map { .suspended(state: $0) }
+        case 0x002D: return body.byte(at: 0).map { .suspended(state: $0) }
         case 0x002E: return .resumed
         default: return .other(code)
         }
@@ -82,7 +82,7 @@ struct ManagementMessage: Sendable, Hashable {
     }
 
     private static func information(_ body: Span<UInt8>) -> ControllerInformation? {
-        guard let address = body.address48(at: 0), let version = body.octet(at: 6),
+        guard let address = body.address48(at: 0), let version = body.byte(at: 6),
             let manufacturer = body.number16(at: 7), let supported = body.number32(at: 9),
             let current = body.number32(at: 13)
         else { return nil }

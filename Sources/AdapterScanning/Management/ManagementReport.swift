@@ -29,8 +29,8 @@ struct ManagementReport: Sendable, Hashable {
         // Header (6), handle (2), address (6), its type (1), RSSI (1), flags (4), length of the data (2).
         let start = isMonitors ? 8 : 6
         guard let index = bytes.number16(at: 2), let announced = bytes.number16(at: 4),
-            let address = bytes.address48(at: start), let type = bytes.octet(at: start + 6),
-            let rssi = bytes.octet(at: start + 7), let flags = bytes.number32(at: start + 8),
+            let address = bytes.address48(at: start), let type = bytes.byte(at: start + 6),
+            let rssi = bytes.byte(at: start + 7), let flags = bytes.number32(at: start + 8),
             let length = bytes.number16(at: start + 12)
         else { throw ManagementMessageError(code: bytes.number16(at: 0), available: bytes.count) }
         let end = start + 14 + Int(length)

@@ -153,11 +153,11 @@ package final class ManagementScanner: AdvertisingScanner, ManagementChannelOwne
                 return
             }
             guard let found = try ManagementReport(message) else { return }
-            let isHeard = channel.session.heard(found.index, isMonitors: found.isMonitors, at: time)
+            let isReceived = channel.session.received(found.index, isMonitors: found.isMonitors, at: time)
             if channel.session.hasActions { channel.perform(at: time) }
-            guard isHeard else { return }
+            guard isReceived else { return }
             counted.reports &+= 1
-            handler?.heard(
+            handler?.received(
                 found.report, data: message.extracting(found.report.data), on: Int(found.index), at: time)
         } catch {
             counted.malformed &+= 1
@@ -199,8 +199,8 @@ package final class ManagementScanner: AdvertisingScanner, ManagementChannelOwne
 
     func perform(_ action: ManagementAction, at time: Instant) {
         switch action {
-        case .tell(.ended(let error)): end(error, at: time)
-        case .tell(let change): handler?.changed(change, at: time)
+        case .report(.ended(let error)): end(error, at: time)
+        case .report(let change): handler?.changed(change, at: time)
         case .record: writeRecord()
         case .send: break
         }

@@ -69,7 +69,7 @@ struct ManagementSession: Sendable {
     /// Starts the session.
     mutating func start(at now: Instant) {
         askForList(at: now)
-        tellObstacles()
+        reportObstacles()
     }
 
     /// Requests the complete state again, because messages were lost.
@@ -90,13 +90,13 @@ struct ManagementSession: Sendable {
     }
 
     /// Processes an advertising report. Returns whether it must be delivered.
-    mutating func heard(_ index: UInt16, isMonitors: Bool, at time: Instant) -> Bool {
-        guard let place = place(of: index), adapters[place].heard(isMonitors: isMonitors, at: time, into: &actions)
+    mutating func received(_ index: UInt16, isMonitors: Bool, at time: Instant) -> Bool {
+        guard let place = place(of: index), adapters[place].received(isMonitors: isMonitors, at: time, into: &actions)
         else {
             reportsEarly &+= 1
             return false
         }
-        if !actions.isEmpty { tellObstacles() }
+        if !actions.isEmpty { reportObstacles() }
         return true
     }
 
@@ -184,8 +184,8 @@ extension ManagementSession {
     /// Ends the scanner if the kernel reports that it can never work.
     private mutating func end(at status: ManagementStatus) {
         switch status {
-        case .unknownCommand: actions.append(.tell(.ended(.kernelTooOld)))
-        case .permissionDenied: actions.append(.tell(.ended(.managementDenied)))
+        case .unknownCommand: actions.append(.report(.ended(.kernelTooOld)))
+        case .permissionDenied: actions.append(.report(.ended(.managementDenied)))
         default: break
         }
     }
@@ -213,17 +213,17 @@ extension ManagementSession {
 
     private mutating func proceed(at now: Instant) {
         for place in adapters.indices { adapters[place].proceed(at: now, into: &actions) }
-        tellObstacles()
+        reportObstacles()
     }
 
-    private mutating func tellObstacles() {
+    private mutating func reportObstacles() {
         // If another backend receives, that backend reports its obstacles.
         guard purpose == .monitoring, hasList else { return }
         let listening = adapters.filter(\.isListening)
         let present = obstacles(listening: listening.count, thinned: listening.contains(where: \.isThinned))
         guard present != obstacles else { return }
         obstacles = present
-        actions.append(.tell(.obstacles(present)))
+        actions.append(.report(.obstacles(present)))
     }
 
     /// Returns the obstacles, given the number of listening adapters and whether the reports of one of them are

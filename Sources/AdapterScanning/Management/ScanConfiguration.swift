@@ -72,9 +72,9 @@ struct ScanConfiguration: Sendable, Hashable {
     /// ignored.
     init(parameters bytes: Span<UInt8>) {
         var offset = 0
-        while let type = bytes.number16(at: offset), let length = bytes.octet(at: offset + 2) {
+        while let type = bytes.number16(at: offset), let length = bytes.byte(at: offset + 2) {
             if let parameter = Parameter(rawValue: type), Int(length) == parameter.width,
-                let low = bytes.octet(at: offset + 3), let high = length == 2 ? bytes.octet(at: offset + 4) : 0
+                let low = bytes.byte(at: offset + 3), let high = length == 2 ? bytes.byte(at: offset + 4) : 0
             {
                 values[parameter] = UInt16(high) << 8 | UInt16(low)
             }

@@ -55,7 +55,7 @@ struct ScanProof: Sendable {
     }
 
     /// Records a report through the monitor, which proves that the scan started after the monitor.
-    mutating func heardThroughMonitor() { assumedAt = nil }
+    mutating func receivedThroughMonitor() { assumedAt = nil }
 
     /// Ends the wait: the scan is unfiltered.
     mutating func prove() {

@@ -19,9 +19,9 @@ enum HCIPacket: Sendable, Hashable {
     /// Parses a packet. A packet that is too short becomes `other`.
     init(_ bytes: Span<UInt8>) {
         self = .other
-        switch bytes.octet(at: 0) {
+        switch bytes.byte(at: 0) {
         case Self.commandType:
-            if let opcode = bytes.number16(at: 1), let length = bytes.octet(at: 3) {
+            if let opcode = bytes.number16(at: 1), let length = bytes.byte(at: 3) {
                 let end = min(bytes.count, 4 + Int(length))
                 self = .command(HCICommand(opcode: opcode, parameters: bytes.extracting(4..<end)))
             }
@@ -31,18 +31,18 @@ enum HCIPacket: Sendable, Hashable {
     }
 
     private static func event(_ bytes: Span<UInt8>) -> HCIPacket {
-        switch bytes.octet(at: 1) {
+        switch bytes.byte(at: 1) {
         case 0x3E:
             // LE Advertising Report and LE Extended Advertising Report.
-            return bytes.octet(at: 3) == 0x02 || bytes.octet(at: 3) == 0x0D ? .reports : .other
+            return bytes.byte(at: 3) == 0x02 || bytes.byte(at: 3) == 0x0D ? .reports : .other
         case 0x0E:
-            guard let opcode = bytes.number16(at: 4), let status = bytes.octet(at: 6) else { return .other }
+            guard let opcode = bytes.number16(at: 4), let status = bytes.byte(at: 6) else { return .other }
             // Supported_Commands start at 7; byte 37 has LE Set Extended Scan Parameters (bit 5) and Enable (bit 6).
             let isSupported =
-                opcode == HCIOpcode.readSupportedCommands ? bytes.octet(at: 44).map { $0 & 0x60 == 0x60 } : nil
+                opcode == HCIOpcode.readSupportedCommands ? bytes.byte(at: 44).map { $0 & 0x60 == 0x60 } : nil
             return .complete(opcode: opcode, status: status, supportsExtendedScanning: isSupported)
         case 0x0F:
-            guard let status = bytes.octet(at: 3), let opcode = bytes.number16(at: 5) else { return .other }
+            guard let status = bytes.byte(at: 3), let opcode = bytes.number16(at: 5) else { return .other }
             // Status 0 only means that the command was started.
             return status == 0
                 ? .other : .complete(opcode: opcode, status: status, supportsExtendedScanning: nil)
@@ -77,15 +77,15 @@ enum HCICommand: Sendable, Hashable {
         case HCIOpcode.reset: self = .reset
         case HCIOpcode.readSupportedCommands: self = .readSupportedCommands
         case HCIOpcode.setScanParameters:
-            if let type = parameters.octet(at: 0), let interval = parameters.number16(at: 1),
-                let window = parameters.number16(at: 3), let policy = parameters.octet(at: 6)
+            if let type = parameters.byte(at: 0), let interval = parameters.number16(at: 1),
+                let window = parameters.number16(at: 3), let policy = parameters.byte(at: 6)
             {
                 let scan = ScanParameters(
                     isActive: type == 1, interval: interval, window: window, acceptsAll: policy & 1 == 0)
                 self = .setScanParameters(scan, isExtended: false)
             }
         case HCIOpcode.setExtendedScanParameters:
-            if let policy = parameters.octet(at: 1), let type = parameters.octet(at: 3),
+            if let policy = parameters.byte(at: 1), let type = parameters.byte(at: 3),
                 let interval = parameters.number16(at: 4), let window = parameters.number16(at: 6)
             {
                 let scan = ScanParameters(
@@ -93,7 +93,7 @@ enum HCICommand: Sendable, Hashable {
                 self = .setScanParameters(scan, isExtended: true)
             }
         case HCIOpcode.setScanEnable, HCIOpcode.setExtendedScanEnable:
-            if let enable = parameters.octet(at: 0), let filter = parameters.octet(at: 1) {
+            if let enable = parameters.byte(at: 0), let filter = parameters.byte(at: 1) {
                 self = .setScanEnable(
                     enable != 0, filtersDuplicates: filter != 0,
                     isExtended: opcode == HCIOpcode.setExtendedScanEnable)

@@ -84,7 +84,7 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
         power.powersAdapters = options.powersAdapters && mayPower
         try channel.open(control, ManagementSession(options: power, purpose: .powering), rfkill: kernel.rfkill)
         self.control = channel.socket.map { queue(of: $0) }
-        timer = loop.makeTimer { [weak self] _ in self?.goOn() }
+        timer = loop.makeTimer { [weak self] _ in self?.proceed() }
     }
 
     /// Delivers everything that the kernel has received for the sockets of this scanner.
@@ -97,7 +97,7 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
         receive(atMost: EventLoop.recordsPerTurn)
     }
 
-    private func goOn() {
+    private func proceed() {
         // A timer that is set while timers fire is due in the next turn.
         if lastTurn == loop.turns { setTimer() } else { receive() }
     }
@@ -244,14 +244,14 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
             line.driver.completed(
                 opcode, status, supportsExtendedScanning: supportsExtendedScanning, at: time, into: &actions)
         case .reports:
-            let isHeard = line.driver.heard(at: time, into: &actions)
+            let isReceived = line.driver.received(at: time, into: &actions)
             if !actions.isEmpty { perform(actions, on: line, at: time) }
             actions = []
-            guard isHeard else { return }
+            guard isReceived else { return }
             var relay = HCIRelay(
                 hand: { [self] report, data, adapter, time in
                     counted.reports &+= 1
-                    handler?.heard(report, data: data, on: adapter, at: time)
+                    handler?.received(report, data: data, on: adapter, at: time)
                 }, time: time)
             decoder.decode(
                 event: packet.extracting(1..<packet.count), adapter: line.adapter, time: time, to: &relay)
@@ -299,18 +299,18 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
 
     func performed(at time: Instant) {
         for line in lines { followPower(of: line, at: time) }
-        tellObstacles(at: time)
+        reportObstacles(at: time)
     }
 
     func perform(_ action: ManagementAction, at time: Instant) {
         switch action {
-        case .tell(.appeared(let adapter, let controller, let address)):
+        case .report(.appeared(let adapter, let controller, let address)):
             handler?.changed(.appeared(adapter: adapter, controller: controller, address: address), at: time)
             open(adapter)
-        case .tell(.disappeared(let adapter)):
+        case .report(.disappeared(let adapter)):
             if let line = lines.first(where: { $0.adapter == adapter }) { end(line, at: time) }
             handler?.changed(.disappeared(adapter: adapter), at: time)
-        case .tell, .record, .send: break
+        case .report, .record, .send: break
         }
     }
 
@@ -326,11 +326,11 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
                     // answer was received in time.
                     counted.commandsRefused &+= 1
                 }
-            case .tell(let change): handler?.changed(change, at: time)
+            case .report(let change): handler?.changed(change, at: time)
             }
         }
         if !actions.isEmpty, !channel.isPerforming {
-            tellObstacles(at: time)
+            reportObstacles(at: time)
             channel.setTimer()
         }
     }
@@ -410,7 +410,7 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
         obstacles = nil
     }
 
-    private func tellObstacles(at time: Instant) {
+    private func reportObstacles(at time: Instant) {
         guard channel.socket != nil, channel.session.hasList else { return }
         let listening = lines.filter(\.driver.isListening)
         let present = channel.session.obstacles(

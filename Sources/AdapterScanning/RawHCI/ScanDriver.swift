@@ -16,7 +16,7 @@ struct ScanDriver: Sendable {
     /// An action that the driver requests.
     enum Action: Sendable, Hashable {
         case send(HCICommand)
-        case tell(ScanChange)
+        case report(ScanChange)
     }
 
     /// The state of the controller, as far as it is known.
@@ -48,7 +48,7 @@ struct ScanDriver: Sendable {
     private(set) var isOn = false
     private(set) var scan = Scan.none
     private(set) var isListening = false
-    private(set) var lastHeard: Instant?
+    private(set) var lastReceived: Instant?
 
     /// Whether the controller supports extended scanning; `nil` until it has reported it.
     private var isExtended: Bool?
@@ -147,14 +147,14 @@ struct ScanDriver: Sendable {
     }
 
     /// Processes a report. Returns whether it must be delivered.
-    mutating func heard(at time: Instant, into actions: inout [Action]) -> Bool {
+    mutating func received(at time: Instant, into actions: inout [Action]) -> Bool {
         guard isOn else { return false }
         if !isListening {
             // Another program scans whose start was not observed.
             if scan == .none { scan = .others(nil, filtersDuplicates: nil) }
             updateListening(at: time, "", proven: true, into: &actions)
         }
-        lastHeard = time
+        lastReceived = time
         return isListening
     }
 
@@ -174,8 +174,8 @@ struct ScanDriver: Sendable {
     /// Records a loss that was noticed at `now`: the kernel dropped `count` messages after the last one that was
     /// received. Commands of other programs may be among them.
     mutating func lost(_ count: Int, at now: Instant, into actions: inout [Action]) {
-        if isListening, let lastHeard {
-            actions.append(.tell(.lost(adapter: adapter, count: count, since: min(lastHeard, now))))
+        if isListening, let lastReceived {
+            actions.append(.report(.lost(adapter: adapter, count: count, since: min(lastReceived, now))))
         }
         othersPending = nil
         // Setting the parameters again shows whether the own scan is still running.
@@ -305,26 +305,26 @@ struct ScanDriver: Sendable {
     private mutating func updateListening(
         at now: Instant, _ reason: String, proven: Bool = false, into actions: inout [Action]
     ) {
-        var hears = false
+        var scans = false
         var words = "it scans"
         switch scan {
         case .none: break
-        case .ours: hears = true
+        case .ours: scans = true
         case .others(let parameters?, _):
-            hears = parameters.acceptsAll
+            scans = parameters.acceptsAll
             words = "another program scans"
         case .others(nil, _):
-            hears = proven || isListening
+            scans = proven || isListening
             words = "another program scans"
         }
-        hears = hears && isOn
-        guard hears != isListening else { return }
-        isListening = hears
-        if hears {
-            lastHeard = now
-            actions.append(.tell(.listening(adapter: adapter, reason: words)))
+        scans = scans && isOn
+        guard scans != isListening else { return }
+        isListening = scans
+        if scans {
+            lastReceived = now
+            actions.append(.report(.listening(adapter: adapter, reason: words)))
         } else {
-            actions.append(.tell(.stopped(adapter: adapter, since: now, reason: reason)))
+            actions.append(.report(.stopped(adapter: adapter, since: now, reason: reason)))
         }
     }
 }

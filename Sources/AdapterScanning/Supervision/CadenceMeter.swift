@@ -64,7 +64,7 @@ package struct CadenceMeter: Sendable {
     /// Records a report of a beacon.
     ///
     /// - Returns: the beacon, if its cadence should be compared now: see ``judge(_:exitTimeout:)``.
-    package mutating func heard(_ beacon: BeaconIdentity, on adapter: Int, at time: Instant) -> Due? {
+    package mutating func received(_ beacon: BeaconIdentity, on adapter: Int, at time: Instant) -> Due? {
         guard let found = places[beacon] else {
             follow(beacon, on: adapter, at: time)
             return nil

@@ -42,7 +42,7 @@ struct CanaryWatch: Sendable {
     private struct WatchedAdapter: Sendable {
         let adapter: Int
         var isListening = false
-        var hasHeard = false
+        var hasReceived = false
         var isDeaf = false
         /// The time of the canary's last report, or the time at which the adapter started to listen.
         var last: Instant
@@ -50,7 +50,7 @@ struct CanaryWatch: Sendable {
 
     let canary: Canary
     let deafAfter: Duration
-    private var ears: [WatchedAdapter] = []
+    private var adapters: [WatchedAdapter] = []
     private(set) var isProven = false
 
     /// - Parameters:
@@ -66,60 +66,64 @@ struct CanaryWatch: Sendable {
     @inline(__always)
     func isJudged(_ adapter: Int) -> Bool {
         guard isProven else { return true }
-        return place(of: adapter).map { ears[$0].hasHeard } ?? false
+        return place(of: adapter).map { adapters[$0].hasReceived } ?? false
     }
 
     /// Returns whether the adapter is out of order.
     @inline(__always)
-    func isDeaf(_ adapter: Int) -> Bool { place(of: adapter).map { ears[$0].isDeaf } ?? false }
+    func isDeaf(_ adapter: Int) -> Bool { place(of: adapter).map { adapters[$0].isDeaf } ?? false }
 
     /// Returns the time of the canary's last report on an adapter.
-    func lastHeard(on adapter: Int) -> Instant? {
-        place(of: adapter).flatMap { ears[$0].hasHeard ? ears[$0].last : nil }
+    func lastReceived(on adapter: Int) -> Instant? {
+        place(of: adapter).flatMap { adapters[$0].hasReceived ? adapters[$0].last : nil }
     }
 
     /// Discards an adapter, because another one has its number now.
-    mutating func forget(_ adapter: Int) { ears.removeAll { $0.adapter == adapter } }
+    mutating func forget(_ adapter: Int) { adapters.removeAll { $0.adapter == adapter } }
 
-    private func place(of adapter: Int) -> Int? { ears.firstIndex { $0.adapter == adapter } }
+    private func place(of adapter: Int) -> Int? { adapters.firstIndex { $0.adapter == adapter } }
 
     /// An adapter started to listen. If it was out of order, it stays so until it receives the canary, because a
     /// restarted scan proves nothing.
     mutating func listening(_ adapter: Int, at time: Instant) {
         guard let place = place(of: adapter) else {
-            ears.append(WatchedAdapter(adapter: adapter, isListening: true, last: time))
+            adapters.append(WatchedAdapter(adapter: adapter, isListening: true, last: time))
             return
         }
-        if !ears[place].isListening, !ears[place].isDeaf { ears[place].last = max(ears[place].last, time) }
-        ears[place].isListening = true
+        if !adapters[place].isListening, !adapters[place].isDeaf {
+            adapters[place].last = max(adapters[place].last, time)
+        }
+        adapters[place].isListening = true
     }
 
     /// An adapter stopped listening.
     mutating func stopped(_ adapter: Int) {
-        if let place = place(of: adapter) { ears[place].isListening = false }
+        if let place = place(of: adapter) { adapters[place].isListening = false }
     }
 
     /// No adapter could receive up to `time`.
     mutating func resumed(at time: Instant) {
-        for place in ears.indices where !ears[place].isDeaf { ears[place].last = max(ears[place].last, time) }
+        for place in adapters.indices where !adapters[place].isDeaf {
+            adapters[place].last = max(adapters[place].last, time)
+        }
     }
 
     /// The canary was received.
     ///
     /// - Returns: the adapters that are no longer out of order.
-    mutating func heard(on adapter: Int, at time: Instant) -> [Int] {
+    mutating func received(on adapter: Int, at time: Instant) -> [Int] {
         guard let place = place(of: adapter) else {
-            ears.append(WatchedAdapter(adapter: adapter, isListening: true, hasHeard: true, last: time))
+            adapters.append(WatchedAdapter(adapter: adapter, isListening: true, hasReceived: true, last: time))
             return prove()
         }
-        ears[place].last = max(ears[place].last, time)
-        guard ears[place].isDeaf || !isProven else {
-            ears[place].hasHeard = true
+        adapters[place].last = max(adapters[place].last, time)
+        guard adapters[place].isDeaf || !isProven else {
+            adapters[place].hasReceived = true
             return []
         }
-        ears[place].hasHeard = true
-        var released = ears[place].isDeaf ? [adapter] : []
-        ears[place].isDeaf = false
+        adapters[place].hasReceived = true
+        var released = adapters[place].isDeaf ? [adapter] : []
+        adapters[place].isDeaf = false
         if !isProven { released += prove() }
         return released
     }
@@ -128,27 +132,29 @@ struct CanaryWatch: Sendable {
     private mutating func prove() -> [Int] {
         isProven = true
         var released: [Int] = []
-        for place in ears.indices where ears[place].isDeaf && !ears[place].hasHeard {
-            ears[place].isDeaf = false
-            released.append(ears[place].adapter)
+        for place in adapters.indices where adapters[place].isDeaf && !adapters[place].hasReceived {
+            adapters[place].isDeaf = false
+            released.append(adapters[place].adapter)
         }
         return released
     }
 
     /// The next time at which an adapter becomes out of order unless it receives the canary before.
     var nextDeadline: Instant? {
-        ears.lazy.filter { $0.isListening && !$0.isDeaf && ($0.hasHeard || !isProven) }
+        adapters.lazy.filter { $0.isListening && !$0.isDeaf && ($0.hasReceived || !isProven) }
             .map { $0.last + deafAfter }.min()
     }
 
     /// Returns the adapters that have become out of order by `now`.
     mutating func advance(to now: Instant) -> [Silence] {
         var deaf: [Silence] = []
-        for place in ears.indices {
-            let ear = ears[place]
-            guard ear.isListening, !ear.isDeaf, ear.hasHeard || !isProven, ear.last + deafAfter <= now else { continue }
-            ears[place].isDeaf = true
-            deaf.append(Silence(adapter: ear.adapter, since: ear.last))
+        for place in adapters.indices {
+            let watched = adapters[place]
+            guard watched.isListening, !watched.isDeaf, watched.hasReceived || !isProven,
+                watched.last + deafAfter <= now
+            else { continue }
+            adapters[place].isDeaf = true
+            deaf.append(Silence(adapter: watched.adapter, since: watched.last))
         }
         return deaf
     }

@@ -145,9 +145,9 @@ package final class ScanSupervisor {
     package var status: ScanStatus {
         var status = overall
         status.backend = chooser.used.map { chooser.backend(of: $0) }
-        status.ways = (0..<chooser.count).map {
+        status.backends = (0..<chooser.count).map {
             ScanStatus.BackendStatus(
-                backend: chooser.backend(of: $0), standing: chooser.standing(of: $0), isOpen: chooser.isBegun($0),
+                backend: chooser.backend(of: $0), state: chooser.state(of: $0), isOpen: chooser.isBegun($0),
                 isDenied: chooser.isDenied($0))
         }
         status.obstacles = obstacles
@@ -157,7 +157,7 @@ package final class ScanSupervisor {
             adapter.address = watch.address
             adapter.watchdog = watch.ladder.state
             adapter.watchdogCounters = watch.ladder.counters
-            adapter.canary = canary?.lastHeard(on: watch.number)
+            adapter.canary = canary?.lastReceived(on: watch.number)
             adapter.isThinned = watch.thinning.isThinned
             return adapter
         }.sorted { $0.number < $1.number }
@@ -185,7 +185,7 @@ package final class ScanSupervisor {
 
     // This path allocates nothing for a known beacon.
 
-    func heard(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {
+    func received(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {
         guard let place = place(of: adapter) else {
             overall.reportsOfOthers &+= 1
             return
@@ -195,16 +195,16 @@ package final class ScanSupervisor {
         let isCanary = noteBeacons(in: data, on: adapter, place, at: time)
         let isProof = isCanary || !(canary?.isJudged(adapter) ?? false)
         if isProof { prove(place, at: time) }
-        if isCanary { heardCanary(on: adapter, at: time) }
-        guard watches[place].isTold || isProof else {
+        if isCanary { receivedCanary(on: adapter, at: time) }
+        guard watches[place].isReported || isProof else {
             watches[place].status.withheld &+= 1
             return
         }
         // A report is proof, even if the backend has not reported that the adapter is listening.
-        if !watches[place].isTold { tellListening(place, reason: "a report came", at: time) }
+        if !watches[place].isReported { reportListening(place, reason: "a report came", at: time) }
         watches[place].isProven = true
         loop.restAfterTurn(for: rest)
-        handler?.heard(report, data: data, on: adapter, at: time)
+        handler?.received(report, data: data, on: adapter, at: time)
     }
 
     /// How long reports can stay in the buffer. Reports over D-Bus have no time of their own; the time at which they
@@ -224,8 +224,8 @@ package final class ScanSupervisor {
         while let beacon = try? structures.nextBeacon(in: data) {
             let identity = beacon.identity
             if canary?.canary.matches(identity) ?? false { isCanary = true }
-            if let due = cadence.heard(identity, on: adapter, at: time) { judge(due) }
-            if watches[place].thinning.heard(identity, at: time) { thinningChanged(place, at: time) }
+            if let due = cadence.received(identity, on: adapter, at: time) { judge(due) }
+            if watches[place].thinning.received(identity, at: time) { thinningChanged(place, at: time) }
         }
         return isCanary
     }
@@ -233,7 +233,7 @@ package final class ScanSupervisor {
     private func prove(_ place: Int, at time: Instant) {
         watches[place].unproven = .zero
         watches[place].proofDue = nil
-        guard let recovery = watches[place].ladder.heard(at: time) else { return }
+        guard let recovery = watches[place].ladder.received(at: time) else { return }
         let after = recovery.step.map { "; the last step: \($0.words)" } ?? ""
         log(
             .adapterReceivesAgain,
@@ -241,12 +241,12 @@ package final class ScanSupervisor {
     }
 
     @inline(never)
-    private func heardCanary(on adapter: Int, at time: Instant) {
-        guard let released = canary?.heard(on: adapter, at: time), !released.isEmpty else { return }
+    private func receivedCanary(on adapter: Int, at time: Instant) {
+        guard let released = canary?.received(on: adapter, at: time), !released.isEmpty else { return }
         for number in released {
-            guard let place = place(of: number), watches[place].isScanning, !watches[place].isTold else { continue }
+            guard let place = place(of: number), watches[place].isScanning, !watches[place].isReported else { continue }
             log(.canaryReceived, "\(watches[place].name): the canary is received again")
-            tellListening(place, reason: "the canary is received", at: time)
+            reportListening(place, reason: "the canary is received", at: time)
         }
     }
 
@@ -278,7 +278,7 @@ package final class ScanSupervisor {
         } else {
             log(.duplicatesReported, "\(name) delivers every report again")
         }
-        tellObstacles(at: time)
+        reportObstacles(at: time)
     }
 
     // MARK: Deadlines
@@ -299,7 +299,7 @@ package final class ScanSupervisor {
         drain()
         while let action = chooser.next(at: now) { perform(action, at: now) }
         dropUnconfirmed(at: now)
-        hearCanary(at: now)
+        checkCanary(at: now)
         for place in watches.indices {
             doubt(place, at: now)
             while let action = watches[place].ladder.next(at: now) { perform(action, on: place, at: now) }
@@ -356,7 +356,7 @@ package final class ScanSupervisor {
         let name = chooser.backend(of: index).rawValue
         let before = sources.compactMap { $0 }.first { $0.isUsed }
         if let before {
-            overall.changesOfWay &+= 1
+            overall.backendChanges &+= 1
             stopAll(reason: "the backend changes from \(before.scanner.backend.rawValue) to \(name)", at: now)
             before.isUsed = false
         }
@@ -367,7 +367,7 @@ package final class ScanSupervisor {
         confirmationDue = now + .seconds(5)
         guard let source = sources[index] else { return }
         source.isUsed = true
-        tellObstacles(at: now)
+        reportObstacles(at: now)
         for place in watches.indices { holdUp(place, at: now) }
         for adapter in source.adapters where adapter.isPresent {
             apply(
@@ -386,11 +386,11 @@ package final class ScanSupervisor {
 
     // MARK: Watchdogs
 
-    private func hearCanary(at now: Instant) {
+    private func checkCanary(at now: Instant) {
         guard let deaf = canary?.advance(to: now), !deaf.isEmpty else { return }
-        for deafness in deaf {
-            guard let place = place(of: deafness.adapter) else { continue }
-            let silence = (now - deafness.since).inSeconds
+        for missed in deaf {
+            guard let place = place(of: missed.adapter) else { continue }
+            let silence = (now - missed.since).inSeconds
             let what =
                 canary?.isProven ?? false
                 ? "the canary has not been received again" : "the canary has not been received"
@@ -398,16 +398,16 @@ package final class ScanSupervisor {
                 .canarySilent,
                 "\(watches[place].name) counts as deaf: \(what) for \(silence) s; its other reports are not used")
             let reason = "\(what) for \(silence) s"
-            if watches[place].isTold { tellStopped(place, since: deafness.since, reason: reason, at: now) }
+            if watches[place].isReported { reportStopped(place, since: missed.since, reason: reason, at: now) }
         }
     }
 
     private func doubt(_ place: Int, at now: Instant) {
         guard let due = watches[place].proofDue, due <= now else { return }
         watches[place].proofDue = nil
-        guard watches[place].isTold, !watches[place].isProven else { return }
-        let since = watches[place].toldAt
-        tellStopped(place, since: since, reason: "no report was received since it restarted scanning", at: now)
+        guard watches[place].isReported, !watches[place].isProven else { return }
+        let since = watches[place].reportedAt
+        reportStopped(place, since: since, reason: "no report was received since it restarted scanning", at: now)
     }
 
     private func perform(_ action: WatchdogLadder.Action, on place: Int, at now: Instant) {
@@ -476,7 +476,7 @@ package final class ScanSupervisor {
             if let place = place(of: adapter) { lost(place, count: count, since: since, at: time) }
         case .needs(let adapter, let step, let reason):
             if let place = place(of: adapter) { needs(place, step, reason: reason, at: time) }
-        case .obstacles: tellObstacles(at: time)
+        case .obstacles: reportObstacles(at: time)
         case .ended: break
         }
     }
@@ -487,7 +487,7 @@ package final class ScanSupervisor {
         }
         // If a backend does not report the address, an adapter that stayed is still the same one.
         let address = address ?? (watches[place].isPresent ? watches[place].address : nil)
-        let isNews =
+        let isNew =
             !watches[place].isPresent || watches[place].controller != controller || watches[place].address != address
         watches[place].address = address
         watches[place].isPresent = true
@@ -495,7 +495,7 @@ package final class ScanSupervisor {
         watches[place].controller = controller
         watches[place].ladder.appeared(at: time)
         holdUp(place, at: time)
-        guard isNews else { return }
+        guard isNew else { return }
         watches[place].note(reason: "it appeared", at: time)
         log(.adapterAppeared, "\(watches[place].name) appeared: \(controller)")
         handler?.changed(
@@ -512,7 +512,7 @@ package final class ScanSupervisor {
     }
 
     func disappeared(_ place: Int, reason: String, at time: Instant) {
-        guard watches[place].isPresent || watches[place].isTold else { return }
+        guard watches[place].isPresent || watches[place].isReported else { return }
         stopped(place, since: time, reason: reason, at: time)
         watches[place].isPresent = false
         watches[place].isUnconfirmed = false
@@ -529,7 +529,7 @@ package final class ScanSupervisor {
         canary?.listening(watches[place].number, at: time)
         holdUp(place, at: time)
         watches[place].ladder.listening(at: time)
-        guard !watches[place].isTold else { return }
+        guard !watches[place].isReported else { return }
         if isDoubted(place) {
             watches[place].note(reason: "it scans, but it is not confirmed that it receives", at: time)
             let proof = canary?.isDeaf(watches[place].number) ?? false ? "the canary's" : "its"
@@ -538,7 +538,7 @@ package final class ScanSupervisor {
                 "\(watches[place].name) scans (\(reason)), but it is not confirmed that it receives; it counts as "
                     + "scanning from \(proof) next report on")
         } else {
-            tellListening(place, reason: reason, at: time)
+            reportListening(place, reason: reason, at: time)
         }
     }
 
@@ -553,8 +553,8 @@ package final class ScanSupervisor {
     // much of that time it could receive. So the adapter counts as not scanning from its last report on, as when
     // `deaf_after` has passed (rule L5).
     private func doubtedSince(_ place: Int) -> Instant? {
-        guard options.deafAfter != nil, watches[place].isTold, watches[place].ladder.isClimbing else { return nil }
-        return max(watches[place].toldAt, watches[place].status.lastReport ?? .earliest)
+        guard options.deafAfter != nil, watches[place].isReported, watches[place].ladder.isClimbing else { return nil }
+        return max(watches[place].reportedAt, watches[place].status.lastReport ?? .earliest)
     }
 
     private func stopped(_ place: Int, since: Instant, reason: String, at time: Instant) {
@@ -563,8 +563,8 @@ package final class ScanSupervisor {
         canary?.stopped(watches[place].number)
         watches[place].ladder.stopped(at: time)
         holdUp(place, at: time)
-        if watches[place].isTold {
-            tellStopped(place, since: since, reason: reason, at: time)
+        if watches[place].isReported {
+            reportStopped(place, since: since, reason: reason, at: time)
         } else {
             watches[place].note(reason: reason, at: time)
         }
@@ -582,11 +582,11 @@ package final class ScanSupervisor {
         watches[place].status.losses &+= 1
         watches[place].status.lost &+= max(count, 0)
         interrupted(place, at: time)
-        guard watches[place].isTold else { return }
+        guard watches[place].isReported else { return }
         let messages = PlainText.count(count, "message was", "messages were")
         log(.reportsLost, "\(watches[place].name): \(messages) lost; the adapter counts as not scanning in that time")
         // It has not been listening longer than that, whatever its scanner received before.
-        let since = min(max(since, watches[place].toldAt), time)
+        let since = min(max(since, watches[place].reportedAt), time)
         handler?.changed(.lost(adapter: watches[place].number, count: count, since: since), at: time)
     }
 
@@ -597,9 +597,9 @@ package final class ScanSupervisor {
 
     // MARK: Notifications
 
-    private func tellListening(_ place: Int, reason: String, at time: Instant) {
-        watches[place].isTold = true
-        watches[place].toldAt = time
+    private func reportListening(_ place: Int, reason: String, at time: Instant) {
+        watches[place].isReported = true
+        watches[place].reportedAt = time
         watches[place].isProven = false
         if let deafAfter = options.deafAfter, watches[place].unproven > .zero {
             watches[place].proofDue = time + (deafAfter - watches[place].unproven)
@@ -609,14 +609,14 @@ package final class ScanSupervisor {
         handler?.changed(.listening(adapter: watches[place].number, reason: reason), at: time)
     }
 
-    private func tellStopped(_ place: Int, since: Instant, reason: String, at time: Instant) {
+    private func reportStopped(_ place: Int, since: Instant, reason: String, at time: Instant) {
         let since = min(since, time)
         // How long it counted as listening without a report: since it was reported as listening, or since the last
         // report.
         let last = watches[place].status.lastReport ?? .earliest
-        let silent = max(since - max(watches[place].toldAt, last), .zero)
+        let silent = max(since - max(watches[place].reportedAt, last), .zero)
         watches[place].unproven = watches[place].isProven ? silent : watches[place].unproven + silent
-        watches[place].isTold = false
+        watches[place].isReported = false
         watches[place].proofDue = nil
         interrupted(place, at: time)
         watches[place].note(reason: reason, at: time)
@@ -629,12 +629,12 @@ package final class ScanSupervisor {
             watches[place].isScanning = false
             canary?.stopped(watches[place].number)
             watches[place].ladder.stopped(at: time)
-            if watches[place].isTold { tellStopped(place, since: time, reason: reason, at: time) }
+            if watches[place].isReported { reportStopped(place, since: time, reason: reason, at: time) }
         }
     }
 
     /// Reports the obstacles if they have changed, and pauses the ladders on which no step would help.
-    func tellObstacles(at time: Instant) {
+    func reportObstacles(at time: Instant) {
         var present = chooser.used.map { chooser.obstacles(of: $0) } ?? []
         if watches.contains(where: { $0.thinning.isThinned && $0.isPresent }) { present.insert(.thinned) }
         guard present != obstacles else { return }
@@ -674,11 +674,11 @@ package final class ScanSupervisor {
         canary?.resumed(at: stretch.end)
         for place in watches.indices {
             watches[place].ladder.resumed(at: stretch.end)
-            guard watches[place].isTold else { continue }
-            tellStopped(place, since: stretch.start, reason: "the machine was suspended", at: stretch.start)
+            guard watches[place].isReported else { continue }
+            reportStopped(place, since: stretch.start, reason: "the machine was suspended", at: stretch.start)
             interrupted(place, at: stretch.end)
             if watches[place].isScanning, !isDoubted(place) {
-                tellListening(place, reason: "the machine was resumed", at: stretch.end)
+                reportListening(place, reason: "the machine was resumed", at: stretch.end)
             }
         }
         actSoon()

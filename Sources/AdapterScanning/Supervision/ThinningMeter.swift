@@ -34,7 +34,7 @@ struct ThinningMeter: Sendable {
     /// Records a report of a beacon.
     ///
     /// - Returns: whether ``isThinned`` changed.
-    mutating func heard(_ beacon: BeaconIdentity, at time: Instant) -> Bool {
+    mutating func received(_ beacon: BeaconIdentity, at time: Instant) -> Bool {
         if entries.isEmpty { entries = Array(repeating: nil, count: Self.placeCount) }
         let now = time.nanoseconds
         let place = Self.place(of: beacon)

@@ -14,7 +14,7 @@ package struct WatchdogLadder: Sendable, Hashable {
         /// No report is expected: the adapter is not present, or it has an obstacle that no step can remove.
         case resting
         /// The adapter receives, or it has not been silent long enough.
-        case hearing
+        case receiving
         /// The adapter is silent. The step is the last one that was taken, if any.
         case climbing(WatchdogStep?)
         /// All steps were tried. They are repeated.
@@ -123,7 +123,7 @@ package struct WatchdogLadder: Sendable, Hashable {
     package var state: State {
         switch phase {
         case .resting: .resting
-        case .watching: .hearing
+        case .watching: .receiving
         case .climbing: .climbing(lastTaken)
         case .retrying: .retrying
         }
@@ -149,7 +149,7 @@ extension WatchdogLadder {
     ///
     /// - Returns: the end of the climb, if it ended one.
     @inline(__always)
-    package mutating func heard(at time: Instant) -> Recovery? {
+    package mutating func received(at time: Instant) -> Recovery? {
         if time > proof { proof = time }
         return phase == .climbing || phase == .retrying ? recover(at: time) : nil
     }

@@ -39,5 +39,5 @@ struct AdapterClock: Sendable {
 
     /// Records that a report arrived, or may have arrived.
     @inline(__always)
-    mutating func hear(at time: Int64) { lastReport = time }
+    mutating func noteReport(at time: Int64) { lastReport = time }
 }

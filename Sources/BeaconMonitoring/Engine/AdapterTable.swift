@@ -36,7 +36,7 @@ struct AdapterTable: Sendable {
     /// is disabled.
     private let deafAfter: Int64?
     /// Whether rule L5 applies.
-    var takesSilenceForDeafness = true
+    var silenceMeansNotScanning = true
     /// Whether the name of an adapter may differ from its last action.
     private(set) var hasNewNames: Bool
     /// The number of adapters that are present and do not scan.
@@ -88,7 +88,7 @@ struct AdapterTable: Sendable {
 
     /// Records a report of a scanning adapter.
     @inline(__always)
-    mutating func hear(_ adapter: AdapterIndex, at time: Int64) { clocks[adapter.offset].hear(at: time) }
+    mutating func noteReport(_ adapter: AdapterIndex, at time: Int64) { clocks[adapter.offset].noteReport(at: time) }
 
     /// Returns whether the adapter, or all together, stopped at least `timeout` ago.
     func isOut(_ adapter: AdapterIndex, for timeout: Int64, at time: Int64) -> Bool {
@@ -207,7 +207,7 @@ struct AdapterTable: Sendable {
         }
         states[adapter.offset].hasListened = true
         clocks[adapter.offset].start(at: time)
-        clocks[adapter.offset].hear(at: time)
+        clocks[adapter.offset].noteReport(at: time)
         guard adapter != locationSource else { return }
         listeningCount += 1
         if listeningCount == 1 { clocks[AdapterIndex.together.offset].start(at: time) }
@@ -246,15 +246,15 @@ struct AdapterTable: Sendable {
     }
 
     /// Returns the time at which a scanning adapter counts as not scanning unless it reports before (rule L5).
-    func deafness(of adapter: AdapterIndex) -> Int64? {
+    func deafSince(of adapter: AdapterIndex) -> Int64? {
         let clock = clocks[adapter.offset]
-        guard takesSilenceForDeafness, let deafAfter, adapter != .together, clock.isListening else { return nil }
+        guard silenceMeansNotScanning, let deafAfter, adapter != .together, clock.isListening else { return nil }
         return clock.lastReport + deafAfter
     }
 
     /// Returns the time at which an adapter next counts as not scanning or is forgotten.
     func nextChange(of adapter: AdapterIndex, in monitors: MonitorTable) -> Int64? {
-        deafness(of: adapter) ?? nextForgetting(of: adapter, in: monitors)
+        deafSince(of: adapter) ?? nextForgetting(of: adapter, in: monitors)
     }
 
     /// Returns a monitor that forgets the adapter now. Each is returned once (rule L3).

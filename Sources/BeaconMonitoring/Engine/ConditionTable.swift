@@ -11,7 +11,7 @@ struct ConditionMatch: Sendable {
     /// Whether each beacon is a subject of its own (rule P1).
     fileprivate(set) var perBeacon = false
     /// Whether sightings of beacons without a name are ignored (rule P4).
-    fileprivate(set) var refusesStrangers = false
+    fileprivate(set) var refusesUnnamed = false
     /// The exit timeout in nanoseconds.
     fileprivate(set) var exitTimeout: Int64 = 0
 
@@ -143,7 +143,7 @@ struct ConditionTable: Sendable {
         states[offset].settings = settings
         matches[offset].exitRSSI = settings.exitRSSI.map { Int16($0.dBm) } ?? ConditionMatch.anyRSSI
         matches[offset].perBeacon = settings.perBeacon
-        matches[offset].refusesStrangers = settings.perBeacon && settings.strangers == .refuse
+        matches[offset].refusesUnnamed = settings.perBeacon && settings.unnamed == .refuse
         matches[offset].exitTimeout = settings.exitTimeout.nanoseconds
     }
 

@@ -45,7 +45,7 @@ struct EntryCandidates: Sendable {
     ) -> Int64 {
         let entry = ForgettingEntry(time: Self.forgetting(subject, subjects, conditions), subject: subject)
         forgettings.insert(entry)
-        forgettings.sweep(living: count) { subjects[$0.subject].exists && subjects[$0.subject].isOnTheWayIn }
+        forgettings.sweep(living: count) { subjects[$0.subject].exists && subjects[$0.subject].isCandidate }
         if isGivingWayKnown, !subjects[subject].isNamed {
             if givingWay.isCrowded(living: count) {
                 forgetOrder()
@@ -74,7 +74,7 @@ struct EntryCandidates: Sendable {
 
     private mutating func least(_ subjects: SubjectTable, _ conditions: ConditionTable) -> ForgettingEntry? {
         forgettings.least {
-            guard subjects[$0.subject].exists, subjects[$0.subject].isOnTheWayIn else { return nil }
+            guard subjects[$0.subject].exists, subjects[$0.subject].isCandidate else { return nil }
             return ForgettingEntry(time: Self.forgetting($0.subject, subjects, conditions), subject: $0.subject)
         }
     }
@@ -93,11 +93,11 @@ struct EntryCandidates: Sendable {
         guard count > 0 else { return nil }
         if !isGivingWayKnown {
             givingWay = RevisedHeap(
-                subjects.indices { $0.isStrangerOnTheWayIn }.map { Self.givingWayEntry($0, subjects, conditions) })
+                subjects.indices { $0.isUnnamedCandidate }.map { Self.givingWayEntry($0, subjects, conditions) })
             isGivingWayKnown = true
         }
         let entry = givingWay.least {
-            guard subjects[$0.subject].isStrangerOnTheWayIn else { return nil }
+            guard subjects[$0.subject].isUnnamedCandidate else { return nil }
             let now = Self.givingWayEntry($0.subject, subjects, conditions)
             return now.beacon == $0.beacon && now.rank == $0.rank ? now : nil
         }

@@ -418,7 +418,7 @@ struct HeldSubjects: Sendable {
                     let adapter = indices[source]
                     guard adapter != .together, clocks[adapter.offset].isListening else { break }
                     // The line above has checked the index.
-                    if kind.isHeard { unsafe clocks[unchecked: adapter.offset].hear(at: present) }
+                    if kind.isReceived { unsafe clocks[unchecked: adapter.offset].noteReport(at: present) }
                     if kind.isBeacon {
                         let frame = unsafe entries[unchecked: index].frame
                         let place = lookup.remembered(frame.uuid, frame.number, hash: lookup.hash(frame.uuid))

@@ -54,10 +54,10 @@ public struct MonitorEngine: Sendable {
     }
 
     /// Whether an adapter without reports counts as not scanning (rule L5), if ``EngineSettings/deafAfter`` is set.
-    public var takesSilenceForDeafness: Bool {
-        get { evaluator.held.adapters.takesSilenceForDeafness }
+    public var silenceMeansNotScanning: Bool {
+        get { evaluator.held.adapters.silenceMeansNotScanning }
         set {
-            evaluator.held.adapters.takesSilenceForDeafness = newValue
+            evaluator.held.adapters.silenceMeansNotScanning = newValue
             // The next deadline can be earlier now.
             evaluator.held.timeline.expect(evaluator.present)
         }
@@ -122,34 +122,35 @@ public struct MonitorEngine: Sendable {
     }
 
     /// Handles a report of any kind. It shows that the adapter scans (rules L4, L5).
-    public mutating func heard(_ adapter: AdapterID, at time: Instant, into actions: inout ActionBuffer) {
+    public mutating func received(_ adapter: AdapterID, at time: Instant, into actions: inout ActionBuffer) {
         evaluator.enter(time, into: &actions)
-        evaluator.hear(AdapterIndex(adapter), into: &actions)
+        evaluator.noteReport(AdapterIndex(adapter), into: &actions)
     }
 
     /// Handles a report of an adapter that has an iBeacon.
     public mutating func sighted(_ sighting: Sighting, into actions: inout ActionBuffer) {
-        heard(sighting.adapter, at: sighting.time, into: &actions)
+        received(sighting.adapter, at: sighting.time, into: &actions)
         let last = Refresh(sighting, at: evaluator.present)
         evaluator.match(sighting.beacon.uuid, last, sighting.strength, into: &actions)
     }
 
-    /// Handles the iBeacon of the last report that was passed to ``heard(_:at:into:)``. Both calls together are the
+    /// Handles the iBeacon of the last report that was passed to ``received(_:at:into:)``. Both calls together are the
     /// same as ``sighted(_:into:)``.
     package mutating func sighted(_ frame: BeaconFrame, by adapter: AdapterID, into actions: inout ActionBuffer) {
         let last = Refresh(frame, by: AdapterIndex(adapter), at: evaluator.present)
         evaluator.match(frame.uuid, last, frame.strength, into: &actions)
     }
 
-    /// Handles many reports: the same as ``advance(to:into:)``, ``heard(_:at:into:)`` and ``sighted(_:into:)`` of each.
+    /// Handles many reports: the same as ``advance(to:into:)``, ``received(_:at:into:)`` and ``sighted(_:into:)`` of each.
     ///
     /// - Parameters:
     ///   - batch: the reports, in the order of their times.
     ///   - ids: the IDs of the adapters; a batch has their positions. A report of an adapter without an ID only
     ///     advances the time.
     ///   - actions: receives the actions.
-    public mutating func heard(_ batch: borrowing FrameBatch, of ids: [AdapterID?], into actions: inout ActionBuffer) {
-        evaluator.heard(batch, of: ids.map { $0.map { AdapterIndex($0) } ?? .together }, into: &actions)
+    public mutating func received(_ batch: borrowing FrameBatch, of ids: [AdapterID?], into actions: inout ActionBuffer)
+    {
+        evaluator.received(batch, of: ids.map { $0.map { AdapterIndex($0) } ?? .together }, into: &actions)
     }
 
     /// Handles a change of an adapter: it starts or stops scanning, or is removed.
@@ -164,7 +165,7 @@ public struct MonitorEngine: Sendable {
     public mutating func located(_ fix: LocationFix, into actions: inout ActionBuffer) {
         evaluator.enter(fix.time, into: &actions)
         guard let source = evaluator.held.adapters.locationSource else { return }
-        evaluator.hear(source, into: &actions)
+        evaluator.noteReport(source, into: &actions)
         for circle in evaluator.held.conditions.sortedCircles() { evaluator.consider(circle, by: fix, into: &actions) }
     }
 
@@ -180,7 +181,7 @@ public struct MonitorEngine: Sendable {
     public mutating func name(_ beacons: Set<BeaconIdentity>, at time: Instant, into actions: inout ActionBuffer) {
         evaluator.enter(time, into: &actions)
         setNames(beacons)
-        evaluator.removeStrangers(into: &actions)
+        evaluator.removeUnnamed(into: &actions)
         evaluator.handleDueNow(into: &actions)
     }
 
@@ -355,7 +356,7 @@ public struct MonitorEngine: Sendable {
         let old = conditions[condition].settings
         guard old != settings else { return }
         evaluator.held.set(condition, settings)
-        if settings.strangers != old.strangers { evaluator.removeStrangers(from: condition, into: &actions) }
+        if settings.unnamed != old.unnamed { evaluator.removeUnnamed(from: condition, into: &actions) }
         evaluator.report(.changed, condition, assumed: nil, into: &actions)
         if old.enterCount != settings.enterCount || old.enterWindow != settings.enterWindow
             || old.enterRSSI != settings.enterRSSI
@@ -440,7 +441,7 @@ public struct MonitorEngine: Sendable {
         setNames(names)
         if let snapshot { restore(snapshot, setups, into: &actions) }
         try apply(setups, at: time, into: &actions)
-        evaluator.removeStrangers(into: &actions)
+        evaluator.removeUnnamed(into: &actions)
         evaluator.shedBeacons(into: &actions)
         // Restored subjects can be due even if no condition was added.
         evaluator.handleDueNow(into: &actions)
@@ -459,7 +460,7 @@ public struct MonitorEngine: Sendable {
         // moment at which beacons without names are no longer tracked, and if it loses its name when they start to be
         // tracked.
         setNames(names)
-        defer { evaluator.removeStrangers(into: &actions) }
+        defer { evaluator.removeUnnamed(into: &actions) }
         try apply(setups, at: time, into: &actions)
     }
 

@@ -20,7 +20,7 @@ extension MonitorSnapshot {
                     condition: state.condition, settings: state.settings,
                     own: Subject(held.conditions.match(condition).subject, of: held)))
         }
-        for subject in held.subjects.indices(where: { $0.isBeacon && !$0.isOnTheWayIn }) {
+        for subject in held.subjects.indices(where: { $0.isBeacon && !$0.isCandidate }) {
             guard let place = places[held[subject].condition] else { continue }
             conditions[place].beacons.append(Subject(subject, of: held))
         }

@@ -37,11 +37,11 @@ struct PresentUnnamedBeacons: Sendable {
     /// Removes and returns the beacon with the oldest refresh; `nil` if there is none.
     mutating func removeLeastRecent(_ subjects: SubjectTable) -> SubjectIndex? {
         if !isKnown {
-            refreshes = RevisedHeap(subjects.indices(where: \.isPresentStranger).map { RefreshEntry($0, subjects) })
+            refreshes = RevisedHeap(subjects.indices(where: \.isPresentUnnamed).map { RefreshEntry($0, subjects) })
             isKnown = true
         }
         let entry = refreshes.least {
-            subjects[$0.subject].isPresentStranger ? RefreshEntry($0.subject, subjects) : nil
+            subjects[$0.subject].isPresentUnnamed ? RefreshEntry($0.subject, subjects) : nil
         }
         guard let entry else { return nil }
         refreshes.removeLeast()

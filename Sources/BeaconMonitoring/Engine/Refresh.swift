@@ -18,7 +18,7 @@ struct Refresh: Sendable {
         packedAddress = sighting.packedAddress
         packed =
             UInt64(sighting.beacon.major) | UInt64(sighting.beacon.minor) << 16
-            | UInt64(sighting.adapter.index) << 32 | UInt64(RSSI.octet(sighting.rssi)) << 48
+            | UInt64(sighting.adapter.index) << 32 | UInt64(RSSI.byte(sighting.rssi)) << 48
             | UInt64(UInt8(bitPattern: sighting.measuredPower)) << 56
     }
 
@@ -57,8 +57,8 @@ extension BeaconFrame {
     /// The RSSI. An absent one is below every threshold (rule E2).
     @inline(__always)
     var strength: Int16 {
-        let octet = UInt8(truncatingIfNeeded: packed >> 48)
-        return octet == 0x7F ? ConditionMatch.absentRSSI : Int16(Int8(bitPattern: octet))
+        let byte = UInt8(truncatingIfNeeded: packed >> 48)
+        return byte == 0x7F ? ConditionMatch.absentRSSI : Int16(Int8(bitPattern: byte))
     }
 }
 

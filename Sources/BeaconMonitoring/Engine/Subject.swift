@@ -76,14 +76,14 @@ struct Subject: Sendable {
     // MARK: State
 
     /// Whether it is a beacon that has not entered yet (rule P1): neither present nor `unknown`.
-    var isOnTheWayIn: Bool { isBeacon && state == .unsatisfied }
+    var isCandidate: Bool { isBeacon && state == .unsatisfied }
 
     /// Whether it is a beacon without a name that is present or `unknown`. It may be removed for a beacon with a name
     /// (rule P4).
-    var isPresentStranger: Bool { isBeacon && !isNamed && state != .unsatisfied && exists }
+    var isPresentUnnamed: Bool { isBeacon && !isNamed && state != .unsatisfied && exists }
 
     /// Whether it is a beacon without a name that has not entered yet. Such beacons are removed first (rule P2).
-    var isStrangerOnTheWayIn: Bool { isOnTheWayIn && !isNamed && exists }
+    var isUnnamedCandidate: Bool { isCandidate && !isNamed && exists }
 
     /// Whether it leaves when its last hold expires (rule X2).
     var canLeave: Bool { state == .satisfied || state == .unknown }

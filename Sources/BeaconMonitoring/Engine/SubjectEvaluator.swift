@@ -15,8 +15,8 @@ struct SubjectEvaluator: Sendable {
     private(set) var untrackedBeacons = 0
     private(set) var displacedBeacons = 0
     private(set) var refusedBeacons = 0
-    private var wayIn = EntryCandidates()
-    private var strangers = PresentUnnamedBeacons()
+    private var candidates = EntryCandidates()
+    private var unnamed = PresentUnnamedBeacons()
     private var tokens: NewBeaconTokens
     private var episodes = TrackingEpisodes()
     // Reused for all inputs to avoid allocations; empty between inputs.
@@ -69,7 +69,7 @@ struct SubjectEvaluator: Sendable {
             swap(&due, &dueScratch)
             handleDueAdapters(&due, into: &actions)
             held.collectDue(into: &due)
-            while let subject = wayIn.removeForgotten(at: present, held.subjects, held.conditions) {
+            while let subject = candidates.removeForgotten(at: present, held.subjects, held.conditions) {
                 due.append(subject)
             }
             resolve(&due, into: &actions)
@@ -80,7 +80,7 @@ struct SubjectEvaluator: Sendable {
 
     /// Sets the time at which something is due next.
     private mutating func rearm() {
-        let forgetting = wayIn.nextForgetting(held.subjects, held.conditions) ?? .max
+        let forgetting = candidates.nextForgetting(held.subjects, held.conditions) ?? .max
         held.timeline.setWake(min(held.nextDue(), forgetting))
     }
 
@@ -101,7 +101,7 @@ struct SubjectEvaluator: Sendable {
     /// Removes a beacon that has not entered (rule P1).
     mutating func resolve(_ subject: SubjectIndex, into actions: inout ActionBuffer) {
         guard held[subject].exists else { return }
-        guard !held[subject].isOnTheWayIn else { return forgetBeacon(subject) }
+        guard !held[subject].isCandidate else { return forgetBeacon(subject) }
         let before = held[subject].state
         guard before != .unmonitored else { return }
         if held.isCircle(subject) { return resolveCircle(subject, into: &actions) }
@@ -123,15 +123,15 @@ struct SubjectEvaluator: Sendable {
     }
 
     /// Computes the rank of every condition in the order of identifiers.
-    private mutating func makeRanks() { if held.conditions.makeRanks() { wayIn.forgetOrder() } }
+    private mutating func makeRanks() { if held.conditions.makeRanks() { candidates.forgetOrder() } }
 
     // MARK: Adapters (rules L1–L7)
 
     /// Handles a report of any kind. It shows that the adapter scans (rules L4, L5).
     @inline(__always)
-    mutating func hear(_ adapter: AdapterIndex, into actions: inout ActionBuffer) {
+    mutating func noteReport(_ adapter: AdapterIndex, into actions: inout ActionBuffer) {
         if held.adapters.clock(of: adapter).isListening {
-            held.adapters.hear(adapter, at: present)
+            held.adapters.noteReport(adapter, at: present)
         } else {
             start(adapter, reason: nil, into: &actions)
             rearm()
@@ -189,7 +189,7 @@ struct SubjectEvaluator: Sendable {
             concerned.sort { held.adapters[$0].name.utf8.lexicographicallyPrecedes(held.adapters[$1].name.utf8) }
         }
         for adapter in concerned {
-            if let deafness = held.adapters.deafness(of: adapter), deafness <= present {
+            if let deafSince = held.adapters.deafSince(of: adapter), deafSince <= present {
                 held.adapters.stop(adapter, since: held.adapters.clock(of: adapter).lastReport, at: present)
                 let since = held.adapters[adapter].silence.stoppedAt
                 report(adapter, .deaf, since: since, reason: nil, into: &actions)
@@ -212,7 +212,8 @@ struct SubjectEvaluator: Sendable {
     }
 
     /// Evaluates the reports of a batch in their order.
-    mutating func heard(_ batch: borrowing FrameBatch, of adapters: [AdapterIndex], into actions: inout ActionBuffer) {
+    mutating func received(_ batch: borrowing FrameBatch, of adapters: [AdapterIndex], into actions: inout ActionBuffer)
+    {
         let entries = batch.entries.span.extracting(first: batch.counts.entries)
         var index = 0
         while true {
@@ -224,20 +225,20 @@ struct SubjectEvaluator: Sendable {
                 let last = Refresh(frame, by: adapters[Int(entries[index].adapter)], at: present)
                 refreshLeft(run.isLeft, at: run.place, by: last.sighting(uuid: frame.uuid), into: &actions)
             } else {
-                heard(entries[index], by: adapters, into: &actions)
+                received(entries[index], by: adapters, into: &actions)
             }
             index += 1
         }
     }
 
     @inline(never)
-    private mutating func heard(
+    private mutating func received(
         _ entry: FrameBatch.Entry, by adapters: [AdapterIndex], into actions: inout ActionBuffer
     ) {
         if entry.kind.isFirst { enter(entry.time, into: &actions) }
         let place = Int(entry.adapter)
         guard place < adapters.count, adapters[place] != .together else { return }
-        if entry.kind.isHeard { hear(adapters[place], into: &actions) }
+        if entry.kind.isReceived { noteReport(adapters[place], into: &actions) }
         if entry.kind.isBeacon {
             let last = Refresh(entry.frame, by: adapters[place], at: present)
             match(entry.frame.uuid, last, entry.frame.strength, into: &actions)
@@ -307,7 +308,7 @@ struct SubjectEvaluator: Sendable {
         _ condition: ConditionIndex, by sighting: Sighting, _ strength: Int16, into actions: inout ActionBuffer
     ) {
         let match = held.conditions.match(condition)
-        if match.refusesStrangers, held.subjects.find(sighting.beacon, under: condition) == nil,
+        if match.refusesUnnamed, held.subjects.find(sighting.beacon, under: condition) == nil,
             !names.contains(sighting.beacon)
         {
             return
@@ -340,10 +341,10 @@ struct SubjectEvaluator: Sendable {
     private mutating func satisfy(
         _ subject: SubjectIndex, by sighting: Sighting, _ strength: Int16, into actions: inout ActionBuffer
     ) {
-        if held[subject].isOnTheWayIn { wayIn.end() }
+        if held[subject].isCandidate { candidates.end() }
         held.openVisit(subject)
         held.refresh(subject, by: sighting, strength)
-        if held[subject].isBeacon { strangers.insert(subject, held.subjects) }
+        if held[subject].isBeacon { unnamed.insert(subject, held.subjects) }
         become(.satisfied, subject, into: &actions)
     }
 
@@ -392,14 +393,14 @@ struct SubjectEvaluator: Sendable {
         // A sighting that does not qualify adds no subject (rule P1).
         guard strength >= held.conditions[condition].enterRSSI else { return }
         let isNamed = names.contains(beacon)
-        guard isNamed || held.conditions[condition].settings.strangers == .track,
+        guard isNamed || held.conditions[condition].settings.unnamed == .track,
             makeRoom(for: condition, isNamed: isNamed, into: &actions)
         else { return }
         let subject = held.addSubject(of: beacon, under: condition, as: .unsatisfied, isNamed: isNamed)
-        wayIn.begin()
+        candidates.begin()
         consider(subject, by: sighting, strength, into: &actions)
-        if held[subject].isOnTheWayIn {
-            held.timeline.expect(wayIn.queue(subject, held.subjects, held.conditions))
+        if held[subject].isCandidate {
+            held.timeline.expect(candidates.queue(subject, held.subjects, held.conditions))
         }
     }
 
@@ -429,13 +430,13 @@ struct SubjectEvaluator: Sendable {
         guard held.subjects.beaconCount >= settings.maxBeacons else { return true }
         makeRanks()
         // The place is taken again at once, so the number of beacons stays and the episode continues.
-        if let subject = wayIn.removeLeastRecent(held.subjects, held.conditions) {
+        if let subject = candidates.removeLeastRecent(held.subjects, held.conditions) {
             untrackedBeacons &+= 1
             raiseTrackingLimit(held[subject].condition, into: &actions)
             removeBeacon(subject)
             return true
         }
-        if isNamed, let subject = strangers.removeLeastRecent(held.subjects) {
+        if isNamed, let subject = unnamed.removeLeastRecent(held.subjects) {
             displace(subject, into: &actions)
             return true
         }
@@ -473,7 +474,7 @@ struct SubjectEvaluator: Sendable {
     }
 
     private mutating func removeBeacon(_ subject: SubjectIndex) {
-        if held[subject].isOnTheWayIn, !held[subject].hasPrevious { wayIn.end() }
+        if held[subject].isCandidate, !held[subject].hasPrevious { candidates.end() }
         held.remove(subject)
     }
 
@@ -481,29 +482,29 @@ struct SubjectEvaluator: Sendable {
     /// entered.
     mutating func restartEntering(_ condition: ConditionIndex) {
         held.restartProgress(held.conditions.match(condition).subject)
-        for subject in held.beacons(of: condition) where held[subject].isOnTheWayIn { forgetBeacon(subject) }
+        for subject in held.beacons(of: condition) where held[subject].isCandidate { forgetBeacon(subject) }
         // A beacon that is `unknown` and was present returns by rule L3, without progress.
     }
 
-    /// Sets which beacons have names. ``removeStrangers(into:)`` must follow.
+    /// Sets which beacons have names. ``removeUnnamed(into:)`` must follow.
     mutating func setNames(_ beacons: Set<BeaconIdentity>) {
         names = beacons
         held.setNames(beacons)
-        wayIn.forgetOrder()
-        strangers.forgetOrder()
+        candidates.forgetOrder()
+        unnamed.forgetOrder()
     }
 
     /// Removes the beacons without a name under all conditions that do not track them.
-    mutating func removeStrangers(into actions: inout ActionBuffer) {
+    mutating func removeUnnamed(into actions: inout ActionBuffer) {
         let concerned = held.conditions.all.filter { held.conditions[$0].beacons > 0 }
         for condition in concerned.sorted(by: { held.conditions.precedes($0, $1) }) {
-            removeStrangers(from: condition, into: &actions)
+            removeUnnamed(from: condition, into: &actions)
         }
     }
 
     /// Removes the beacons without a name under a condition that does not track them; their visits end.
-    mutating func removeStrangers(from condition: ConditionIndex, into actions: inout ActionBuffer) {
-        guard held.conditions[condition].settings.strangers != .track else { return }
+    mutating func removeUnnamed(from condition: ConditionIndex, into actions: inout ActionBuffer) {
+        guard held.conditions[condition].settings.unnamed != .track else { return }
         for subject in held.beacons(of: condition) where !held[subject].isNamed {
             if held[subject].isVisited { endVisit(subject, reason: .removed, into: &actions) }
             forgetBeacon(subject)
@@ -517,7 +518,7 @@ struct SubjectEvaluator: Sendable {
         else { return }
         let subject = held.addSubject(
             of: beacon, under: condition, as: saved.state, isNamed: names.contains(beacon))
-        strangers.forgetOrder()
+        unnamed.forgetOrder()
         held.restorePast(of: subject, saved)
         held.restorePresent(of: subject, saved)
     }

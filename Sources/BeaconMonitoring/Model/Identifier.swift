@@ -21,9 +21,9 @@ public struct Identifier: Sendable {
     }
 
     /// Returns whether all bytes are ASCII characters that are allowed, as in nearly all names.
-    private static func isPlain(_ octets: Span<UInt8>) -> Bool {
-        for index in octets.indices {
-            switch octets[index] {
+    private static func isPlain(_ bytes: Span<UInt8>) -> Bool {
+        for index in bytes.indices {
+            switch bytes[index] {
             case UInt8(ascii: "/"), UInt8(ascii: "+"), UInt8(ascii: "#"): return false
             case 0x20..<0x7F: continue
             default: return false

@@ -31,7 +31,7 @@ public enum MonitorError: Error, Hashable {
     /// ``BeaconMonitor/run()`` is already running.
     case running(String)
     /// The source of sightings ended with an error, and the monitor with it. The reason is for operators.
-    case hearingEnded(String)
+    case sourceFailed(String)
 }
 
 extension MonitorError: CustomStringConvertible {
@@ -61,7 +61,7 @@ extension MonitorError: CustomStringConvertible {
         case .ended(let name): "the monitor “\(name)” has ended"
         case .recordsUnavailable(let reason): reason
         case .running(let name): "the monitor “\(name)” runs already; await run() once"
-        case .hearingEnded(let reason): "scanning has stopped: \(reason)"
+        case .sourceFailed(let reason): "scanning has stopped: \(reason)"
         }
     }
 }

@@ -42,7 +42,7 @@ public struct ConditionSettings: Sendable, Hashable {
     /// Whether each beacon under the condition has events of its own (rule P1).
     public var perBeacon = false
     /// The treatment of beacons without names (rule P4). It has no effect without ``perBeacon``.
-    public var strangers = UnnamedBeacons.track
+    public var unnamed = UnnamedBeacons.track
 
     /// Creates the default settings.
     public init() {}

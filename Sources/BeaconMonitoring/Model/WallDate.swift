@@ -64,30 +64,30 @@ extension WallDate: LosslessStringConvertible {
     /// accepted only at the end of a month and counts as the first second of the next minute (a leap second, RFC 3339
     /// §5.7).
     public init?(_ text: String) {
-        let octets = Array(text.utf8)
+        let bytes = Array(text.utf8)
         func number(_ start: Int, _ count: Int) -> Int? {
             var number = 0
-            for octet in octets[start..<start + count] {
-                guard (0x30...0x39).contains(octet) else { return nil }
-                number = number * 10 + Int(octet - 0x30)
+            for byte in bytes[start..<start + count] {
+                guard (0x30...0x39).contains(byte) else { return nil }
+                number = number * 10 + Int(byte - 0x30)
             }
             return number
         }
-        guard octets.count >= 20, octets.last.map({ $0 | 0x20 }) == UInt8(ascii: "z"),
-            octets[4] == UInt8(ascii: "-"), octets[7] == UInt8(ascii: "-"), octets[10] | 0x20 == UInt8(ascii: "t"),
-            octets[13] == UInt8(ascii: ":"), octets[16] == UInt8(ascii: ":"),
+        guard bytes.count >= 20, bytes.last.map({ $0 | 0x20 }) == UInt8(ascii: "z"),
+            bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-"), bytes[10] | 0x20 == UInt8(ascii: "t"),
+            bytes[13] == UInt8(ascii: ":"), bytes[16] == UInt8(ascii: ":"),
             let year = number(0, 4), let month = number(5, 2), let day = number(8, 2), let hour = number(11, 2),
             let minute = number(14, 2), let second = number(17, 2), hour < 24, minute < 60,
             second < 61, let days = CivilDate.existingDay(year: year, month: month, day: day)
         else { return nil }
         var fraction = 0
-        if octets.count > 20 {
-            guard octets.count > 21, octets[19] == UInt8(ascii: ".") else { return nil }
-            for place in 20..<octets.count - 1 {
+        if bytes.count > 20 {
+            guard bytes.count > 21, bytes[19] == UInt8(ascii: ".") else { return nil }
+            for place in 20..<bytes.count - 1 {
                 guard let digit = number(place, 1) else { return nil }
                 if place < 26 { fraction = fraction * 10 + digit }
             }
-            for _ in min(octets.count - 1, 26)..<26 { fraction *= 10 }
+            for _ in min(bytes.count - 1, 26)..<26 { fraction *= 10 }
         }
         let seconds = ((days * 24 + hour) * 60 + minute) * 60 + second
         guard second < 60 || CivilDate.canFollowLeapSecond(seconds) else { return nil }

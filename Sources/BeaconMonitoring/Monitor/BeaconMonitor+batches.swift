@@ -6,25 +6,25 @@ extension BeaconMonitor {
     /// - Parameters:
     ///   - batch: the reports.
     ///   - ids: the IDs of the adapters from the engine; a batch has their positions.
-    package func heard(_ batch: FrameBatch, of ids: [AdapterID?]) {
+    package func received(_ batch: FrameBatch, of ids: [AdapterID?]) {
         if rangingHub.isWanted, !isEnded { range(Self.sightings(in: batch, of: ids)) }
-        give { engine, actions in engine.heard(batch, of: ids, into: &actions) }
+        give { engine, actions in engine.received(batch, of: ids, into: &actions) }
     }
 
     /// Takes any number of reports, in several batches if necessary.
     ///
     /// - Parameters:
     ///   - entries: the reports.
-    ///   - ids: as in ``heard(_:of:)``.
+    ///   - ids: as in ``received(_:of:)``.
     ///   - batch: an empty batch, which is empty again afterwards.
-    package func heard(_ entries: ArraySlice<FrameBatch.Entry>, of ids: [AdapterID?], by batch: inout FrameBatch) {
+    package func received(_ entries: ArraySlice<FrameBatch.Entry>, of ids: [AdapterID?], by batch: inout FrameBatch) {
         for entry in entries where !batch.append(entry) {
-            heard(batch, of: ids)
+            received(batch, of: ids)
             batch.removeAll()
             _ = batch.append(entry)
         }
         guard batch.counts.entries > 0 else { return }
-        heard(batch, of: ids)
+        received(batch, of: ids)
         batch.removeAll()
     }
 

@@ -221,13 +221,13 @@ extension BeaconMonitor {
     ///   ended. Nothing has changed then.
     @discardableResult
     public func setConditions(_ wanted: [MonitorSetup.Condition]) throws(MonitorError) -> [ConditionChange] {
-        var stays: Set<Identifier> = []
+        var visits: Set<Identifier> = []
         for condition in wanted {
-            guard stays.insert(condition.identifier).inserted else {
+            guard visits.insert(condition.identifier).inserted else {
                 throw .identifierRepeated(condition.identifier.text)
             }
         }
-        return try exchange(removing: identifiersInOrder.filter { !stays.contains($0) }, adding: wanted)
+        return try exchange(removing: identifiersInOrder.filter { !visits.contains($0) }, adding: wanted)
     }
 
     /// Adds a condition, or changes or replaces the one with that identifier (rules C1, C2).
@@ -298,7 +298,7 @@ extension BeaconMonitor {
 
     /// Sets the beacons with names (rule P4). They never lose their place to others, and enter without a token.
     ///
-    /// ``ConditionSettings/strangers`` applies to all other beacons immediately: unless it is `track`, the visits of
+    /// ``ConditionSettings/unnamed`` applies to all other beacons immediately: unless it is `track`, the visits of
     /// those that are present end.
     ///
     /// - Throws: ``MonitorError/ended(_:)``.
@@ -392,10 +392,10 @@ extension BeaconMonitor {
     }
 
     /// Takes the time of a report of any kind. It shows that the adapter scans (rules L4, L5).
-    public func heard(_ adapter: AdapterID, at time: Instant) {
+    public func received(_ adapter: AdapterID, at time: Instant) {
         guard inputCheck.isOwn(adapter) else { return reportRemarks() }
         let time = inputCheck.time(time, clock)
-        give { engine, actions in engine.heard(adapter, at: time, into: &actions) }
+        give { engine, actions in engine.received(adapter, at: time, into: &actions) }
     }
 
     /// Takes the information that an adapter started or stopped scanning, or was removed.
@@ -579,7 +579,7 @@ extension BeaconMonitor {
     /// `async let` of the monitor's owner, so that every task is awaited and a discarded monitor ends.
     ///
     /// If the source ends, the monitor ends: ``events``, ``visits`` and rangings deliver the waiting elements and then
-    /// the end, with ``MonitorError/hearingEnded(_:)`` if there was an error. A monitor without a source can run again
+    /// the end, with ``MonitorError/sourceFailed(_:)`` if there was an error. A monitor without a source can run again
     /// after its task was cancelled.
     ///
     /// - Throws: ``MonitorError/running(_:)`` if it runs already, `CancellationError`, and the errors of the source of
@@ -631,7 +631,7 @@ extension BeaconMonitor {
             // If the program ended the monitor, an error of the source is a consequence.
             if isEnded, !(error is CancellationError) { return }
             // Subscribers get every error except a cancellation.
-            end(because: error is CancellationError ? nil : .hearingEnded("\(error)"))
+            end(because: error is CancellationError ? nil : .sourceFailed("\(error)"))
             throw error
         }
     }

@@ -20,7 +20,7 @@ struct InputCheck: Sendable {
         reading = clock.now
         guard stamp > reading else { return stamp }
         future &+= 1
-        if Self.isTold(future) { remarks.append(.inputFromFuture(by: stamp - reading, count: future)) }
+        if Self.isReported(future) { remarks.append(.inputFromFuture(by: stamp - reading, count: future)) }
         return reading
     }
 
@@ -29,7 +29,7 @@ struct InputCheck: Sendable {
         // 0 is the owner of decoded and stored IDs, which belong to no monitor.
         if adapter.owner == owner, adapter.index > 0 { return true }
         foreign &+= 1
-        if Self.isTold(foreign) { remarks.append(.adapterForeign(count: foreign)) }
+        if Self.isReported(foreign) { remarks.append(.adapterForeign(count: foreign)) }
         return false
     }
 
@@ -41,7 +41,7 @@ struct InputCheck: Sendable {
     }
 
     // Reports the first, tenth, hundredth … problem, to limit the number of remarks.
-    private static func isTold(_ count: Int) -> Bool {
+    private static func isReported(_ count: Int) -> Bool {
         var power = 1
         while power < count { power *= 10 }
         return power == count

@@ -27,7 +27,7 @@ package struct SignalMeter: Sendable {
     }
 
     /// Adds a report. A report with a time before that of the previous one counts for the second of the previous one.
-    package mutating func heard(_ rssi: RSSI?, at time: Instant) {
+    package mutating func received(_ rssi: RSSI?, at time: Instant) {
         let second = Self.second(of: time)
         if second > newest {
             let empty = min(second - newest, Int64(Self.secondsMax))
@@ -78,8 +78,8 @@ package struct SignalMeter: Sendable {
         let count = reading(of: Self.secondsMax, at: now).reports
         let stretch = (now - Instant(nanoseconds: (Self.second(of: now) - 9) * 1_000_000_000)).nanoseconds
         // An advertiser that was received for less than a second has no meaningful rate, so one second is used.
-        let heard = max(min(stretch, (now - first).nanoseconds), 1_000_000_000)
-        return Int((Int64(count) * 10_000_000_000 + heard / 2) / heard)
+        let received = max(min(stretch, (now - first).nanoseconds), 1_000_000_000)
+        return Int((Int64(count) * 10_000_000_000 + received / 2) / received)
     }
 
     // The stored seconds among the last `count`.

@@ -12,7 +12,7 @@ import Synchronization
 ///
 ///     let inhibitor = LogindInhibitor(program: "my-gateway")
 ///     let session = BackgroundActivitySession(reason: "beacons are scanned", provider: inhibitor)
-///     if case .refused(let why) = session.standing { print(why) }
+///     if case .refused(let why) = session.status { print(why) }
 ///
 /// Source: Apple, `CLBackgroundActivitySession`, which keeps an app's updates coming in the background.
 public final class BackgroundActivitySession: Sendable {
@@ -43,7 +43,7 @@ public final class BackgroundActivitySession: Sendable {
     }
 
     /// Whether the machine is kept awake, and the reason if it is not.
-    public var standing: Status {
+    public var status: Status {
         grant.withLock { grant in
             switch grant {
             case .held: .held
@@ -56,7 +56,7 @@ public final class BackgroundActivitySession: Sendable {
 
     /// The diagnostics of the session: `authorizationDenied` if it was refused, otherwise none.
     public var diagnostics: Diagnostics {
-        if case .refused = standing { .authorizationDenied } else { [] }
+        if case .refused = status { .authorizationDenied } else { [] }
     }
 
     /// Ends the session, so that the machine may suspend again. Further calls have no effect.

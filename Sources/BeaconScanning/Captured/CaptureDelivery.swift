@@ -12,12 +12,12 @@ struct CaptureDelivery: Sendable {
     /// Passes a part to the monitor, in order.
     mutating func deliver(_ chunk: CaptureChunk, to monitor: isolated BeaconMonitor) {
         var index = 0
-        for (end, news) in chunk.news {
-            monitor.heard(chunk.entries[index..<end], of: ids, by: &frames)
+        for (end, change) in chunk.changes {
+            monitor.received(chunk.entries[index..<end], of: ids, by: &frames)
             index = end
             monitor.give { engine, actions in
-                switch news {
-                case .met(let adapter, let time): meet(adapter, at: time, in: &engine, into: &actions)
+                switch change {
+                case .added(let adapter, let time): meet(adapter, at: time, in: &engine, into: &actions)
                 case .listening(let isListening, let index, let time, let since):
                     guard ids.indices.contains(index), let id = ids[index] else { return }
                     controllers.mark(
@@ -25,7 +25,7 @@ struct CaptureDelivery: Sendable {
                 }
             }
         }
-        monitor.heard(chunk.entries[index...], of: ids, by: &frames)
+        monitor.received(chunk.entries[index...], of: ids, by: &frames)
     }
 
     private mutating func meet(

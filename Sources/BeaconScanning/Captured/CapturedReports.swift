@@ -10,9 +10,9 @@ struct CapturedReports: ~Copyable {
     private var reader: CaptureReader
     private var decoder = ReportDecoder()
     private var reports = ReportCollector()
-    private var news: [(index: Int, news: CaptureChunk.Change)] = []
+    private var changes: [(index: Int, change: CaptureChunk.Change)] = []
     private var latest = Instant.earliest
-    private var met = CaptureAdapters()
+    private var known = CaptureAdapters()
     private var hasEnded = false
     private var hasRecords = false
 
@@ -63,8 +63,8 @@ struct CapturedReports: ~Copyable {
             }
             if let time = record.time { take(record, at: time) }
         }
-        defer { news = [] }
-        return CaptureChunk(entries: reports.take(), news: news, end: latest)
+        defer { changes = [] }
+        return CaptureChunk(entries: reports.take(), changes: changes, end: latest)
     }
 
     /// Returns the next record. At the end of a capture that has only damaged records, it throws, because that must not
@@ -87,13 +87,13 @@ struct CapturedReports: ~Copyable {
     private mutating func take(_ record: CaptureRecord, at time: Instant) {
         latest = max(latest, time)
         reports.advance(to: time)
-        if let index = record.adapter, !met.contains(index) {
+        if let index = record.adapter, !known.contains(index) {
             meet(index, record, at: time)
             // The adapter of this record is not known yet.
-            guard met.contains(index) else { return }
+            guard known.contains(index) else { return }
         }
         if record.endsWait, let index = record.adapter, index < reader.adapters.count,
-            let mark = met.takeMark(before: record, of: reader.adapters[index])
+            let mark = known.takeMark(before: record, of: reader.adapters[index])
         {
             listening(mark.isListening, since: mark.since, index, at: time)
         }
@@ -115,22 +115,22 @@ struct CapturedReports: ~Copyable {
     private mutating func listening(_ isListening: Bool, since: Instant?, _ index: Int?, at time: Instant) {
         if !isListening { decoder.flush(adapter: index, to: &reports) }
         guard let index else { return }
-        tell(.listening(isListening, index: index, at: time, since: since))
+        report(.listening(isListening, index: index, at: time, since: since))
     }
 
-    private mutating func tell(_ what: CaptureChunk.Change) {
+    private mutating func report(_ what: CaptureChunk.Change) {
         reports.close()
-        news.append((reports.entries.count, what))
+        changes.append((reports.entries.count, what))
     }
 
     private mutating func meet(_ index: Int, _ record: CaptureRecord, at time: Instant) {
         let (names, addresses) = (reader.adapters, reader.adapterAddresses)
         let name = index < names.count ? names[index] : "hci0"
         // The capture reports its address before its first advertisement.
-        if record.awaitsAddress, met.knowsAddresses(besides: name) { return met.postpone(record, of: name) }
-        met.meet(index, names, addresses)
+        if record.awaitsAddress, known.knowsAddresses(besides: name) { return known.postpone(record, of: name) }
+        known.meet(index, names, addresses)
         let address = index < addresses.count ? addresses[index] : nil
-        let listens = (record.content.mark ?? met.mark(before: record, of: name))?.isListening ?? true
-        tell(.met(ReplayAdapter(index: index, name: name, address: address, listens: listens), at: time))
+        let listens = (record.content.mark ?? known.mark(before: record, of: name))?.isListening ?? true
+        report(.added(ReplayAdapter(index: index, name: name, address: address, listens: listens), at: time))
     }
 }

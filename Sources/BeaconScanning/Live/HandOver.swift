@@ -8,7 +8,7 @@ import SystemPackage
 
 /// The queue from the scanning thread to the monitor, and the requests of the monitor to that thread.
 ///
-/// Bounds: ``entriesMax`` reports and ``newsMax`` changes. If there are more reports, they are dropped until the
+/// Bounds: ``entriesMax`` reports and ``changesMax`` changes. If there are more reports, they are dropped until the
 /// monitor has taken the waiting ones, and reported as lost messages (rule T5). If there are more changes, scanning
 /// ends. The thread does not wait for room: the kernel's buffer would overflow instead, and not every backend reports
 /// that.
@@ -16,7 +16,7 @@ final class HandOver: Sendable {
     /// At 2,000 reports per second, the program may be busy for eight seconds.
     static let entriesMax = 16_384
     /// Only a program that takes nothing can reach this number.
-    static let newsMax = 4096
+    static let changesMax = 4096
 
     /// The changes between reports.
     enum Change: Sendable {
@@ -51,7 +51,7 @@ final class HandOver: Sendable {
         var batch = Batch()
         var fetcher: CheckedContinuation<Void, Never>?
         var end: Result<Void, any Error>?
-        var wishes: Requests
+        var requests: Requests
         var drainsGiven = 0
         var drains: [Int: CheckedContinuation<Void, Never>] = [:]
     }
@@ -65,7 +65,7 @@ final class HandOver: Sendable {
     /// - Throws: `Errno` of eventfd(2) if too many descriptors are open.
     init(demand: ServiceDemand?) throws(Errno) {
         wake = try WakeUp()
-        state = Mutex(State(wishes: Requests(isStopped: false, drains: nil, demand: demand)))
+        state = Mutex(State(requests: Requests(isStopped: false, drains: nil, demand: demand)))
     }
 
     // MARK: For the scanning thread
@@ -88,7 +88,7 @@ final class HandOver: Sendable {
     /// - Returns: whether there was room.
     func add(_ news: Change) -> Bool {
         let (isTaken, fetcher) = state.withLock { state -> (Bool, CheckedContinuation<Void, Never>?) in
-            guard state.batch.news.count < Self.newsMax else { return (false, nil) }
+            guard state.batch.news.count < Self.changesMax else { return (false, nil) }
             state.batch.news.append((state.batch.entries.count, news))
             return (true, state.fetcher.take())
         }
@@ -97,13 +97,13 @@ final class HandOver: Sendable {
     }
 
     /// The current demand for the scanners; `nil` if they are not needed.
-    var demand: ServiceDemand? { state.withLock { $0.wishes.demand } }
+    var demand: ServiceDemand? { state.withLock { $0.requests.demand } }
 
     /// Returns the current requests. A request for a drain is returned once; the thread answers it with a change.
-    func takeWishes() -> Requests {
+    func takeRequests() -> Requests {
         state.withLock { state in
-            defer { state.wishes.drains = nil }
-            return state.wishes
+            defer { state.requests.drains = nil }
+            return state.requests
         }
     }
 
@@ -143,13 +143,13 @@ final class HandOver: Sendable {
 
     /// Requests the end of the thread.
     func stop() {
-        state.withLock { $0.wishes.isStopped = true }
+        state.withLock { $0.requests.isStopped = true }
         wake.signal()
     }
 
     /// Requests other scanning.
     func want(_ demand: ServiceDemand?) {
-        state.withLock { $0.wishes.demand = demand }
+        state.withLock { $0.requests.demand = demand }
         wake.signal()
     }
 
@@ -165,7 +165,7 @@ final class HandOver: Sendable {
                 let isOver = state.withLock { state in
                     guard state.end == nil, !Task.isCancelled else { return true }
                     state.drains[id] = continuation
-                    state.wishes.drains = id
+                    state.requests.drains = id
                     return false
                 }
                 if isOver { continuation.resume() } else { wake.signal() }

@@ -62,7 +62,7 @@ private struct Delivery: Sendable {
     mutating func deliver(_ batch: HandOver.Batch, to monitor: isolated BeaconMonitor, _ handOver: HandOver) {
         var place = 0
         for (end, news) in batch.news {
-            monitor.heard(batch.entries[place..<end], of: adapters.ids, by: &frames)
+            monitor.received(batch.entries[place..<end], of: adapters.ids, by: &frames)
             place = end
             switch news {
             case .change(.obstacles(let present), _):
@@ -78,7 +78,7 @@ private struct Delivery: Sendable {
             case .drained(let id): handOver.drained(upTo: id)
             }
         }
-        monitor.heard(batch.entries[place...], of: adapters.ids, by: &frames)
+        monitor.received(batch.entries[place...], of: adapters.ids, by: &frames)
     }
 
     private func report(to monitor: isolated BeaconMonitor) {

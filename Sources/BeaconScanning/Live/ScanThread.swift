@@ -99,13 +99,13 @@ final class ScanThread: ScanHandler {
 
     private func attend() {
         handOver.wake.clear()
-        let wishes = handOver.takeWishes()
-        if wishes.isStopped { return loop.stop() }
-        if wishes.demand != demand { scan(for: wishes.demand) }
-        guard let id = wishes.drains else { return }
+        let requests = handOver.takeRequests()
+        if requests.isStopped { return loop.stop() }
+        if requests.demand != demand { scan(for: requests.demand) }
+        guard let id = requests.drains else { return }
         supervisor?.drain()
         finishTurn()
-        tell(.drained(upTo: id))
+        report(.drained(upTo: id))
     }
 
     /// Changes the scanners to a new demand. Without a demand, they stop.
@@ -129,7 +129,7 @@ final class ScanThread: ScanHandler {
 
     // MARK: Reports
 
-    func heard(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {
+    func received(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {
         decoder.hand(report, data, adapter, time, to: &reports)
         if reports.entries.count >= HandOver.entriesMax / 4 { handReports() }
     }
@@ -141,7 +141,7 @@ final class ScanThread: ScanHandler {
         case .listening(let adapter, _), .stopped(let adapter, _, _): losses.changed(adapter, at: time)
         default: break
         }
-        tell(.change(change, at: time))
+        report(.change(change, at: time))
     }
 
     private func finishTurn() {
@@ -159,14 +159,14 @@ final class ScanThread: ScanHandler {
         if !losses.areUnderWay {
             options.log(.reportsNotTaken, "the program does not take the reports; they are dropped until it does")
         }
-        for (change, time) in losses.lost(entries) { tell(.change(change, at: time)) }
+        for (change, time) in losses.lost(entries) { report(.change(change, at: time)) }
     }
 
-    private func tell(_ news: HandOver.Change) {
+    private func report(_ news: HandOver.Change) {
         guard !handOver.add(news) else { return }
         end(
             ScanningError(
-                .failed, "\(HandOver.newsMax) changes of adapters are waiting, and the program does not take them"))
+                .failed, "\(HandOver.changesMax) changes of adapters are waiting, and the program does not take them"))
     }
 
     private func end(_ error: ScanningError) {
@@ -176,7 +176,7 @@ final class ScanThread: ScanHandler {
 
     private func readClock() {
         let isSynchronized = WallClock.isSynchronized
-        if clockReading?.isSynchronized != isSynchronized { tell(.clock(isSynchronized: isSynchronized)) }
+        if clockReading?.isSynchronized != isSynchronized { report(.clock(isSynchronized: isSynchronized)) }
         clockReading = (isSynchronized, loop.now)
     }
 }

@@ -23,22 +23,22 @@ enum LogText {
         return unsafe bytes.withUnsafeMutableBufferPointer { buffer in
             let raw = UnsafeMutableRawBufferPointer(buffer)
             var invalid: UInt8 = 0
-            var octet = 0
+            var place = 0
             let count = (end &- start) / 2
             // Eight digits give four bytes at once. Writing never reaches digits that have not been read.
-            while octet &+ 4 <= count {
+            while place &+ 4 <= count {
                 let digits = unsafe UInt64(
-                    littleEndian: raw.loadUnaligned(fromByteOffset: start &+ 2 &* octet, as: UInt64.self))
-                guard let octets = octets(of: digits) else { return false }
-                unsafe raw.storeBytes(of: octets.littleEndian, toByteOffset: start &+ octet, as: UInt32.self)
-                octet &+= 4
+                    littleEndian: raw.loadUnaligned(fromByteOffset: start &+ 2 &* place, as: UInt64.self))
+                guard let four = fourBytes(of: digits) else { return false }
+                unsafe raw.storeBytes(of: four.littleEndian, toByteOffset: start &+ place, as: UInt32.self)
+                place &+= 4
             }
-            while octet < count {
-                let high = unsafe nibble(buffer[start &+ 2 &* octet])
-                let low = unsafe nibble(buffer[start &+ 2 &* octet &+ 1])
+            while place < count {
+                let high = unsafe nibble(buffer[start &+ 2 &* place])
+                let low = unsafe nibble(buffer[start &+ 2 &* place &+ 1])
                 invalid |= high | low
-                unsafe buffer[start &+ octet] = high << 4 | low & 0xF
-                octet &+= 1
+                unsafe buffer[start &+ place] = high << 4 | low & 0xF
+                place &+= 1
             }
             return invalid <= 0xF
         }
@@ -46,7 +46,7 @@ enum LogText {
 
     /// Returns the four bytes of eight hexadecimal digits; the first digit is in the lowest byte of the word. `nil` if
     /// a byte is not a digit.
-    @inline(__always) private static func octets(of digits: UInt64) -> UInt32? {
+    @inline(__always) private static func fourBytes(of digits: UInt64) -> UInt32? {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let high = ones &* 0x80
         // Bytes below 0x80 never carry into the next byte, so the high bit of a byte shows that it is at least the
@@ -58,9 +58,9 @@ enum LogText {
         guard isDigit | isLetter == high else { return nil }
         let nibbles = (digits & (ones &* 0x0F)) &+ (isLetter >> 7) &* 9
         // The first digit of a pair is the high one. Then every second byte is used.
-        var octets = (nibbles << 4 | nibbles >> 8) & 0x00FF_00FF_00FF_00FF
-        octets = (octets | octets >> 8) & 0x0000_FFFF_0000_FFFF
-        return UInt32(truncatingIfNeeded: octets | octets >> 16)
+        var bytes = (nibbles << 4 | nibbles >> 8) & 0x00FF_00FF_00FF_00FF
+        bytes = (bytes | bytes >> 8) & 0x0000_FFFF_0000_FFFF
+        return UInt32(truncatingIfNeeded: bytes | bytes >> 16)
     }
 
     /// A time as written in a text.

@@ -18,7 +18,7 @@ enum HcidumpText {
         var place = start
         while place < end, isBlank(text[place]) { place += 1 }
         guard place < end else { return .blank }
-        if isOctet(text, place, end) { return place > start ? .further : .other }
+        if isByte(text, place, end) { return place > start ? .further : .other }
         if isArrow(text, place, end) {
             return .first(time: nil, isReceived: text[place] == UInt8(ascii: ">"), bytes: place + 1)
         }
@@ -43,7 +43,7 @@ enum HcidumpText {
         guard last > start, isArrow(text, place, end) else { return nil }
         var next = place + 1
         while next < end, isBlank(text[next]) { next += 1 }
-        return isOctet(text, next, end) ? start..<last : nil
+        return isByte(text, next, end) ? start..<last : nil
     }
 
     /// Returns whether a byte is a digit, or separates or ends the parts of a time: `-:.,+TtZz`.
@@ -62,7 +62,7 @@ enum HcidumpText {
     }
 
     /// Returns whether there are two hexadecimal digits, followed by a blank or the end.
-    private static func isOctet(_ text: Span<UInt8>, _ place: Int, _ end: Int) -> Bool {
+    private static func isByte(_ text: Span<UInt8>, _ place: Int, _ end: Int) -> Bool {
         place + 2 <= end && LogText.nibble(text[place]) <= 0xF && LogText.nibble(text[place + 1]) <= 0xF
             && (place + 2 == end || isBlank(text[place + 2]))
     }

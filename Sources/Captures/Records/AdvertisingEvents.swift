@@ -41,7 +41,7 @@ struct AdvertisingEvents {
             append(report.address?.value ?? 0, to: &event)
             event.append(UInt8(dataCount))
             for index in 0..<dataCount { event.append(data[index]) }
-            event.append(RSSI.octet(report.rssi))
+            event.append(RSSI.byte(report.rssi))
             return true
         }
         let count = min(dataCount - offset, Self.fragmentBytesMax)
@@ -57,7 +57,7 @@ struct AdvertisingEvents {
         append(report.address?.value ?? 0, to: &event)
         // Primary PHY 1M, no secondary PHY; the SID or "none"; transmit power unknown; RSSI; no periodic advertising;
         // no target address.
-        event += [1, isLegacy ? 0 : 1, report.advertisingSID ?? 0xFF, 0x7F, RSSI.octet(report.rssi), 0, 0, 0]
+        event += [1, isLegacy ? 0 : 1, report.advertisingSID ?? 0xFF, 0x7F, RSSI.byte(report.rssi), 0, 0, 0]
         event += [0, 0, 0, 0, 0, 0, UInt8(count)]
         for index in offset..<offset + count { event.append(data[index]) }
         offset += count
@@ -65,6 +65,6 @@ struct AdvertisingEvents {
     }
 
     private func append(_ address: UInt64, to event: inout [UInt8]) {
-        for octet in 0..<6 { event.append(UInt8(truncatingIfNeeded: address >> UInt64(octet * 8))) }
+        for byte in 0..<6 { event.append(UInt8(truncatingIfNeeded: address >> UInt64(byte * 8))) }
     }
 }

@@ -94,7 +94,7 @@ public struct CaptureConverter {
     private var seen: [SeenAdapter] = []
     // The first records of adapters, until they are written or skipped: at most as many as there are adapters.
     private var starting: [FirstRecord] = []
-    private var met = CaptureAdapters()
+    private var known = CaptureAdapters()
     private var writtenUpTo: Instant?
     // The latest record that was skipped and is later than everything that was written.
     private var leftOut: (time: Instant, adapter: Int?)?
@@ -161,13 +161,13 @@ public struct CaptureConverter {
         if writer.format == .btsnoop, time.nanoseconds % 1000 != 0 { lose(.fractionsOfMicroseconds) }
         if let adapter = record.adapter {
             // The address follows before the first report: this can be an adapter that has stopped (rule L7).
-            if writer.format == .advertisementLog, record.awaitsAddress, !met.contains(adapter),
-                met.knowsAddresses(besides: table.names[adapter])
+            if writer.format == .advertisementLog, record.awaitsAddress, !known.contains(adapter),
+                known.knowsAddresses(besides: table.names[adapter])
             {
-                return met.postpone(record, of: table.names[adapter])
+                return known.postpone(record, of: table.names[adapter])
             }
             try meet(adapter, table, time, &writer)
-            if let mark = met.takeMark(before: record, of: table.names[adapter]) {
+            if let mark = known.takeMark(before: record, of: table.names[adapter]) {
                 try before(time, adapter, &writer, stops: !mark.isListening)
                 try writer.write(
                     listening: mark.isListening, adapter: seen[adapter].name, time: time, since: mark.since)
@@ -212,9 +212,9 @@ public struct CaptureConverter {
             if let adapter = record.adapter {
                 // The record has the address. Before the first record of a name, the writer adds a New Index, which
                 // also has it.
-                let tellsAddress = opcode == Btsnoop.Opcode.newIndex || opcode == Btsnoop.Opcode.indexInfo
+                let hasAddress = opcode == Btsnoop.Opcode.newIndex || opcode == Btsnoop.Opcode.indexInfo
                 let isAnnounced = opcode == Btsnoop.Opcode.newIndex || writer.hasAnnounced(seen[adapter].name)
-                try before(time, adapter, &writer, identifies: !tellsAddress || !isAnnounced)
+                try before(time, adapter, &writer, identifies: !hasAddress || !isAnnounced)
             }
             try writer.write(
                 opcode: opcode, window.extracting(record.payload), adapter: record.adapter.map { seen[$0].name },
@@ -244,8 +244,8 @@ public struct CaptureConverter {
                 SeenAdapter(
                     name: name, address: table.addresses[seen.count], beganAt: nil, lastWritten: nil, pending: nil))
         }
-        guard !met.contains(adapter) else { return }
-        met.meet(adapter, table.names, table.addresses)
+        guard !known.contains(adapter) else { return }
+        known.meet(adapter, table.names, table.addresses)
         seen[adapter].beganAt = time
         if starting.count == AdapterTable.placesMax { try writeStarting(&writer) }
         starting.append(FirstRecord(place: adapter, time: time, record: records))
@@ -338,7 +338,7 @@ public struct CaptureConverter {
     private mutating func finish(_ writer: inout CaptureWriter) throws(CaptureError) {
         decoder.flush(to: &reports)
         try writeReports(&writer, losesKinds: writer.format == .advertisementLog)
-        lose(.malformed, decoder.malformations.met.filter { $0.kind != .badCRC }.reduce(0) { $0 + $1.count })
+        lose(.malformed, decoder.malformations.occurred.filter { $0.kind != .badCRC }.reduce(0) { $0 + $1.count })
         try writeStarting(&writer)
         let pending = seen.indices.filter { seen[$0].pending.map { $0 > writtenUpTo ?? .earliest } ?? false }
         for place in pending.sorted(by: { (seen[$0].pending ?? .earliest) < (seen[$1].pending ?? .earliest) }) {

@@ -13,12 +13,12 @@ package struct SegmentMark: Sendable, Hashable, ByteCoded {
 
     package static var blank: SegmentMark { SegmentMark() }
 
-    package mutating func pass(_ octets: inout ByteCoder) throws(ByteCoder.Damage) {
-        try octets.pass(&name)
-        try octets.pass(&inode)
-        try octets.pass(&size)
-        try octets.pass(&modified)
-        try octets.pass(&changed)
+    package mutating func code(with coder: inout ByteCoder) throws(ByteCoder.Damage) {
+        try coder.code(&name)
+        try coder.code(&inode)
+        try coder.code(&size)
+        try coder.code(&modified)
+        try coder.code(&changed)
     }
 
     /// Returns the marks of the event files that come before the file `name`, in the order of their lines.

@@ -25,21 +25,21 @@ struct BeaconText: Sendable {
     }
 
     /// Returns whether a line can contain the beacon. Most lines cannot, so they need no closer check.
-    func mayStand(in octets: Span<UInt8>) -> Bool {
-        octets.first(of: major, from: 0) != nil && octets.first(of: minor, from: 0) != nil
+    func mayStand(in bytes: Span<UInt8>) -> Bool {
+        bytes.first(of: major, from: 0) != nil && bytes.first(of: minor, from: 0) != nil
     }
 
     /// Returns whether the bytes contain the beacon, or end in a place where it can have started.
-    func stands(in octets: Span<UInt8>) -> Bool {
+    func stands(in bytes: Span<UInt8>) -> Bool {
         var place = 0
-        while let found = octets.first(of: uuid, from: place) {
+        while let found = bytes.first(of: uuid, from: place) {
             place = found + uuid.count
             for ending in endings {
-                let length = min(ending.count, octets.count - place)
-                guard (0..<length).allSatisfy({ octets[place + $0] == ending[$0] }) else { continue }
+                let length = min(ending.count, bytes.count - place)
+                guard (0..<length).allSatisfy({ bytes[place + $0] == ending[$0] }) else { continue }
                 // A longer number belongs to another beacon.
                 let next = place + length
-                if length < ending.count || next == octets.count || !(0x30...0x39).contains(octets[next]) {
+                if length < ending.count || next == bytes.count || !(0x30...0x39).contains(bytes[next]) {
                     return true
                 }
             }
@@ -52,10 +52,10 @@ extension Span<UInt8> {
     /// Returns the first place of `word` at or after `start` (memmem(3)).
     func first(of word: [UInt8], from start: Int) -> Int? {
         guard start < count else { return nil }
-        return unsafe withUnsafeBytes { octets in
+        return unsafe withUnsafeBytes { bytes in
             unsafe word.withUnsafeBytes { word in
-                guard let base = octets.baseAddress, let wanted = word.baseAddress,
-                    let found = unsafe memmem(base + start, octets.count - start, wanted, word.count)
+                guard let base = bytes.baseAddress, let wanted = word.baseAddress,
+                    let found = unsafe memmem(base + start, bytes.count - start, wanted, word.count)
                 else { return nil }
                 return unsafe UnsafeRawPointer(found) - base
             }

@@ -26,7 +26,7 @@ package struct ErasedBeacon: Sendable, Hashable {
     /// - Throws: ``EventLogError`` if it cannot be read. An invalid file counts as empty.
     package static func all(in directory: FilePath) throws(EventLogError) -> [ErasedBeacon] {
         let path = directory.appending(fileName)
-        let bytes = try EventLogError.reading(path, WholeFile.read(path, octetsMax: sizeMax))
+        let bytes = try EventLogError.reading(path, WholeFile.read(path, bytesMax: sizeMax))
         guard var text = bytes.map({ JSONText($0) }), text.parse() else { return [] }
         return text.elements(of: text.find("beacons", in: 0)).compactMap { place in
             text.beacon(place).map { ErasedBeacon($0, upTo: text.integer(text.find("upTo", in: place)) ?? 0) }
@@ -46,7 +46,7 @@ package struct ErasedBeacon: Sendable, Hashable {
                 buffer.write("upTo", forgotten.upTo)
             }
         }
-        buffer.append(octet: 0x0A)
+        buffer.append(byte: 0x0A)
         let path = directory.appending(Self.fileName)
         try EventLogError.writing(path, WholeFile.replace(path, with: buffer, files: SystemFiles()))
     }

@@ -24,7 +24,7 @@ package enum ErasureOrder: Sendable, Hashable {
     /// - Throws: ``EventLogError`` if it cannot be read or is invalid.
     package static func read(from directory: FilePath) throws(EventLogError) -> ErasureOrder? {
         let path = directory.appending(fileName)
-        let bytes = try EventLogError.reading(path, WholeFile.read(path, octetsMax: sizeMax))
+        let bytes = try EventLogError.reading(path, WholeFile.read(path, bytesMax: sizeMax))
         guard let bytes else { return nil }
         var text = JSONText(bytes)
         guard text.parse(), let found = text.integer(text.find("version", in: 0)) else {
@@ -55,7 +55,7 @@ package enum ErasureOrder: Sendable, Hashable {
             case .refused(let why): buffer.write("refused", why)
             }
         }
-        buffer.append(octet: 0x0A)
+        buffer.append(byte: 0x0A)
         let path = directory.appending(Self.fileName)
         try EventLogError.writing(path, WholeFile.replace(path, with: buffer, files: SystemFiles()))
     }

@@ -21,7 +21,7 @@ package struct EventFilesErasure {
     /// How many lines were changed, by the kind of change.
     package var counts: ErasureCounts { erasure.counts }
     /// The number of bytes that were read.
-    package private(set) var octets = 0
+    package private(set) var bytes = 0
 
     private let directory: FilePath
     private let system: any FileSystemCalls
@@ -180,12 +180,12 @@ package struct EventFilesErasure {
             let file = try system.open(temporary, replacing: source)
             do throws(Errno) {
                 defer { system.close(file) }
-                var (read, written) = (octets, 0)
-                defer { octets = read }
+                var (read, written) = (bytes, 0)
+                defer { bytes = read }
                 _ = try pass(source, &read, progress) { buffer, range in
                     changed.erase(&buffer, range)
-                } body: { octets throws(Errno) in
-                    try write(octets, to: file, at: &written)
+                } body: { bytes throws(Errno) in
+                    try write(bytes, to: file, at: &written)
                 }
                 guard written == size else { throw Errno.staleNFSFileHandle }
                 isOwnerKept = false
@@ -219,8 +219,8 @@ package struct EventFilesErasure {
         throw .staleNFSFileHandle
     }
 
-    private func write(_ octets: ArraySlice<UInt8>, to file: Int32, at place: inout Int) throws(Errno) {
-        var rest = octets
+    private func write(_ bytes: ArraySlice<UInt8>, to file: Int32, at place: inout Int) throws(Errno) {
+        var rest = bytes
         while !rest.isEmpty {
             let offset = place
             let count = try unsafe rest.span.withUnsafeBytes { bytes throws(Errno) in
@@ -249,8 +249,8 @@ package struct EventFilesErasure {
         do throws(Errno) {
             let source = try system.openForReading(path)
             defer { system.close(source) }
-            var read = octets
-            defer { octets = read }
+            var read = bytes
+            defer { bytes = read }
             return try pass(source, &read, progress, edit: edit, body: body)
         } catch {
             // Retention has deleted the file, so it contains nothing.

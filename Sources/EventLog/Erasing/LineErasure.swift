@@ -77,9 +77,9 @@ struct LineErasure: Sendable {
         return true
     }
 
-    private func isWorthALook(_ octets: Span<UInt8>) -> Bool {
-        if name.mayStand(in: octets) { return true }
-        func holds(_ word: String) -> Bool { octets.first(of: Array(word.utf8), from: 0) != nil }
+    private func isWorthALook(_ bytes: Span<UInt8>) -> Bool {
+        if name.mayStand(in: bytes) { return true }
+        func holds(_ word: String) -> Bool { bytes.first(of: Array(word.utf8), from: 0) != nil }
         if stage == .others, !addresses.isEmpty, holds("\"address\":\"") { return true }
         // Lines that an earlier attempt erased also count.
         if holds("\"type\":\"erased\"") { return true }
@@ -182,8 +182,8 @@ struct LineErasure: Sendable {
         }
         for place in text.elements(of: text.find("beacons", in: parser.payload))
         where text.beacon(place) == request.beacon {
-            let octets = text.octets(place)
-            remove(octets.startIndex..<octets.endIndex)
+            let bytes = text.bytes(of: place)
+            remove(bytes.startIndex..<bytes.endIndex)
         }
     }
 
@@ -191,8 +191,8 @@ struct LineErasure: Sendable {
     private mutating func clearEvidence() {
         let text = parser.text
         for place in text.elements(of: text.find("sightings", in: parser.payload)) {
-            let octets = text.octets(place)
-            remove(octets.startIndex..<octets.endIndex)
+            let bytes = text.bytes(of: place)
+            remove(bytes.startIndex..<bytes.endIndex)
         }
         guard let gaps = text.find("gaps", in: parser.payload) else { return }
         let range = text.range(of: gaps)
@@ -212,7 +212,7 @@ struct LineErasure: Sendable {
         func copy(_ key: StaticString, of object: Int, into buffer: inout LineBuffer) {
             guard let place = text.find(key, in: object) else { return }
             buffer.key(key)
-            buffer.append(Array(text.octets(place)))
+            buffer.append(Array(text.bytes(of: place)))
         }
         func writePayload(_ buffer: inout LineBuffer) {
             copy("version", of: payload, into: &buffer)
@@ -253,10 +253,10 @@ struct LineErasure: Sendable {
         guard let topic = text.find("topic", in: 0), let gateway = text.find("gateway", in: parser.payload),
             let type = text.find("type", in: parser.payload)
         else { return [] }
-        func inner(_ place: Int) -> [UInt8] { Array(text.octets(place).dropFirst().dropLast()) }
-        let (octets, name) = (inner(topic), inner(gateway) + [UInt8(ascii: "/")])
-        guard let place = octets.span.first(of: name + inner(type), from: 0) else { return [] }
-        return octets[..<place] + name
+        func inner(_ place: Int) -> [UInt8] { Array(text.bytes(of: place).dropFirst().dropLast()) }
+        let (bytes, name) = (inner(topic), inner(gateway) + [UInt8(ascii: "/")])
+        guard let place = bytes.span.first(of: name + inner(type), from: 0) else { return [] }
+        return bytes[..<place] + name
     }
 
     // MARK: Bytes
@@ -267,14 +267,14 @@ struct LineErasure: Sendable {
 
     /// Removes a member from its object: key, value and a comma.
     private mutating func remove(member value: Int) {
-        let (key, octets) = (parser.text.octets(value - 1), parser.text.octets(value))
-        remove(key.startIndex..<octets.endIndex)
+        let (key, bytes) = (parser.text.bytes(of: value - 1), parser.text.bytes(of: value))
+        remove(key.startIndex..<bytes.endIndex)
     }
 
     private mutating func remove(_ range: Range<Int>) {
         blank(range)
         let comma = UInt8(ascii: ",")
-        func isSpace(_ octet: UInt8) -> Bool { octet == Self.space || (0x09...0x0D).contains(octet) }
+        func isSpace(_ byte: UInt8) -> Bool { byte == Self.space || (0x09...0x0D).contains(byte) }
         let before = parser.text.bytes[..<range.lowerBound].lastIndex { !isSpace($0) }
         let after = parser.text.bytes[range.upperBound...].firstIndex { !isSpace($0) }
         if let before, parser.text.bytes[before] == comma {

@@ -103,12 +103,12 @@ package struct StateErasure {
     /// - Returns: the names of the files that contained the beacon.
     /// - Throws: ``EventLogError``.
     package func run(isDryRun: Bool = false, isRunning: Bool = false) throws(EventLogError) -> [String] {
-        var told: [String] = []
+        var reported: [String] = []
         for name in [Self.asideName] + (isRunning ? [] : Self.temporaryNames) where try names(name) {
-            told.append(name)
+            reported.append(name)
             if !isDryRun { try change(name) { path throws(Errno) in try files.remove(path) } }
         }
-        guard !isRunning, let bytes = try read(StateFile.name) else { return told }
+        guard !isRunning, let bytes = try read(StateFile.name) else { return reported }
         var text = JSONText(bytes)
         var state: StateFile
         do throws(StateFile.Problem) { state = try StateFile(parsing: bytes) } catch {
@@ -120,15 +120,15 @@ package struct StateErasure {
         _ = text.parse()
         let now = Instant(nanoseconds: (text.integer(text.find("monotonic", in: 0), as: Int64.self) ?? 0) &* 1000)
         state.forget(request, at: now)
-        guard state.snapshot != before.0 || state.records != before.1 else { return told }
-        told.append(StateFile.name)
-        guard !isDryRun else { return told }
+        guard state.snapshot != before.0 || state.records != before.1 else { return reported }
+        reported.append(StateFile.name)
+        guard !isDryRun else { return reported }
         var buffer = LineBuffer(capacity: bytes.count)
         _ = state.encode(gateway: text.string(text.find("gateway", in: 0)) ?? "", now: now, into: &buffer)
         try change(StateFile.name) { path throws(Errno) in
             try WholeFile.replace(path, with: buffer, files: files, keepsOwnership: true)
         }
-        return told
+        return reported
     }
 
     private func names(_ file: String) throws(EventLogError) -> Bool {
@@ -137,7 +137,7 @@ package struct StateErasure {
 
     private func read(_ file: String) throws(EventLogError) -> [UInt8]? {
         let path = directory.appending(file)
-        return try EventLogError.reading(path, WholeFile.read(path, octetsMax: StateFile.sizeMax, files: files))
+        return try EventLogError.reading(path, WholeFile.read(path, bytesMax: StateFile.sizeMax, files: files))
     }
 
     private func change(_ file: String, _ body: (FilePath) throws(Errno) -> Void) throws(EventLogError) {

@@ -27,7 +27,7 @@ package struct AliveFile {
     /// The name of the file in the folder of event files.
     package static let name = "alive"
     // A name has at most 128 bytes, and each byte can need an escape.
-    private static let octetsMax = 4096
+    private static let bytesMax = 4096
 
     /// The path of the file.
     package let path: FilePath
@@ -84,9 +84,9 @@ package struct AliveFile {
         in directory: FilePath, files: any FileSystemCalls = SystemFiles()
     ) throws(Errno) -> ProofOfLife? {
         let path = directory.appending(name)
-        guard let octets = try WholeFile.read(path, octetsMax: octetsMax, files: files) else { return nil }
+        guard let bytes = try WholeFile.read(path, bytesMax: bytesMax, files: files) else { return nil }
         var parser = LineParser()
-        parser.text.bytes = Array(octets.prefix { $0 != 0x0A })
+        parser.text.bytes = Array(bytes.prefix { $0 != 0x0A })
         guard parser.parse(), parser.text.isText("alive", at: parser.text.find("type", in: parser.payload)) else {
             return nil
         }

@@ -89,8 +89,8 @@ package final class SystemFiles: FileSystemCalls {
     ) throws(Errno) -> Int {
         var (taken, failure) = (0, Int32(0))
         buffer.append(addingCapacity: count) { span in
-            unsafe span.withUnsafeMutableBufferPointer { octets, filled in
-                unsafe taken = pread(file, octets.baseAddress, count, off_t(offset))
+            unsafe span.withUnsafeMutableBufferPointer { bytes, filled in
+                unsafe taken = pread(file, bytes.baseAddress, count, off_t(offset))
                 failure = errno
                 filled += max(taken, 0)
             }

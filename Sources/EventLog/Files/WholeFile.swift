@@ -5,15 +5,15 @@ package import SystemPackage
 package enum WholeFile {
     /// Returns the bytes of a file; `nil` if there is none.
     ///
-    /// - Throws: `Errno` of open(2) and pread(2); `fileTooLarge` if it has more than `octetsMax` bytes.
+    /// - Throws: `Errno` of open(2) and pread(2); `fileTooLarge` if it has more than `bytesMax` bytes.
     package static func read(
-        _ path: FilePath, octetsMax: Int, files: any FileSystemCalls = SystemFiles()
+        _ path: FilePath, bytesMax: Int, files: any FileSystemCalls = SystemFiles()
     ) throws(Errno) -> [UInt8]? {
-        guard let bytes = try prefix(of: path, count: octetsMax == .max ? octetsMax : octetsMax + 1, files: files)
+        guard let bytes = try prefix(of: path, count: bytesMax == .max ? bytesMax : bytesMax + 1, files: files)
         else {
             return nil
         }
-        guard bytes.count <= octetsMax else { throw .fileTooLarge }
+        guard bytes.count <= bytesMax else { throw .fileTooLarge }
         return bytes
     }
 

@@ -37,12 +37,12 @@ final class DeliveryFile {
     private var records: [Identifier: Entry] = [:]
     private var file: FileSystemCalls.Handle?
     private var size = 0
-    private var sizeAnew = 0
+    private var rewrittenSize = 0
     private var buffer = LineBuffer(capacity: 4096)
     /// The number of invalid lines, which were skipped.
     private(set) var damagedLines = 0
     /// The reason if the file cannot be written. The data are in memory and are written with the next attempt.
-    private(set) var trouble: String?
+    private(set) var failure: String?
 
     /// Reads the file. If there is none, the records are those of the event files.
     ///
@@ -66,7 +66,7 @@ final class DeliveryFile {
         } catch {
             guard error == .noSuchFileOrDirectory else { throw .readFailed(path.string, error) }
         }
-        writeAnew()
+        rewrite()
     }
 
     deinit {
@@ -102,7 +102,7 @@ final class DeliveryFile {
 
     // MARK: Changes
 
-    /// Stores events that have not been handled, and changes of records. They are durable on return, unless ``trouble``
+    /// Stores events that have not been handled, and changes of records. They are durable on return, unless ``failure``
     /// has a reason.
     func keep(_ actions: ActionBuffer, events: [StoredEvent], adapterName: (AdapterID) -> String) {
         for case .condition(let change) in actions.actions where change.kind == .removed {
@@ -147,13 +147,13 @@ final class DeliveryFile {
     }
 
     /// Tries again to write.
-    func retry() { if trouble != nil { writeAnew() } }
+    func retry() { if failure != nil { rewrite() } }
 
     /// Synchronizes and closes the file.
     func close() {
-        if trouble != nil { writeAnew() }
+        if failure != nil { rewrite() }
         guard let open = file else { return }
-        do throws(Errno) { try files.synchronize(open) } catch { trouble = "\(path.string): \(error)" }
+        do throws(Errno) { try files.synchronize(open) } catch { failure = "\(path.string): \(error)" }
         files.close(open)
         file = nil
     }
@@ -183,7 +183,7 @@ final class DeliveryFile {
 
     private func line(_ members: (inout LineBuffer) -> Void) {
         buffer.object(members)
-        buffer.append(octet: 0x0A)
+        buffer.append(byte: 0x0A)
     }
 
     private func read() throws(Errno) {
@@ -233,8 +233,8 @@ final class DeliveryFile {
 
     private func flush(durably: Bool) {
         guard buffer.count > 0 else { return }
-        guard let open = file, trouble == nil, size + buffer.count < max(Self.compactMin, 2 * sizeAnew) else {
-            return writeAnew()
+        guard let open = file, failure == nil, size + buffer.count < max(Self.compactMin, 2 * rewrittenSize) else {
+            return rewrite()
         }
         do throws(Errno) {
             try files.writeAll(open, at: size, buffer)
@@ -247,7 +247,7 @@ final class DeliveryFile {
     }
 
     /// Replaces the file by the current content.
-    private func writeAnew() {
+    private func rewrite() {
         buffer.removeAll()
         for entry in records.sorted(by: { $0.key < $1.key }).map(\.value) { append(entry, isRecord: true) }
         for entry in unhandled.sorted(by: { $0.key < $1.key }).map(\.value) { append(entry, isRecord: false) }
@@ -256,7 +256,7 @@ final class DeliveryFile {
         do throws(Errno) {
             try WholeFile.replace(path, with: buffer.bytes, files: files)
             file = try files.open(path, isNew: false)
-            (size, sizeAnew, trouble) = (buffer.count, buffer.count, nil)
+            (size, rewrittenSize, failure) = (buffer.count, buffer.count, nil)
         } catch {
             fail(error)
         }
@@ -265,6 +265,6 @@ final class DeliveryFile {
 
     private func fail(_ error: Errno) {
         buffer.removeAll()
-        trouble = "\(path.string) can't be written: \(error); handled events would be delivered again after a restart"
+        failure = "\(path.string) can't be written: \(error); handled events would be delivered again after a restart"
     }
 }

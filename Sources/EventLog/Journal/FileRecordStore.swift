@@ -41,7 +41,7 @@ public final class FileRecordStore: RecordStore {
             folder.appending(DeliveryFile.fileName), of: monitor, boot: journal.boot, clockOffset: offset,
             records: journal.storedRecords)
         self.journal = journal
-        noteTrouble(at: now)
+        noteFailure(at: now)
         return journal.recovery.snapshot
     }
 
@@ -65,7 +65,7 @@ public final class FileRecordStore: RecordStore {
         // The deliveries come first: after a power failure between the two, an event is delivered again, but none is
         // lost.
         deliveries?.keep(actions, events: events) { names[$0] ?? "" }
-        noteTrouble(at: now)
+        noteFailure(at: now)
         journal?.append(actions)
         journal?.commit(at: now)
         keepSnapshot(at: now, snapshot)
@@ -91,13 +91,13 @@ public final class FileRecordStore: RecordStore {
         journal?.advance(to: now)
         if let retryAt, retryAt <= now {
             deliveries?.retry()
-            noteTrouble(at: now)
+            noteFailure(at: now)
         }
         keepSnapshot(at: now, snapshot)
     }
 
-    private func noteTrouble(at now: Instant) {
-        retryAt = deliveries?.trouble == nil ? nil : now + Journal.retryLast
+    private func noteFailure(at now: Instant) {
+        retryAt = deliveries?.failure == nil ? nil : now + Journal.retryLast
     }
 
     private func keepSnapshot(at now: Instant, _ snapshot: () -> MonitorSnapshot) {
@@ -111,7 +111,7 @@ public final class FileRecordStore: RecordStore {
     }
 
     /// Whether the disk can be written.
-    public var isKeeping: Bool { journal?.isKeeping ?? false && deliveries?.trouble == nil }
+    public var isKeeping: Bool { journal?.isKeeping ?? false && deliveries?.failure == nil }
 
     /// Stores the last snapshot, closes the files and releases the locks.
     public func close(_ snapshot: MonitorSnapshot, at now: Instant) {

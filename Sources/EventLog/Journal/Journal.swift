@@ -37,7 +37,7 @@ public final class Journal {
 
     private var queue: LineQueue
     private var writer: SegmentWriter
-    private var shelf: SegmentStore
+    private var store: SegmentStore
     private var records: RecordTable
     private var snapshots: SnapshotKeeper
     private var tally: WriteTally
@@ -51,7 +51,7 @@ public final class Journal {
     private var backOff = BackOff(first: .seconds(1), most: retryLast)
     private var housekeepAt: Instant
     /// The reason if lines cannot be written at present.
-    private var lineTrouble: String?
+    private var lineFailure: String?
 
     /// How far the wall clock is ahead of the timeline, which the names of files use.
     public private(set) var clockOffset: ClockOffset
@@ -59,8 +59,8 @@ public final class Journal {
     public private(set) var isClockSynchronized: Bool
     /// The number of the last durable line.
     public private(set) var durableSequence: Int
-    /// The number up to which the publisher has finished; only if ``JournalOptions/waitsForShipping`` is set.
-    public var shipped = 0
+    /// The number up to which the publisher has finished; only if ``JournalOptions/waitsForPublishing`` is set.
+    public var published = 0
 
     /// Opens a journal with another file system, for tests.
     package init(
@@ -76,7 +76,7 @@ public final class Journal {
         recovery = Recovery(found, machine: boot.machine)
         queue = LineQueue(options, boot: boot, after: recovery.sequence)
         writer = SegmentWriter(options.directory, files)
-        shelf = SegmentStore(found.segments, options, files)
+        store = SegmentStore(found.segments, options, files)
         records = RecordTable(found.builder.records)
         snapshots = SnapshotKeeper(found, options, files, at: now)
         tally = WriteTally(start: now)
@@ -127,7 +127,7 @@ public final class Journal {
     /// The number of bytes of lines that wait in memory.
     public var waiting: Int { queue.size }
     /// The lines that wait in memory.
-    var waitingOctets: [UInt8] { queue.octets }
+    var waitingBytes: [UInt8] { queue.bytes }
     // MARK: Time
 
     /// Ends a turn: writes the appended lines, and synchronizes them as ``JournalOptions/durability`` requires.
@@ -140,7 +140,7 @@ public final class Journal {
             try write()
             let isTime = synchronizeAt.map { $0 <= now } ?? true
             if isTime || queue.written >= Self.unsynchronizedMax { try synchronize() }
-            lineTrouble = nil
+            lineFailure = nil
             retryAt = nil
             backOff.reset()
         } catch {
@@ -175,11 +175,11 @@ public final class Journal {
     // MARK: State
 
     /// Whether lines and records can be stored. If not, events must have `persistenceUnavailable` (rule N5).
-    public var isKeeping: Bool { trouble == nil }
+    public var isKeeping: Bool { failure == nil }
     /// The reason if lines or records cannot be stored at present, for operators.
-    public var trouble: String? { lineTrouble ?? snapshots.trouble }
+    public var failure: String? { lineFailure ?? snapshots.failure }
     /// Whether lines cannot be stored and wait in memory; `false` if only records are affected.
-    public var linesWait: Bool { lineTrouble != nil }
+    public var linesWait: Bool { lineFailure != nil }
     /// The counters since the journal was opened.
     public var counters: JournalCounters { tally.counters }
 
@@ -210,7 +210,7 @@ public final class Journal {
 
     /// Whether a snapshot should be stored with ``keep(_:at:)``: at regular intervals, after a segment was closed, and
     /// after many lines. In the last two cases, not before the lines are as large as the last snapshot.
-    public var wantsSnapshot: Bool { snapshots.isTime && lineTrouble == nil }
+    public var wantsSnapshot: Bool { snapshots.isTime && lineFailure == nil }
 
     /// Stores a snapshot of the engine. All lines before it are durable.
     ///
@@ -274,7 +274,7 @@ public final class Journal {
         let (start, size) = (queue.written, queue.size)
         let hasNumbers = queue.unwrittenHasNumbers
         do throws(Errno) {
-            try unsafe queue.write { octets, before throws(Errno) in try unsafe writer.write(octets, behind: before) }
+            try unsafe queue.write { bytes, before throws(Errno) in try unsafe writer.write(bytes, behind: before) }
         } catch {
             writer.cut(behind: start)
             throw error
@@ -294,11 +294,11 @@ public final class Journal {
         synchronizeAt = nil
         guard queue.written > 0, writer.name != nil else { return }
         try writer.synchronize(queue.written, at: now, &tally)
-        shelf.setSize(writer.durable)
+        store.setSize(writer.durable)
         let durable = queue.removeWritten()
         tally.counters.lines += durable.lines
         if let last = durable.last { durableSequence = last }
-        snapshots.note(octets: durable.octets, lines: durable.linesWithNumbers)
+        snapshots.note(bytes: durable.bytes, lines: durable.linesWithNumbers)
         records.apply(durable.updates)
     }
 
@@ -320,7 +320,7 @@ public final class Journal {
             }
         }
         synchronizeAt = nil
-        lineTrouble = "events can't be written to \(options.directory.string): \(error); they wait in memory"
+        lineFailure = "events can't be written to \(options.directory.string): \(error); they wait in memory"
         retryAt = now + backOff.next()
         writer.suspend()
         dropOldest()
@@ -328,7 +328,7 @@ public final class Journal {
 
     /// Drops the oldest lines if more wait than the limit. This is a gap in `sequence`, and counted.
     private func dropOldest() {
-        let dropped = queue.dropOldest(octetsMax: options.queueSize)
+        let dropped = queue.dropOldest(bytesMax: options.queueSize)
         tally.counters.dropped += dropped.numbered
         tally.counters.droppedUnnumbered += dropped.unnumbered
         records.drop(dropped.updates)
@@ -339,14 +339,14 @@ public final class Journal {
     /// Continues the last segment after removing its incomplete end. If it cannot be written, the next line starts a
     /// new one.
     private func continueSegment(_ found: Recovery.Finding) {
-        guard found.goesOn, let begun = shelf.lastDate else { return }
+        guard found.goesOn, let begun = store.lastDate else { return }
         let age = isClockSynchronized ? WallDate(now, offset: clockOffset).duration(since: begun) ?? .zero : .zero
         let left = options.rotateInterval - max(age, .zero)
         do throws(Errno) {
-            try writer.goOn(
+            try writer.proceed(
                 with: found.lastName, size: found.size, end: found.end, rotateAt: now + max(left, .zero), at: now,
                 &tally)
-            shelf.setSize(found.end)
+            store.setSize(found.end)
         } catch {
             recovery.remarks.append(
                 "\(found.lastName) can't be written to: \(error); the next line starts another file")
@@ -354,7 +354,7 @@ public final class Journal {
     }
 
     private func beginSegment() throws(Errno) {
-        shelf.add(
+        store.add(
             try writer.begin(
                 first: queue.firstUnwritten, date: WallDate(now, offset: clockOffset),
                 rotateAt: now + options.rotateInterval, at: now, &tally))
@@ -364,7 +364,7 @@ public final class Journal {
     /// program that deletes a file may want that.
     private func leaveSegment() {
         guard let name = writer.name else { return }
-        let first = shelf.forget(name) ?? 0
+        let first = store.forget(name) ?? 0
         let lost =
             first > 0 && first <= durableSequence ? "; lines \(first) to \(durableSequence) are lost" : ""
         remarks.say(
@@ -380,13 +380,13 @@ public final class Journal {
         guard writer.name != nil else { return }
         try synchronize()
         writer.close()
-        snapshots.wish()
+        snapshots.request()
         housekeepAt = min(housekeepAt, now)
     }
 
     /// Closes the open segment, as logrotate requests with SIGUSR1. An empty one stays open.
     public func rotate() {
-        guard writer.name != nil, lineTrouble == nil else { return }
+        guard writer.name != nil, lineFailure == nil else { return }
         if writer.durable + queue.written == 0 { return writer.rotate(at: now + options.rotateInterval) }
         do throws(Errno) { try closeSegment() } catch { fail(error) }
     }
@@ -396,8 +396,8 @@ public final class Journal {
         writer.refreshLink(&tally)
         let present = SegmentStore.Present(
             now: now, clockOffset: clockOffset, machine: boot.machine, open: writer.name, written: queue.written,
-            durable: durableSequence, shipped: shipped, covered: snapshots.sequence)
-        shelf.deleteSome(present, &tally, &remarks)
+            durable: durableSequence, published: published, covered: snapshots.sequence)
+        store.deleteSome(present, &tally, &remarks)
     }
 
     /// Appends the line of the visit that the last line ended, if that line is missing (rule N3).
@@ -407,7 +407,7 @@ public final class Journal {
         }
         recovery.snapshot = found.builder.snapshot(machine: boot.machine)
         // Published lines already include the visit.
-        guard found.shipped <= number else { return }
+        guard found.published <= number else { return }
         queue.append(.visit(visit))
         recovery.remarks.append(
             "line \(number) is an exit without its visit; line \(sequence) is the visit")
@@ -475,7 +475,7 @@ public final class Journal {
         /// The number of lines after the snapshot that were read.
         public var linesRead: Int
         /// The number of bytes of an incomplete line that were removed.
-        public var tornOctets: Int
+        public var tornBytes: Int
         /// The number of invalid lines, which were skipped.
         public var damagedLines: Int
         /// Remarks for operators.
@@ -489,11 +489,11 @@ public final class Journal {
             let isSameMachine = !isNew && BootID.machine(of: builder.boot) == machine
             clock = isSameMachine ? (builder.offset, builder.isSynchronized ?? false) : nil
             linesRead = found.linesRead
-            tornOctets = found.goesOn ? found.size - found.end : 0
+            tornBytes = found.goesOn ? found.size - found.end : 0
             damagedLines = found.damage.lines
             remarks = found.remarks + found.damage.remarks
-            if tornOctets > 0 {
-                remarks.append("\(tornOctets) bytes of an incomplete line were removed from \(found.lastName)")
+            if tornBytes > 0 {
+                remarks.append("\(tornBytes) bytes of an incomplete line were removed from \(found.lastName)")
             }
         }
     }

@@ -20,7 +20,7 @@ public struct JournalCounters: Sendable, Hashable {
     /// The number of segments that retention deleted.
     public var deletedSegments = 0
     /// The number of lines in them that had not been published.
-    public var deletedUnshipped = 0
+    public var deletedUnpublished = 0
     /// The number of segments that were deleted because of the total size, before their age required it.
     public var deletedEarly = 0
     /// The number of open segments that another program deleted, renamed or truncated.

@@ -26,7 +26,7 @@ struct LineQueue: ~Copyable {
 
     /// Lines that have become durable.
     struct Durable {
-        var octets = 0
+        var bytes = 0
         var lines = 0
         /// The number of those lines that a start would read: groups with numbers.
         var linesWithNumbers = 0
@@ -66,7 +66,7 @@ struct LineQueue: ~Copyable {
     /// The number of bytes that are not durable.
     var size: Int { buffer.count }
     /// The bytes that are not durable.
-    var octets: [UInt8] { buffer.bytes }
+    var bytes: [UInt8] { buffer.bytes }
 
     /// Sets the name in lines for an adapter of the engine.
     mutating func name(_ adapter: AdapterID, _ name: String) { encoder.name(adapter, name) }
@@ -182,7 +182,7 @@ struct LineQueue: ~Copyable {
     /// - Parameter body: receives bytes and the number of bytes before them, and returns how many it wrote.
     /// - Throws: the error of `body`.
     mutating func write(
-        _ body: (_ octets: UnsafeRawBufferPointer, _ before: Int) throws(Errno) -> Int
+        _ body: (_ bytes: UnsafeRawBufferPointer, _ before: Int) throws(Errno) -> Int
     ) throws(Errno) {
         var end = written
         while end < buffer.count {
@@ -201,7 +201,7 @@ struct LineQueue: ~Copyable {
 
     /// Removes all written lines, which are durable now.
     mutating func removeWritten() -> Durable {
-        var durable = Durable(octets: written)
+        var durable = Durable(bytes: written)
         for group in groups[..<writtenGroups] {
             durable.lines += group.lines
             if group.hasNumbers {
@@ -216,22 +216,22 @@ struct LineQueue: ~Copyable {
         return durable
     }
 
-    /// Drops the oldest lines until at most `octetsMax` bytes wait. Drops none while lines are in the open segment.
-    mutating func dropOldest(octetsMax: Int) -> Dropped {
+    /// Drops the oldest lines until at most `bytesMax` bytes wait. Drops none while lines are in the open segment.
+    mutating func dropOldest(bytesMax: Int) -> Dropped {
         var dropped = Dropped()
         guard written == 0 else { return dropped }
-        var (octets, count) = (0, 0)
-        while buffer.count - octets > octetsMax, count < groups.count {
+        var (bytes, count) = (0, 0)
+        while buffer.count - bytes > bytesMax, count < groups.count {
             let group = groups[count]
             let numbered = max(0, group.last - group.first + 1)
             dropped.numbered += numbered
             dropped.unnumbered += group.lines - numbered
             dropped.updates += group.updates
-            octets += group.size
+            bytes += group.size
             count += 1
         }
         groups.removeFirst(count)
-        buffer.removeFirst(octets)
+        buffer.removeFirst(bytes)
         return dropped
     }
 }

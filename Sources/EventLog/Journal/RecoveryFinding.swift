@@ -25,7 +25,7 @@ extension Journal.Recovery {
         /// The greatest number in the lines that were read.
         var greatest = 0
         /// The last published line, as far as the publisher's file shows it.
-        var shipped = 0
+        var published = 0
         /// The number after which numbers continue.
         var sequence = 0
         /// Whether the last segment is continued.
@@ -53,8 +53,8 @@ extension Journal.Recovery {
             let begin = segments.firstIndex { $0.begins == segments[place].begins } ?? 0
             for index in segments.indices.dropFirst(begin) { try read(index, options, files) }
             if let newer { throw .newerVersion(newer.path, newer.version) }
-            shipped = Self.shipped(options, files)
-            if shipped > 0 { isFirstStart = false }
+            published = Self.published(options, files)
+            if published > 0 { isFirstStart = false }
             findNumber(options, files)
         }
 
@@ -83,7 +83,7 @@ extension Journal.Recovery {
         }
 
         /// Returns the progress of the publisher; 0 if its file cannot be used, which the publisher reports itself.
-        private static func shipped(_ options: JournalOptions, _ files: any FileSystemCalls) -> Int {
+        private static func published(_ options: JournalOptions, _ files: any FileSystemCalls) -> Int {
             let path = options.stateDirectory.appending(PublishingCheckpoint.fileName)
             return (try? PublishingCheckpoint.read(path, files: files))?.position.sequence ?? 0
         }
@@ -234,7 +234,7 @@ extension Journal.Recovery.Finding {
 
     private mutating func findNumberInFiles(_ options: JournalOptions, _ files: any FileSystemCalls) {
         let inFiles = segments.reduce(greatest) { max($0, $1.first - 1) }
-        sequence = max(inFiles, stateSequence, shipped)
+        sequence = max(inFiles, stateSequence, published)
         let isComplete = sequence == inFiles
         goesOn = isComplete
         if isComplete, lostAtEnd > 0 {

@@ -29,13 +29,13 @@ struct Segment: Hashable {
 
     init?(name: String) {
         // events-000000000042-20261121T074627Z.jsonl; more than twelve digits from line 10¹² on.
-        let octets = Array(name.utf8)
+        let bytes = Array(name.utf8)
         guard name.hasPrefix("events-"), name.hasSuffix("Z.jsonl"),
-            let hyphen = octets[7...].firstIndex(of: UInt8(ascii: "-")), hyphen >= 19,
-            octets.count == hyphen + 1 + 15 + 7, octets[hyphen + 9] == UInt8(ascii: "T"),
-            let first = Self.number(octets[7..<hyphen]),
-            let day = Self.number(octets[hyphen + 1..<hyphen + 9]),
-            let time = Self.number(octets[hyphen + 10..<hyphen + 16])
+            let hyphen = bytes[7...].firstIndex(of: UInt8(ascii: "-")), hyphen >= 19,
+            bytes.count == hyphen + 1 + 15 + 7, bytes[hyphen + 9] == UInt8(ascii: "T"),
+            let first = Self.number(bytes[7..<hyphen]),
+            let day = Self.number(bytes[hyphen + 1..<hyphen + 9]),
+            let time = Self.number(bytes[hyphen + 10..<hyphen + 16])
         else { return nil }
         self.first = first
         begins = first
@@ -45,9 +45,9 @@ struct Segment: Hashable {
         date = WallDate(microseconds: Int64(seconds) * 1_000_000)
     }
 
-    private static func number(_ octets: ArraySlice<UInt8>) -> Int? {
-        guard !octets.isEmpty, octets.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
-        return Int(String(decoding: octets, as: UTF8.self))
+    private static func number(_ bytes: ArraySlice<UInt8>) -> Int? {
+        guard !bytes.isEmpty, bytes.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        return Int(String(decoding: bytes, as: UTF8.self))
     }
 
     /// Returns whether the lines of `left` are before those of `right`.

@@ -26,7 +26,7 @@ package struct SegmentDirectory: Sendable {
         var buffer = LineBuffer(capacity: 1024)
         buffer.append("events-")
         buffer.append(sequence, digits: 12)
-        buffer.append(octet: UInt8(ascii: "-"))
+        buffer.append(byte: UInt8(ascii: "-"))
         var text = LineBuffer(capacity: 1024)
         text.append(date)
         // 2026-11-21T07:46:27.123456Z without characters that are inconvenient in file names: 20261121T074627Z.

@@ -18,7 +18,7 @@ struct SegmentStore {
         /// The number of the last durable line.
         var durable: Int
         /// The number up to which a publisher has finished.
-        var shipped: Int
+        var published: Int
         /// The number up to which the last snapshot covers the lines.
         var covered: Int
 
@@ -64,7 +64,7 @@ struct SegmentStore {
 
     /// Deletes closed files that are too old, and the oldest closed files while all together are too large.
     mutating func deleteSome(_ present: Present, _ tally: inout WriteTally, _ remarks: inout RemarkLog) {
-        while let oldest = segments.first, oldest.name != present.open, isShipped(0, present),
+        while let oldest = segments.first, oldest.name != present.open, isPublished(0, present),
             last(of: 0, present) <= present.covered, isOld(0, present)
         {
             guard delete(&tally) else { return }
@@ -72,7 +72,7 @@ struct SegmentStore {
         var size = segments.reduce(0) { $0 + $1.size } + (present.open == nil ? 0 : present.written)
         while size > options.retainSize, let oldest = segments.first, oldest.name != present.open {
             size -= oldest.size
-            if !isShipped(0, present) { noteUnshipped(present, &tally, &remarks) }
+            if !isPublished(0, present) { noteUnpublished(present, &tally, &remarks) }
             noteEarly(present, &tally, &remarks)
             guard delete(&tally) else { return }
         }
@@ -83,13 +83,13 @@ struct SegmentStore {
         index + 1 < segments.count ? segments[index + 1].begins - 1 : present.durable
     }
 
-    private func isShipped(_ index: Int, _ present: Present) -> Bool {
-        !options.waitsForShipping || last(of: index, present) <= present.shipped
+    private func isPublished(_ index: Int, _ present: Present) -> Bool {
+        !options.waitsForPublishing || last(of: index, present) <= present.published
     }
 
-    private func noteUnshipped(_ present: Present, _ tally: inout WriteTally, _ remarks: inout RemarkLog) {
-        let count = max(0, last(of: 0, present) - max(present.shipped, segments[0].begins - 1))
-        tally.counters.deletedUnshipped += count
+    private func noteUnpublished(_ present: Present, _ tally: inout WriteTally, _ remarks: inout RemarkLog) {
+        let count = max(0, last(of: 0, present) - max(present.published, segments[0].begins - 1))
+        tally.counters.deletedUnpublished += count
         remarks.say(
             "\(segments[0].name) had to be deleted with \(count == 1 ? "1 line that was" : "\(count) lines that were") not published: all files together may have at most "
                 + "\(options.retainSize) bytes")

@@ -46,7 +46,7 @@ struct SegmentWriter: ~Copyable {
     /// lines.
     ///
     /// - Throws: `Errno`; then the file is not open.
-    mutating func goOn(
+    mutating func proceed(
         with name: String, size: Int, end: Int, rotateAt: Instant, at now: Instant, _ tally: inout WriteTally
     ) throws(Errno) {
         let file = try files.open(directory.appending(name), isNew: false)
@@ -126,9 +126,9 @@ struct SegmentWriter: ~Copyable {
     // MARK: Write
 
     /// Writes after the durable bytes and `written` more, and returns how many bytes were written.
-    func write(_ octets: UnsafeRawBufferPointer, behind written: Int) throws(Errno) -> Int {
+    func write(_ bytes: UnsafeRawBufferPointer, behind written: Int) throws(Errno) -> Int {
         guard let open, let file = open.file else { throw .badFileDescriptor }
-        return try unsafe files.write(file, at: open.durable + written, octets)
+        return try unsafe files.write(file, at: open.durable + written, bytes)
     }
 
     /// Truncates the file after the durable bytes and `written` more. The rest is not a line yet, and must not be read.

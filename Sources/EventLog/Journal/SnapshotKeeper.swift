@@ -18,7 +18,7 @@ struct SnapshotKeeper {
     /// The number of the last line that the last snapshot includes.
     private(set) var sequence: Int
     /// The reason if records cannot be stored at present, for operators.
-    private(set) var trouble: String?
+    private(set) var failure: String?
 
     /// Continues with the state file that `found` describes.
     init(
@@ -44,11 +44,11 @@ struct SnapshotKeeper {
     mutating func advance(to now: Instant) { schedule.advance(to: now) }
 
     /// Notes bytes that became durable, and how many of their lines the next start would have to read.
-    mutating func note(octets: Int, lines: Int) { schedule.note(octets: octets, lines: lines) }
+    mutating func note(bytes: Int, lines: Int) { schedule.note(bytes: bytes, lines: lines) }
 
     /// Notes that an event file was closed: takes a snapshot when the lines since the last one are as large as that
     /// snapshot.
-    mutating func wish() { schedule.wish() }
+    mutating func request() { schedule.request() }
 
     /// Notes that a snapshot was requested and is about to be stored.
     mutating func begin() { schedule.begin() }
@@ -74,7 +74,7 @@ struct SnapshotKeeper {
             schedule.isKept(size: size)
             reservation.isKept(reserved)
             sequence = state.sequence
-            trouble = nil
+            failure = nil
             if isRestored {
                 isRestored = false
                 // If the file stays, the next start skips the same count of numbers again.
@@ -83,7 +83,7 @@ struct SnapshotKeeper {
             return true
         } catch {
             tally.counters.failures += 1
-            trouble = "records can't be written to \(directory.string): \(error); a restart would lose some"
+            failure = "records can't be written to \(directory.string): \(error); a restart would lose some"
             schedule.isPutOff(until: now + Self.retryInterval)
             return false
         }

@@ -10,10 +10,10 @@ struct SnapshotSchedule {
     private(set) var due: Instant
     private var isDue = true
     /// Whether a snapshot is taken as soon as the lines since the last one are as large as that snapshot.
-    private var isWished = false
+    private var isRequested = false
     /// The size of the last snapshot in bytes, then the bytes and the number of the lines since.
     private var size: Int
-    private var octets = 0
+    private var bytes = 0
     private var lines: Int
 
     /// Creates a schedule with a snapshot due at once. It stores from which time adapters count as stopped, and the
@@ -33,7 +33,7 @@ struct SnapshotSchedule {
 
     /// Whether a snapshot must be taken now: if it is due, or if one was requested (after a closed file or many lines)
     /// and the lines are at least as large as the last snapshot.
-    var isTime: Bool { isDue || isWished && octets >= size }
+    var isTime: Bool { isDue || isRequested && bytes >= size }
 
     mutating func advance(to now: Instant) {
         guard now >= due else { return }
@@ -42,21 +42,21 @@ struct SnapshotSchedule {
     }
 
     /// Notes bytes and lines that became durable.
-    mutating func note(octets: Int, lines: Int) {
-        self.octets += octets
+    mutating func note(bytes: Int, lines: Int) {
+        self.bytes += bytes
         self.lines += lines
-        if self.lines >= Self.linesMax { isWished = true }
+        if self.lines >= Self.linesMax { isRequested = true }
     }
 
     /// Notes that an event file was closed.
-    mutating func wish() { isWished = true }
+    mutating func request() { isRequested = true }
 
     /// Notes that a snapshot is about to be stored.
-    mutating func begin() { (isDue, isWished) = (false, false) }
+    mutating func begin() { (isDue, isRequested) = (false, false) }
 
     /// Notes that a snapshot was stored; `size` is `nil` if its content is the same as before.
     mutating func isKept(size: Int?) {
-        (octets, lines) = (0, 0)
+        (bytes, lines) = (0, 0)
         if let size { self.size = size }
     }
 

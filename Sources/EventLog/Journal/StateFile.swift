@@ -44,7 +44,7 @@ struct StateFile {
         from directory: FilePath, _ files: any FileSystemCalls = SystemFiles()
     ) throws(EventLogError) -> Found {
         let path = directory.appending(name)
-        let bytes = try EventLogError.reading(path, WholeFile.read(path, octetsMax: sizeMax, files: files))
+        let bytes = try EventLogError.reading(path, WholeFile.read(path, bytesMax: sizeMax, files: files))
         guard let bytes else { return .absent }
         do throws(StateFile.Problem) {
             return .whole(try StateFile(parsing: bytes), size: bytes.count)
@@ -101,7 +101,7 @@ extension StateFile {
             }
             buffer.objects("conditions", snapshot.conditions, onLines: true) { write($1, into: &$0) }
         }
-        buffer.append(octet: 0x0A)
+        buffer.append(byte: 0x0A)
         return varying
     }
 

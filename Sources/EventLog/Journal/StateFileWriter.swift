@@ -44,7 +44,7 @@ struct StateFileWriter {
         _ number: Int, at now: Instant, _ tally: inout WriteTally
     ) throws(Errno) {
         try files.makeDirectories(options.stateDirectory)
-        let bytes = try WholeFile.read(path, octetsMax: StateFile.sizeMax, files: files)
+        let bytes = try WholeFile.read(path, bytesMax: StateFile.sizeMax, files: files)
         let text = StateFile.text(bytes ?? [], reserving: number) ?? StateFile.text(reserving: number, options)
         try WholeFile.replace(path, with: text, files: files)
         tally.note(bytes: text.count, synchronizations: 2, at: now)

@@ -165,7 +165,7 @@ public struct EvidenceRecorder {
             }
         }
         slots[place].sightings[count % Self.sightingsMax] = LastSighting(
-            time: time.nanoseconds, adapter: adapter.index, rssi: RSSI.octet(rssi))
+            time: time.nanoseconds, adapter: adapter.index, rssi: RSSI.byte(rssi))
         unlink(place)
         slots[place].count = count + 1
         link(place)
@@ -173,8 +173,8 @@ public struct EvidenceRecorder {
 
     /// Returns true if the adapter of this sighting has scanned without a break since. Otherwise the time since is not
     /// a gap.
-    private func listened(_ heard: LastSighting) -> Bool {
-        heard.time >= silentUntil || heard.time >= adapters[heard.adapter]?.silentUntil ?? .min
+    private func listened(_ received: LastSighting) -> Bool {
+        received.time >= silentUntil || received.time >= adapters[received.adapter]?.silentUntil ?? .min
     }
 
     /// Discards the sightings of a beacon.
@@ -226,7 +226,7 @@ public struct EvidenceRecorder {
         let now = event.time.nanoseconds
         let condition = settings[Identifier(lookup: event.identifier)]
         let threshold = condition?.exitRSSI
-        var heard: [LastSighting] = []
+        var received: [LastSighting] = []
         var gaps = Evidence.Gaps(count: 0)
         if let place = places[event.refinement ?? sighting.beacon].map({ Int($0) }) {
             var slot = slots[place]
@@ -234,7 +234,7 @@ public struct EvidenceRecorder {
             for index in max(0, count - Self.sightingsMax)..<count {
                 let sighting = slot.sightings[index % Self.sightingsMax]
                 // A sighting with the time of the exit came after it (rule T3).
-                if sighting.time < now { heard.append(sighting) }
+                if sighting.time < now { received.append(sighting) }
             }
             if count > 0, slot.sightings[(count - 1) % Self.sightingsMax].time < now { slot.countLastGap(timeouts) }
             let sketch = slot.gaps
@@ -245,7 +245,7 @@ public struct EvidenceRecorder {
                 longerThanTimeout: condition.flatMap { longer(than: $0.exitTimeout.nanoseconds, in: slot) })
         }
         var refreshes: [UInt16: Int64] = [sighting.adapter.index: lastSeen.nanoseconds]
-        for one in heard where one.time <= lastSeen.nanoseconds && Self.reaches(one.rssi, threshold) {
+        for one in received where one.time <= lastSeen.nanoseconds && Self.reaches(one.rssi, threshold) {
             refreshes[one.adapter] = max(refreshes[one.adapter] ?? 0, one.time)
         }
         let holders = refreshes.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(MonitorEngine.holdersMax).map
@@ -254,12 +254,12 @@ public struct EvidenceRecorder {
                 adapter: adapters[$0.key]?.name ?? "", lastRefresh: Instant(remembered: $0.value),
                 listened: .nanoseconds(adapters[$0.key]?.between($0.value, now) ?? 0))
         }
-        let isWeak = heard.contains { $0.time > lastSeen.nanoseconds && !Self.reaches($0.rssi, threshold) }
+        let isWeak = received.contains { $0.time > lastSeen.nanoseconds && !Self.reaches($0.rssi, threshold) }
         return Evidence(
             event: number, monitor: event.monitor, identifier: event.identifier,
             rule: event.state == .unknown ? "L2" : isWeak ? "X1" : "X2", time: event.time,
             clockOffset: event.clockOffset, holders: holders,
-            sightings: heard.map {
+            sightings: received.map {
                 Evidence.LastSighting(
                     time: Instant(nanoseconds: $0.time), adapter: adapters[$0.adapter]?.name ?? "",
                     rssi: RSSI(reported: $0.rssi))
@@ -273,9 +273,9 @@ public struct EvidenceRecorder {
         return total > 0 ? Evidence.Share(count: Int(count), total: total) : nil
     }
 
-    private static func reaches(_ octet: UInt8, _ threshold: RSSI?) -> Bool {
+    private static func reaches(_ byte: UInt8, _ threshold: RSSI?) -> Bool {
         guard let threshold else { return true }
-        guard let rssi = RSSI(reported: octet) else { return false }
+        guard let rssi = RSSI(reported: byte) else { return false }
         return rssi >= threshold
     }
 

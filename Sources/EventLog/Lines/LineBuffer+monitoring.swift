@@ -64,7 +64,7 @@ extension LineBuffer {
         object("settings") { buffer in
             if let assumed { buffer.write("assuming", word: assumed.word) }
             buffer.write("perBeacon", settings.perBeacon)
-            if settings.strangers != .track { buffer.write("strangers", settings.strangers.rawValue) }
+            if settings.unnamed != .track { buffer.write("strangers", settings.unnamed.rawValue) }
             buffer.write("enterCount", settings.enterCount)
             buffer.write("enterWindow", seconds: settings.enterWindow)
             if let rssi = settings.enterRSSI { buffer.write("enterRSSI", rssi.dBm) }

@@ -118,7 +118,7 @@ package struct LineEncoder: Sendable {
             if sequence > 0 { buffer.write("sequence", sequence) }
             buffer.write(time, clockOffset)
         }
-        buffer.append(octet: 0x0A)
+        buffer.append(byte: 0x0A)
     }
 
     // MARK: Adapters
@@ -251,7 +251,7 @@ package struct LineEncoder: Sendable {
             buffer.write(evidence.time, evidence.clockOffset)
             buffer.write(evidence) { WallDate($0, offset: evidence.clockOffset) }
         }
-        buffer.append(octet: 0x0A)
+        buffer.append(byte: 0x0A)
     }
 
     /// Appends the lines of `actions`, and the evidence of each exit.
@@ -360,10 +360,10 @@ extension LineBuffer {
             buffer.write("lastRefresh", date(holder.lastRefresh))
             buffer.write("listened", seconds: holder.listened)
         }
-        objects("sightings", evidence.sightings) { buffer, heard in
-            buffer.write("date", date(heard.time))
-            buffer.write("adapter", heard.adapter)
-            if let rssi = heard.rssi { buffer.write("rssi", rssi.dBm) }
+        objects("sightings", evidence.sightings) { buffer, received in
+            buffer.write("date", date(received.time))
+            buffer.write("adapter", received.adapter)
+            if let rssi = received.rssi { buffer.write("rssi", rssi.dBm) }
         }
         object("gaps") { buffer in
             buffer.write("count", evidence.gaps.count)

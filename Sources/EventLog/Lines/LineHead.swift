@@ -40,7 +40,7 @@ final class LineHead: Sendable {
         } else {
             buffer.object(payload)
         }
-        buffer.append(octet: 0x0A)
+        buffer.append(byte: 0x0A)
     }
 
     private func append(
@@ -49,11 +49,11 @@ final class LineHead: Sendable {
         buffer.append(topicStart)
         buffer.append(type)
         if let name {
-            buffer.append(octet: UInt8(ascii: "/"))
+            buffer.append(byte: UInt8(ascii: "/"))
             buffer.append(escaped: name)
         }
         guard let beacon else { return }
-        buffer.append(octet: UInt8(ascii: "/"))
+        buffer.append(byte: UInt8(ascii: "/"))
         buffer.append(beacon)
     }
 

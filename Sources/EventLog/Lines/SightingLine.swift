@@ -22,6 +22,6 @@ extension LineBuffer {
             buffer.write(beacon.identity)
             buffer.write("measuredPower", beacon.measuredPower)
         }
-        append(octet: 0x0A)
+        append(byte: 0x0A)
     }
 }

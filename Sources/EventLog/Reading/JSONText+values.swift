@@ -91,7 +91,7 @@ extension JSONText {
         else { return nil }
         var settings = ConditionSettings()
         settings.perBeacon = perBeacon
-        settings.strangers = string(find("strangers", in: place)).flatMap(UnnamedBeacons.init) ?? .track
+        settings.unnamed = string(find("strangers", in: place)).flatMap(UnnamedBeacons.init) ?? .track
         settings.enterCount = count
         settings.enterWindow = .microseconds(window)
         settings.exitTimeout = .microseconds(timeout)

@@ -10,7 +10,7 @@ package struct LineDating {
     // The number of the last `clock` line that was applied. If the same line is read again, it is ignored.
     private var clockSequence = 0
     /// Whether a `clock` line has corrected dates of earlier lines. A caller that stores dates must then call
-    /// ``beginAnew()`` and read all lines again.
+    /// ``restart()`` and read all lines again.
     package private(set) var isOutdated = false
 
     /// Creates a decoder that has read no line.
@@ -20,13 +20,13 @@ package struct LineDating {
     }
 
     /// Prepares for reading from the first line again. The corrections of dates are kept.
-    package mutating func beginAnew() { isOutdated = false }
+    package mutating func restart() { isOutdated = false }
 
     /// Decodes a line. Returns its head, and its entry if its type and version have one; `nil` if the bytes are not a
     /// line.
-    package mutating func read(_ octets: [UInt8]) -> (head: LineParser.Head, line: LogLine?)? {
+    package mutating func read(_ bytes: [UInt8]) -> (head: LineParser.Head, line: LogLine?)? {
         parser.text.bytes.removeAll(keepingCapacity: true)
-        parser.text.bytes.append(contentsOf: octets)
+        parser.text.bytes.append(contentsOf: bytes)
         guard parser.parse() else { return nil }
         guard parser.head.version <= LineVersion.current else { return (parser.head, nil) }
         if parser.head.kind == .clock { noteClock() }
@@ -59,10 +59,10 @@ package struct LineDating {
 extension LineDating: ByteCoded {
     package static var blank: LineDating { LineDating() }
 
-    /// Passes the content of the `clock` lines. Values computed from them are not stored.
-    package mutating func pass(_ octets: inout ByteCoder) throws(ByteCoder.Damage) {
-        try octets.pass(&stamping)
-        try octets.pass(&clockSequence)
+    /// Writes or reads the content of the `clock` lines. Values computed from them are not stored.
+    package mutating func code(with coder: inout ByteCoder) throws(ByteCoder.Damage) {
+        try coder.code(&stamping)
+        try coder.code(&clockSequence)
         boot = LogReader.Boot()
     }
 }

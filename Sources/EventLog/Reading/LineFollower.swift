@@ -19,7 +19,7 @@ public struct LineFollower: ~Copyable {
     /// The last line that was returned, and the place of the next one.
     public private(set) var position: LinePosition
     /// The number of bytes that were read.
-    public private(set) var octets = 0
+    public private(set) var bytes = 0
 
     private var list = SegmentList()
     private let directory: FilePath
@@ -81,7 +81,7 @@ public struct LineFollower: ~Copyable {
     @discardableResult
     public mutating func refresh() throws(Errno) -> Bool {
         guard let offset = reader?.offset else { return false }
-        return try readAnew(at: offset)
+        return try reopen(at: offset)
     }
 
     /// Reads the next line into `line`, without its line end.
@@ -101,10 +101,10 @@ public struct LineFollower: ~Copyable {
         while try openSegment() {
             guard let offset = reader?.offset else { return false }
             guard try reader?.next(into: &line) ?? false else {
-                guard try goOn() else { return false }
+                guard try proceed() else { return false }
                 continue
             }
-            if try readAnewWhereRead(at: offset) { continue }
+            if try reopenIfRead(at: offset) { continue }
             guard message.parse(line) else {
                 damaged += 1
                 continue
@@ -158,7 +158,7 @@ public struct LineFollower: ~Copyable {
     }
 
     private mutating func note(_ line: [UInt8]) {
-        octets += line.count + 1
+        bytes += line.count + 1
         position.segment = segment?.name ?? ""
         position.offset = reader?.offset ?? 0
     }
@@ -222,10 +222,10 @@ public struct LineFollower: ~Copyable {
         if isCut { rewind() }
     }
 
-    /// Calls `readAnew` if the segment was read since its name was last checked.
-    private mutating func readAnewWhereRead(at offset: Int) throws(Errno) -> Bool {
+    /// Calls `reopen` if the segment was read since its name was last checked.
+    private mutating func reopenIfRead(at offset: Int) throws(Errno) -> Bool {
         guard let reads = reader?.reads, reads != readsSeen else { return false }
-        if try readAnew(at: offset) { return true }
+        if try reopen(at: offset) { return true }
         readsSeen = reads
         return false
     }
@@ -234,7 +234,7 @@ public struct LineFollower: ~Copyable {
     /// one. A segment that was deleted is read to its end.
     ///
     /// - Returns: true if it is another file.
-    private mutating func readAnew(at offset: Int) throws(Errno) -> Bool {
+    private mutating func reopen(at offset: Int) throws(Errno) -> Bool {
         guard let segment, try reader?.isStill(directory.appending(segment.name)) == false else { return false }
         do throws(Errno) {
             try open(segment, at: offset)
@@ -257,10 +257,10 @@ public struct LineFollower: ~Copyable {
     }
 
     /// At the end of a segment: returns true if there is more to read, in it or in a later one.
-    private mutating func goOn() throws(Errno) -> Bool {
+    private mutating func proceed() throws(Errno) -> Bool {
         guard let segment, let end = reader?.offset, let size = try reader?.size() else { return false }
         damaged += reader?.drainOverlong() ?? 0
-        if try readAnewWhereRead(at: end) { return true }
+        if try reopenIfRead(at: end) { return true }
         if size < end {
             rewind()
             return size > 0

@@ -29,9 +29,9 @@ enum LineKind {
 
     /// Returns the offset of the type.
     private static func typeWord(in line: Span<UInt8>) -> Int? {
-        unsafe line.withUnsafeBytes { octets in
-            guard let start = octets.baseAddress else { return nil }
-            let end = min(octets.count, keyEndMax)
+        unsafe line.withUnsafeBytes { bytes in
+            guard let start = bytes.baseAddress else { return nil }
+            let end = min(bytes.count, keyEndMax)
             let digit = beginning.utf8CodeUnitCount
             let length = digit + 1 + middle.utf8CodeUnitCount
             // In most lines the type follows the first or second brace. Other lines are searched for the key.
@@ -56,11 +56,11 @@ enum LineKind {
     /// line is damaged.
     ///
     /// Quotation marks in strings are escaped, so neither start can be part of a string.
-    static func holdsAnother(_ octets: Span<UInt8>) -> Bool {
-        unsafe octets.withUnsafeBytes { octets in
-            guard let start = octets.baseAddress, octets.count > envelope.utf8CodeUnitCount else { return false }
+    static func holdsAnother(_ bytes: Span<UInt8>) -> Bool {
+        unsafe bytes.withUnsafeBytes { bytes in
+            guard let start = bytes.baseAddress, bytes.count > envelope.utf8CodeUnitCount else { return false }
             func holds(_ word: StaticString) -> Bool {
-                unsafe memmem(start + 1, octets.count - 1, word.utf8Start, word.utf8CodeUnitCount) != nil
+                unsafe memmem(start + 1, bytes.count - 1, word.utf8Start, word.utf8CodeUnitCount) != nil
             }
             // The payload of an envelope starts like a line without an envelope.
             let isEnveloped = unsafe memcmp(start, envelope.utf8Start, envelope.utf8CodeUnitCount) == 0

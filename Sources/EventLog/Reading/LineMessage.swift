@@ -77,18 +77,18 @@ public struct LineMessage {
 
     /// Returns true if the bytes are a topic that can be published to: UTF-8 without control characters (MQTT 5 §1.5.4)
     /// and wildcards (§4.7.1), 1 to 65,535 bytes.
-    private static func isTopic(_ octets: ArraySlice<UInt8>) -> Bool {
-        guard (1...topicMax).contains(octets.count) else { return false }
+    private static func isTopic(_ bytes: ArraySlice<UInt8>) -> Bool {
+        guard (1...topicMax).contains(bytes.count) else { return false }
         var isPlain = true
-        for octet in octets {
-            switch octet {
+        for byte in bytes {
+            switch byte {
             case ..<0x20, UInt8(ascii: "+"), UInt8(ascii: "#"): return false
             case 0x7F...: isPlain = false
             default: break
             }
         }
         if isPlain { return true }
-        guard let text = String(validating: octets, as: UTF8.self) else { return false }
+        guard let text = String(validating: bytes, as: UTF8.self) else { return false }
         return text.unicodeScalars.allSatisfy { !(0x7F...0x9F).contains($0.value) }
     }
 
@@ -115,10 +115,10 @@ public struct LineMessage {
     /// character, or does not end.
     private mutating func skipText(_ line: [UInt8]) -> Bool {
         while position < line.count {
-            let octet = line[position]
+            let byte = line[position]
             position += 1
-            if octet == UInt8(ascii: "\"") { return true }
-            if octet == UInt8(ascii: "\\") || octet < 0x20 { return false }
+            if byte == UInt8(ascii: "\"") { return true }
+            if byte == UInt8(ascii: "\\") || byte < 0x20 { return false }
         }
         return false
     }

@@ -72,11 +72,11 @@ public struct LinePosition: Sendable, Hashable {
     private static func numberedLine(
         behind start: Int, before end: Int, of file: FileSystemCalls.Handle, _ files: any FileSystemCalls
     ) throws(Errno) -> (number: Int, offset: Int)? {
-        let octets = try files.readAll(file, at: start, count: min(look, end - start))
-        guard var begin = octets.firstIndex(of: 0x0A).map({ $0 + 1 }) else { return nil }
+        let bytes = try files.readAll(file, at: start, count: min(look, end - start))
+        guard var begin = bytes.firstIndex(of: 0x0A).map({ $0 + 1 }) else { return nil }
         var parser = LineParser()
-        while let lineEnd = octets[begin...].firstIndex(of: 0x0A) {
-            parser.text.bytes = Array(octets[begin..<lineEnd])
+        while let lineEnd = bytes[begin...].firstIndex(of: 0x0A) {
+            parser.text.bytes = Array(bytes[begin..<lineEnd])
             if parser.parse(), let number = parser.head.sequence { return (number, start + begin) }
             begin = lineEnd + 1
         }

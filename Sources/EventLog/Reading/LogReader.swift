@@ -115,7 +115,7 @@ public struct LogReader {
     /// by ``read(_:sightings:progress:_:)`` and `dates()`.
     public private(set) var proofs: [Proof] = []
     /// The files `alive` that could not be read, each with the reason.
-    public private(set) var proofTroubles: [String] = []
+    public private(set) var proofErrors: [String] = []
     /// The folders without event files.
     public private(set) var emptyFolders: [FilePath] = []
     /// The files or folders that have bytes but no line of a gateway, most likely captures. Empty if `body` stopped the
@@ -248,31 +248,31 @@ public struct LogReader {
         }
         // If reading was stopped, the rest of the files is not known.
         let strange = goesOn ? Set(sources.map(\.place)).subtracting(familiar).sorted() : []
-        foreignPlaces = try strange.filter { try holdsOctets($0) }.map { places[$0] }
+        foreignPlaces = try strange.filter { try holdsBytes($0) }.map { places[$0] }
         newerLines = newer
         repeatedLines = repeated
     }
 
     private mutating func readProofs(_ stamping: Restamping) {
-        (proofs, proofTroubles) = ([], [])
+        (proofs, proofErrors) = ([], [])
         for folder in folders {
             let path = folder.appending(AliveFile.name)
             do throws(Errno) {
                 guard let proof = try AliveFile.read(in: folder, files: files) else {
-                    if try WholeFile.read(path, octetsMax: .max, files: files) != nil {
-                        proofTroubles.append("\(path) is damaged, or was not written by a gateway")
+                    if try WholeFile.read(path, bytesMax: .max, files: files) != nil {
+                        proofErrors.append("\(path) is damaged, or was not written by a gateway")
                     }
                     continue
                 }
                 let offset = stamping.offset(of: String(BootID.machine(of: proof.boot))) ?? proof.offset
                 proofs.append(Proof(gateway: proof.gateway, date: WallDate(proof.time, offset: offset)))
             } catch {
-                proofTroubles.append("\(path) can't be read: \(error)")
+                proofErrors.append("\(path) can't be read: \(error)")
             }
         }
     }
 
-    private func holdsOctets(_ place: Int) throws(EventLogError) -> Bool {
+    private func holdsBytes(_ place: Int) throws(EventLogError) -> Bool {
         for source in sources where source.place == place {
             if try EventLogError.reading(source.path, files.size(at: source.path)) > 0 { return true }
         }
@@ -293,11 +293,11 @@ public struct LogReader {
             while true {
                 // Most lines are of types that were not requested. They are not even copied.
                 var (type, isWanted): (Types?, Bool) = (nil, false)
-                let isThere = try reader.next { octets in
-                    type = LineKind.type(of: octets)
-                    isWanted = type.map { types.contains($0) } ?? false || LineKind.holdsAnother(octets)
+                let isThere = try reader.next { bytes in
+                    type = LineKind.type(of: bytes)
+                    isWanted = type.map { types.contains($0) } ?? false || LineKind.holdsAnother(bytes)
                     // A single line that a gateway wrote makes the file an event file.
-                    if isWanted || !isFamiliar && type != nil { parser.text.replace(with: octets) }
+                    if isWanted || !isFamiliar && type != nil { parser.text.replace(with: bytes) }
                 }
                 while overlong < reader.overlong {
                     (number, overlong) = (number + 1, overlong + 1)
@@ -341,8 +341,8 @@ public struct LogReader {
     /// once.
     struct Boot {
         var gateway = ""
-        var gatewayOctets: [UInt8] = []
-        var octets: [UInt8] = []
+        var gatewayBytes: [UInt8] = []
+        var bytes: [UInt8] = []
         var text = ""
         var offset: ClockOffset?
     }
@@ -351,14 +351,14 @@ public struct LogReader {
     static func line(
         _ parser: inout LineParser, _ boot: inout Boot, _ stamping: Restamping
     ) -> LogLine? {
-        if !parser.isOf(boot: boot.octets) || boot.text.isEmpty && boot.offset == nil {
+        if !parser.isOf(boot: boot.bytes) || boot.text.isEmpty && boot.offset == nil {
             boot.text = parser.boot
-            boot.octets = Array(boot.text.utf8)
+            boot.bytes = Array(boot.text.utf8)
             boot.offset = stamping.offset(of: String(BootID.machine(of: boot.text)))
         }
-        if !parser.isOf(gateway: boot.gatewayOctets) {
+        if !parser.isOf(gateway: boot.gatewayBytes) {
             boot.gateway = parser.gateway
-            boot.gatewayOctets = Array(boot.gateway.utf8)
+            boot.gatewayBytes = Array(boot.gateway.utf8)
         }
         let printed = parser.head.offset
         var offset = boot.offset ?? printed

@@ -46,7 +46,7 @@ package struct PublishingCheckpoint: Sendable, Hashable {
         _ path: FilePath, files: any FileSystemCalls = SystemFiles()
     ) throws(Problem) -> PublishingCheckpoint? {
         let bytes: [UInt8]?
-        do throws(Errno) { bytes = try WholeFile.read(path, octetsMax: 65_536, files: files) } catch {
+        do throws(Errno) { bytes = try WholeFile.read(path, bytesMax: 65_536, files: files) } catch {
             throw .unreadable(path.string, error)
         }
         guard let bytes else { return nil }
@@ -77,7 +77,7 @@ package struct PublishingCheckpoint: Sendable, Hashable {
             buffer.write("offset", position.offset)
             buffer.write("five", five)
         }
-        buffer.append(octet: 0x0A)
+        buffer.append(byte: 0x0A)
         try WholeFile.replace(path, with: buffer, files: files)
     }
 }

@@ -57,9 +57,9 @@ struct RepeatedLines {
         guard let number = parser.head.sequence, !boot.isEmpty else { return false }
         if boot != self.boot { change(to: boot) }
         if number <= greatest {
-            let octets = Self.digest(parser.text.bytes)
+            let bytes = Self.digest(parser.text.bytes)
             for run in current where run.numbers.contains(number) {
-                if let first = try index(run.file).ends[octets], run.file != file || first < end { return true }
+                if let first = try index(run.file).ends[bytes], run.file != file || first < end { return true }
             }
         }
         note(number, file)
@@ -90,17 +90,17 @@ struct RepeatedLines {
         var parser = LineParser()
         while try reader.next(into: &parser.text.bytes) {
             guard parser.parse(), parser.head.sequence != nil else { continue }
-            let octets = Self.digest(parser.text.bytes)
-            if made.ends[octets] == nil { made.ends[octets] = reader.offset }
+            let bytes = Self.digest(parser.text.bytes)
+            if made.ends[bytes] == nil { made.ends[bytes] = reader.offset }
         }
         if indices.count == Self.indicesMax { indices.removeFirst() }
         indices.append(made)
         return made
     }
 
-    private static func digest(_ octets: [UInt8]) -> Int {
+    private static func digest(_ bytes: [UInt8]) -> Int {
         var hasher = Hasher()
-        unsafe octets.withUnsafeBytes { bytes in unsafe hasher.combine(bytes: bytes) }
+        unsafe bytes.withUnsafeBytes { bytes in unsafe hasher.combine(bytes: bytes) }
         return hasher.finalize()
     }
 }

@@ -13,9 +13,9 @@ struct Restamping: ByteCoded {
         var isSynchronized: Bool
 
         static var blank: Known { Known(offset: .zero, isSynchronized: false) }
-        mutating func pass(_ octets: inout ByteCoder) throws(ByteCoder.Damage) {
-            try octets.pass(&offset)
-            try octets.pass(&isSynchronized)
+        mutating func code(with coder: inout ByteCoder) throws(ByteCoder.Damage) {
+            try coder.code(&offset)
+            try coder.code(&isSynchronized)
         }
     }
 
@@ -24,7 +24,7 @@ struct Restamping: ByteCoded {
     init() {}
 
     static var blank: Restamping { Restamping() }
-    mutating func pass(_ octets: inout ByteCoder) throws(ByteCoder.Damage) { try octets.pass(&offsets) }
+    mutating func code(with coder: inout ByteCoder) throws(ByteCoder.Damage) { try coder.code(&offsets) }
 
     /// Applies a `clock` line.
     mutating func note(_ change: ClockChange, machine: String) {

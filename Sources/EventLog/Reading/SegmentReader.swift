@@ -79,9 +79,9 @@ struct SegmentReader: ~Copyable {
     /// - Returns: false if there is none. Bytes after the last line end are not a line.
     /// - Throws: `Errno` of pread(2).
     mutating func next(into line: inout [UInt8]) throws(Errno) -> Bool {
-        try next { octets in
+        try next { bytes in
             line.removeAll(keepingCapacity: true)
-            line.append(octets)
+            line.append(bytes)
         }
     }
 
@@ -97,7 +97,7 @@ struct SegmentReader: ~Copyable {
                 return true
             }
             if isAtEnd { return false }
-            try goOn()
+            try proceed()
         }
     }
 
@@ -118,7 +118,7 @@ struct SegmentReader: ~Copyable {
                 return try next(into: &line)
             }
             if isAtEnd { return false }
-            try goOn()
+            try proceed()
         }
     }
 
@@ -128,7 +128,7 @@ struct SegmentReader: ~Copyable {
         searched = begin
     }
 
-    private mutating func goOn() throws(Errno) {
+    private mutating func proceed() throws(Errno) {
         if begin > 0 {
             buffer.removeFirst(begin)
             searched -= begin

@@ -246,12 +246,12 @@ package struct Doctor {
     }
 
     // Returns a size in whole units, rounded down.
-    private static func size(_ octets: Int64) -> String {
-        switch octets {
-        case (1 << 30)...: "\(octets >> 30) GiB"
-        case (1 << 20)...: "\(octets >> 20) MiB"
-        case (1 << 10)...: "\(octets >> 10) KiB"
-        default: "\(max(octets, 0)) bytes"
+    private static func size(_ bytes: Int64) -> String {
+        switch bytes {
+        case (1 << 30)...: "\(bytes >> 30) GiB"
+        case (1 << 20)...: "\(bytes >> 20) MiB"
+        case (1 << 10)...: "\(bytes >> 10) KiB"
+        default: "\(max(bytes, 0)) bytes"
         }
     }
 
@@ -303,8 +303,8 @@ package struct Doctor {
                     ? "sudo systemctl enable --now beacon-gateway"
                     : "no unit is installed; in a terminal: beacon-gateway run --config \(path)")
         }
-        if let trouble = daemon.brokerTrouble {
-            let (what, remedy) = trouble.cut(at: "; ")
+        if let failure = daemon.brokerFailure {
+            let (what, remedy) = failure.cut(at: "; ")
             find("broker", .wrong, "the gateway reports: \(what)", remedy: remedy ?? "beacon-gateway status")
         }
         for reversed in daemon.reversedUUIDs {

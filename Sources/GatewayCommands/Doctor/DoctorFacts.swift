@@ -86,7 +86,7 @@ enum DoctorFacts {
         /// The flags that it reports now; `nil` if it was not asked or did not report them.
         var diagnostics: Diagnostics?
         /// Why its broker does not accept the published lines; `nil` if it does, or if the gateway was not asked.
-        var brokerTrouble: String?
+        var brokerFailure: String?
         /// The conditions whose UUID has its bytes in reverse order; empty if it was not asked.
         var reversedUUIDs: [ReversedUUID] = []
     }

@@ -8,17 +8,17 @@ enum LocalSocket {
     /// in the abstract namespace.
     static func connectFailure(_ path: String) -> Errno? {
         var name = sockaddr_un()
-        let octets = Array(path.utf8)
+        let bytes = Array(path.utf8)
         // sun_path has 108 bytes, and the last byte of a path is zero (unix(7)).
-        guard !octets.isEmpty, octets.count <= 107 else { return .fileNameTooLong }
+        guard !bytes.isEmpty, bytes.count <= 107 else { return .fileNameTooLong }
         name.sun_family = sa_family_t(AF_UNIX)
-        let isAbstract = octets.first == UInt8(ascii: "@")
+        let isAbstract = bytes.first == UInt8(ascii: "@")
         unsafe withUnsafeMutableBytes(of: &name.sun_path) { place in
-            for index in octets.indices { unsafe place[index] = octets[index] }
+            for index in bytes.indices { unsafe place[index] = bytes[index] }
             if isAbstract { unsafe place[0] = 0 }
         }
         let start = MemoryLayout<sockaddr_un>.offset(of: \.sun_path) ?? 2
-        let length = socklen_t(start + octets.count + (isAbstract ? 0 : 1))
+        let length = socklen_t(start + bytes.count + (isAbstract ? 0 : 1))
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return Errno(rawValue: errno) }
         defer { _ = close(descriptor) }

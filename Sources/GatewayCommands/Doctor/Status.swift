@@ -19,7 +19,7 @@ package struct Status: Sendable {
     package var note: String?
 
     // The status of a gateway with 100,000 conditions has about 20 MiB.
-    private static let octetsMax = 64 << 20
+    private static let bytesMax = 64 << 20
 
     /// Asks the gateway whose configuration is at `path`, also if that file has errors: the gateway then runs with the
     /// earlier content.
@@ -34,9 +34,9 @@ package struct Status: Sendable {
         case .success(let configuration):
             if let status = try running(at: socket) { return status }
             return try last(configuration, socket: socket)
-        case .failure(let mistakes):
+        case .failure(let errors):
             guard var status = try running(at: socket) else {
-                throw ExitFailure(mistakes.code, "\(mistakes)\nno gateway answers at \(socket)")
+                throw ExitFailure(errors.code, "\(errors)\nno gateway answers at \(socket)")
             }
             status.note =
                 "\(path) has errors, so the running gateway does not use its present content; `beacon-gateway check \(path)` lists the errors"
@@ -64,18 +64,18 @@ package struct Status: Sendable {
                 .serviceUnavailable,
                 "a gateway runs, but it is too busy to answer at \(socket): it hangs, or other programs ask it all the time; "
                     + "list them with ss -xp src \(socket), and read its log")
-        case .octets(let octets):
-            let end = octets.firstIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? octets.endIndex
-            var page = octets[end...]
+        case .bytes(let bytes):
+            let end = bytes.firstIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? bytes.endIndex
+            var page = bytes[end...]
             // The empty line marks the end of a complete answer.
-            if isWhole(octets) { page.removeLast() }
-            var text = JSONText(Array(octets[..<end]))
+            if isWhole(bytes) { page.removeLast() }
+            var text = JSONText(Array(bytes[..<end]))
             guard text.parse(), text.isText("status", at: text.find("type", in: 0)),
                 page.contains(where: { $0 != 0x0A })
             else { throw strange(socket, "is not the status of a gateway") }
             return Status(
                 json: harmless(text, size: end), page: PlainText.safe(lines: String(decoding: page, as: UTF8.self)))
-        case .tooLong: throw strange(socket, "is longer than \(octetsMax >> 20) MiB")
+        case .tooLong: throw strange(socket, "is longer than \(bytesMax >> 20) MiB")
         }
     }
 
@@ -90,7 +90,7 @@ package struct Status: Sendable {
     private static func harmless(_ text: JSONText, size: Int) -> String {
         var buffer = LineBuffer(forTerminals: size)
         buffer.append(text, at: 0)
-        buffer.append(octet: 0x0A)
+        buffer.append(byte: 0x0A)
         return buffer.text
     }
 
@@ -102,11 +102,11 @@ package struct Status: Sendable {
         var answer = UnixSocket.Answer.busy
         do throws(Errno) {
             asking: for _ in 0..<attempts {
-                answer = try UnixSocket.ask(socket, atMost: octetsMax)
+                answer = try UnixSocket.ask(socket, atMost: bytesMax)
                 switch answer {
                 case .nobody, .tooLong: return answer
-                case .octets(let octets) where isWhole(octets): return answer
-                case .busy, .octets: if clock.now - start >= .seconds(UnixSocket.patience) { break asking }
+                case .bytes(let bytes) where isWhole(bytes): return answer
+                case .busy, .bytes: if clock.now - start >= .seconds(UnixSocket.patience) { break asking }
                 }
             }
         } catch {
@@ -114,17 +114,17 @@ package struct Status: Sendable {
                 error == .permissionDenied ? .noPermission : .serviceUnavailable, "\(socket) can't be asked: \(error)")
         }
         // The answer of an older gateway does not end with an empty line, but contains a complete object.
-        if case .octets(let octets) = answer, !octets.contains(UInt8(ascii: "\n")) { return .busy }
+        if case .bytes(let bytes) = answer, !bytes.contains(UInt8(ascii: "\n")) { return .busy }
         return answer
     }
 
     private static let attempts = 3
 
-    private static func isWhole(_ octets: [UInt8]) -> Bool { octets.suffix(2) == [0x0A, 0x0A] }
+    private static func isWhole(_ bytes: [UInt8]) -> Bool { bytes.suffix(2) == [0x0A, 0x0A] }
 
     /// Returns the flags that the gateway at a socket reports; `nil` if it does not report them.
     static func diagnostics(at socket: String) -> Diagnostics? {
-        guard case .octets(let answer) = try? UnixSocket.ask(socket, atMost: octetsMax) else { return nil }
+        guard case .bytes(let answer) = try? UnixSocket.ask(socket, atMost: bytesMax) else { return nil }
         // The object comes from our own gateway. It writes this key once, before any text from another source.
         let text = String(decoding: answer.prefix(4096), as: UTF8.self)
         guard let key = text.firstRange(of: "\"diagnostics\":["),
@@ -138,25 +138,25 @@ package struct Status: Sendable {
     }
 
     /// Returns why the broker of the gateway at a socket does not accept the published lines; `nil` if it does.
-    static func brokerTrouble(at socket: String) -> String? {
-        guard case .octets(let answer) = try? UnixSocket.ask(socket, atMost: octetsMax) else { return nil }
+    static func brokerFailure(at socket: String) -> String? {
+        guard case .bytes(let answer) = try? UnixSocket.ask(socket, atMost: bytesMax) else { return nil }
         let text = String(decoding: answer.prefix { $0 != 0x0A }, as: UTF8.self)
         guard let object = text.ranges(of: "},\"mqtt\":{").last,
             let key = text[object.upperBound...].firstRange(of: "\"trouble\":\"")
         else { return nil }
-        var trouble = ""
+        var failure = ""
         var isEscaped = false
         for character in text[key.upperBound...] {
-            if !isEscaped, character == "\"" { return trouble }
+            if !isEscaped, character == "\"" { return failure }
             isEscaped = !isEscaped && character == "\\"
-            if !isEscaped { trouble.append(character) }
+            if !isEscaped { failure.append(character) }
         }
         return nil
     }
 
     /// Returns the conditions of the gateway at a socket whose UUID has its bytes in reverse order.
     static func reversedUUIDs(at socket: String) -> [ReversedUUID] {
-        guard case .octets(let answer) = try? UnixSocket.ask(socket, atMost: octetsMax) else { return [] }
+        guard case .bytes(let answer) = try? UnixSocket.ask(socket, atMost: bytesMax) else { return [] }
         return reversedUUIDs(in: Array(answer.prefix { $0 != 0x0A }))
     }
 

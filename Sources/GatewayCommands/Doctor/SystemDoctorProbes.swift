@@ -19,7 +19,7 @@ struct SystemDoctorProbes: DoctorProbes {
     var daemonDiagnostics: ((String) -> Diagnostics?)?
     /// Asks the gateway at a status socket why its broker does not accept lines. If this closure is `nil`, that is
     /// unknown.
-    var daemonBrokerTrouble: ((String) -> String?)?
+    var daemonBrokerFailure: ((String) -> String?)?
     /// Asks the gateway at a status socket for the conditions whose UUID is reversed. If this closure is `nil`, none is
     /// known.
     var daemonReversedUUIDs: ((String) -> [ReversedUUID])?
@@ -32,7 +32,7 @@ struct SystemDoctorProbes: DoctorProbes {
         self.init(system: "/sys", processes: "/proc")
         busRefusal = { SystemBus.refusal() }
         daemonDiagnostics = Status.diagnostics(at:)
-        daemonBrokerTrouble = Status.brokerTrouble(at:)
+        daemonBrokerFailure = Status.brokerFailure(at:)
         daemonReversedUUIDs = Status.reversedUUIDs(at:)
     }
 
@@ -203,7 +203,7 @@ struct SystemDoctorProbes: DoctorProbes {
     private func isInlineF2FS(_ folder: String) -> Bool {
         var status = stat()
         guard unsafe stat(folder, &status) == 0,
-            let table = try? WholeFile.read(FilePath(processes).appending("self/mountinfo"), octetsMax: 16 << 20)
+            let table = try? WholeFile.read(FilePath(processes).appending("self/mountinfo"), bytesMax: 16 << 20)
         else { return false }
         return MountTable.hasInlineF2FS(String(decoding: table, as: UTF8.self), device: UInt64(status.st_dev))
     }
@@ -238,7 +238,7 @@ struct SystemDoctorProbes: DoctorProbes {
         }
         var daemon = DoctorFacts.Daemon(
             isRunning: true, diagnostics: daemonDiagnostics?(statusSocket),
-            brokerTrouble: daemonBrokerTrouble?(statusSocket))
+            brokerFailure: daemonBrokerFailure?(statusSocket))
         daemon.reversedUUIDs = daemonReversedUUIDs?(statusSocket) ?? []
         return daemon
     }

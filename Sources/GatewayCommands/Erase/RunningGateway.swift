@@ -62,7 +62,7 @@ struct RunningGateway {
     }
 
     private func answer() throws(ExitFailure) -> ErasureOrder? {
-        var (answer, trouble): (ErasureOrder?, ExitFailure?) = (nil, nil)
+        var (answer, failure): (ErasureOrder?, ExitFailure?) = (nil, nil)
         do throws(Errno) {
             let loop = try EventLoop()
             let end = loop.now + Self.patience
@@ -71,9 +71,9 @@ struct RunningGateway {
                 do throws(EventLogError) {
                     answer = try ErasureOrder.read(from: stateDirectory)
                 } catch {
-                    trouble = ExitFailure(error)
+                    failure = ExitFailure(error)
                 }
-                if case .wanted? = answer, trouble == nil, now < end {
+                if case .wanted? = answer, failure == nil, now < end {
                     if let timer { loop.set(timer, at: now + Self.interval) }
                 } else {
                     loop.stop()
@@ -84,7 +84,7 @@ struct RunningGateway {
         } catch {
             throw ExitFailure(.failed, "the process can't wait for the gateway: \(error)")
         }
-        if let trouble { throw trouble }
+        if let failure { throw failure }
         return answer
     }
 }

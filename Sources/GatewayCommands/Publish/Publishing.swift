@@ -80,7 +80,7 @@ package final class Publishing {
         }
         let process = PublisherProcess(
             executable, isForever: false, settings: { [unowned self] in settings(start: $0) }, on: loop,
-            { [unowned self] in hear($0) })
+            { [unowned self] in receive($0) })
         self.process = process
         do throws(Errno) {
             let signals = try SignalWatch([SIGTERM, SIGINT], on: loop) { _ in process.stop() }
@@ -98,7 +98,7 @@ package final class Publishing {
         log(
             .linesPublished,
             PlainText.count(acknowledged + status.acknowledged, "line was", "lines were")
-                + " published; the broker has all lines up to \(status.shipped)")
+                + " published; the broker has all lines up to \(status.published)")
     }
 
     /// Returns the settings for a start of the publisher. After a restart, it must continue after the lines that the
@@ -111,11 +111,11 @@ package final class Publishing {
         return settings
     }
 
-    private func hear(_ news: PublisherProcess.Report) {
+    private func receive(_ news: PublisherProcess.Report) {
         switch news {
         case .remark(let remark):
             progress.end()
-            log(remark.isTrouble ? .brokerError : .brokerAvailable, remark.text)
+            log(remark.isError ? .brokerError : .brokerAvailable, remark.text)
         case .connection: break
         case .ended: loop.stop()
         }

@@ -17,7 +17,7 @@ struct AliveRecorder {
     private let previous: ProofOfLife?
     /// The error of reading the file of the previous run, for the operator; `nil` if there is none.
     let remark: String?
-    private var trouble: Errno?
+    private var failure: Errno?
     /// When the file must be written again.
     private(set) var due: Instant = .earliest
     /// Why the gateway ends, for people.
@@ -81,19 +81,19 @@ struct AliveRecorder {
     /// Writes the file if it is due, or if `isLast` is set.
     ///
     /// - Returns: a message for the operator if writing fails with a new error, or works again; `nil` otherwise.
-    mutating func tell(
+    mutating func report(
         at time: Instant, clockOffset: ClockOffset, after sequence: Int, isLast: Bool = false
     ) -> String? {
         guard isLast || time >= due else { return nil }
         due = time + Self.interval
         do throws(Errno) {
             try file.write(at: time, clockOffset: clockOffset, after: sequence)
-            guard trouble != nil else { return nil }
-            trouble = nil
+            guard failure != nil else { return nil }
+            failure = nil
             return "\(file.path.string) is written again"
         } catch {
-            guard trouble != error else { return nil }
-            trouble = error
+            guard failure != error else { return nil }
+            failure = error
             return
                 "\(file.path.string) can't be written: \(error); reports know the state of this gateway only up to its last line"
         }

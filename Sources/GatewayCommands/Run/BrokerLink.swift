@@ -26,10 +26,10 @@ final class BrokerLink {
     /// The timer after which the status is sent even if no adapter scans.
     private var chanceTimer: EventLoop.Timer?
     /// The number of lines without a sequence number that the publisher was notified of.
-    private var toldUnnumbered = 0
+    private var reportedUnnumbered = 0
     /// The numbers of the adapters that scan now, and of those that scanned when the last status was scheduled.
     private var listening: [Int] = []
-    private var toldListening: [Int] = []
+    private var reportedListening: [Int] = []
     /// Whether an adapter has scanned, or had the time to start. Before that, no status is sent, because it would
     /// report “not scanning” at every start.
     private var hadItsChance = false
@@ -60,10 +60,10 @@ final class BrokerLink {
         self.status = status
         self.log = log
         process = PublisherProcess(
-            executable, isForever: true, settings: settings, on: loop, { [unowned self] in hear($0) })
+            executable, isForever: true, settings: settings, on: loop, { [unowned self] in receive($0) })
         process?.names = names
         statusTimer = loop.makeTimer { [unowned self] now in
-            tellStatus()
+            reportStatus()
             if let statusTimer { loop.set(statusTimer, at: now + Self.statusInterval) }
         }
         chanceTimer = loop.makeTimer { [unowned self] _ in giveChance() }
@@ -73,24 +73,24 @@ final class BrokerLink {
 
     /// Starts the process, which can publish the lines up to `durable`.
     func start(durable: Int) {
-        process?.tell(durable: durable)
+        process?.update(durable: durable)
         process?.start()
         if let chanceTimer { loop.set(chanceTimer, at: loop.now + Self.firstChance) }
     }
 
     /// Reports the last durable line, and the number of lines without a sequence number since the start.
     func update(durable: Int, unnumbered: Int) {
-        process?.tell(durable: durable)
-        guard toldUnnumbered != unnumbered else { return }
+        process?.update(durable: durable)
+        guard reportedUnnumbered != unnumbered else { return }
         // They have no sequence number, so `durable` does not report them.
-        toldUnnumbered = unnumbered
-        process?.tellOfLines()
+        reportedUnnumbered = unnumbered
+        process?.reportLines()
     }
 
     /// Schedules a status if other adapters scan than before: at once if it is the first one, otherwise within 1 s.
     func note(listening: [Int]) {
         self.listening = listening
-        if listening != toldListening { giveChance() }
+        if listening != reportedListening { giveChance() }
     }
 
     /// Notifies the publisher that names, secrets and certificates may have been fixed.
@@ -99,7 +99,7 @@ final class BrokerLink {
     /// Makes the process publish the last lines and report that the gateway is offline. It waits for this, at most a
     /// few seconds.
     func stop(durable: Int) {
-        process?.tell(durable: durable)
+        process?.update(durable: durable)
         process?.stopAndWait()
         endTimers()
     }
@@ -112,21 +112,21 @@ final class BrokerLink {
     private func giveChance() {
         guard let statusTimer else { return }
         if let chanceTimer { loop.set(chanceTimer, at: nil) }
-        toldListening = listening
+        reportedListening = listening
         let isFirst = !hadItsChance
         hadItsChance = true
         let soon = loop.now + (isFirst ? .zero : Self.statusPause)
         loop.set(statusTimer, at: min(loop.time(of: statusTimer) ?? soon, soon))
     }
 
-    private func tellStatus() {
+    private func reportStatus() {
         guard hadItsChance else { return }
-        process?.tell(status: Array(status().utf8.dropLast()))
+        process?.update(status: Array(status().utf8.dropLast()))
     }
 
-    private func hear(_ news: PublisherProcess.Report) {
+    private func receive(_ news: PublisherProcess.Report) {
         switch news {
-        case .remark(let remark): log(remark.isTrouble ? .brokerError : .brokerAvailable, "mqtt: \(remark.text)")
+        case .remark(let remark): log(remark.isError ? .brokerError : .brokerAvailable, "mqtt: \(remark.text)")
         // A status from before the connection reports that there is none, so it must be sent again.
         case .connection(isThere: true):
             guard hadItsChance, let statusTimer else { return }
@@ -149,12 +149,12 @@ extension BrokerLink {
             json.write("state", status.state.rawValue)
             json.write("since", seconds: now - status.since)
             json.write("version", status.version)
-            json.write("trouble", status.trouble ?? process.trouble)
+            json.write("trouble", status.brokerFailure ?? process.failure)
             json.write("limitation", status.limitation)
-            json.write("localTrouble", status.localTrouble)
+            json.write("localTrouble", status.localFailure)
             if let next = status.nextAttempt { json.write("nextAttempt", seconds: max(next - now, .zero)) }
-            json.write("shipped", status.shipped)
-            json.write("backlog", max(0, durable - status.shipped))
+            json.write("shipped", status.published)
+            json.write("backlog", max(0, durable - status.published))
             json.write("inFlight", status.inFlight)
             json.write("acknowledged", status.acknowledged)
             json.write("repeated", status.repeated)
@@ -169,7 +169,7 @@ extension BrokerLink {
             json.object("process") { json in
                 if let id = process.processID { json.write("id", Int(id)) }
                 json.write("starts", process.starts)
-                json.write("trouble", process.trouble)
+                json.write("trouble", process.failure)
             }
         }
     }
@@ -182,9 +182,9 @@ extension BrokerLink {
         var lines = ["broker"]
         let next = status.nextAttempt.map { ", next attempt in \((max($0 - now, .zero)).inWords)" } ?? ""
         lines.append("  \(mqtt.host):\(mqtt.port): \(status.state.rawValue) for \((now - status.since).inWords)\(next)")
-        lines.append("  published up to line \(status.shipped), \(max(0, durable - status.shipped)) waiting")
-        for trouble in [status.trouble, status.limitation, status.localTrouble, process.trouble] {
-            if let trouble { lines.append("  \(trouble)") }
+        lines.append("  published up to line \(status.published), \(max(0, durable - status.published)) waiting")
+        for failure in [status.brokerFailure, status.limitation, status.localFailure, process.failure] {
+            if let failure { lines.append("  \(failure)") }
         }
         return lines.joined(separator: "\n")
     }

@@ -26,11 +26,11 @@ struct CapabilityKeeper {
     /// changed. It does nothing while no backend is in use.
     mutating func update(_ status: ScanStatus) {
         guard status.backend != nil else { return }
-        let needs = CapabilityNeeds(status.ways, used: status.backend, present: process.present())
+        let needs = CapabilityNeeds(status.backends, used: status.backend, present: process.present())
         guard needs != kept else { return }
-        let isNews = needs.capabilities != kept?.capabilities
+        let isNew = needs.capabilities != kept?.capabilities
         kept = needs
-        guard isNews else { return }
+        guard isNew else { return }
         do throws(Errno) {
             try process.drop(needs.capabilities)
         } catch {
@@ -43,9 +43,9 @@ struct CapabilityKeeper {
     /// is open whose capability for opening was dropped, so it could not be opened a second time.
     func reasonToKeepScanning(_ status: ScanStatus) -> String? {
         let present = process.present()
-        for way in status.ways where way.isOpen {
-            guard let capability = way.capabilityToBegin, !present.contains(capability) else { continue }
-            return "\(way.backend.rawValue) can't be opened again, because \(capability.name) was dropped"
+        for entry in status.backends where entry.isOpen {
+            guard let capability = entry.capabilityToBegin, !present.contains(capability) else { continue }
+            return "\(entry.backend.rawValue) can't be opened again, because \(capability.name) was dropped"
         }
         return nil
     }

@@ -24,14 +24,14 @@ struct CapabilityNeeds: Equatable {
     ///   - ways: the states of the backends, the best first.
     ///   - used: the backend in use.
     ///   - present: the capabilities that this process has.
-    init(_ ways: [ScanStatus.BackendStatus], used: ScannerBackend?, present: Set<Capabilities.Capability>) {
+    init(_ backends: [ScanStatus.BackendStatus], used: ScannerBackend?, present: Set<Capabilities.Capability>) {
         var reasons: [Capabilities.Capability: [String]] = [:]
-        for way in ways where !way.isDenied {
-            switch way.backend {
+        for entry in backends where !entry.isDenied {
+            switch entry.backend {
             case .management:
                 // The kernel checks the capability when the socket is bound. If `management` is open, nothing else is
                 // needed: if it waits for an adapter, any other backend would wait too.
-                if way.isOpen {
+                if entry.isOpen {
                     needs = []
                     return
                 }

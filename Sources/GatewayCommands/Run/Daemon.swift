@@ -265,7 +265,7 @@ extension Daemon {
     func finishTurn() {
         monitor.commit(at: loop.now)
         updatePublishing()
-        if monitor.logTrouble() { updateDiagnostics() }
+        if monitor.logFailure() { updateDiagnostics() }
         monitor.logRemarks()
         if monitor.journal.wantsSnapshot { monitor.keepSnapshot(at: loop.now) }
         loop.set(engineTimer, at: monitor.live.engine.nextDeadline)
@@ -296,7 +296,7 @@ extension Daemon {
 
     /// Writes the file `alive` in the folder of event files, if it is due.
     private func reportLife(at now: Instant, isLast: Bool = false) {
-        let remark = life.tell(
+        let remark = life.report(
             at: now, clockOffset: monitor.clockOffset, after: monitor.journal.durableSequence, isLast: isLast)
         if let remark { log(.aliveNotWritten, remark) }
     }
@@ -318,8 +318,8 @@ extension Daemon {
 
 extension Daemon: ScanHandler {
     /// Handles an advertising report of an adapter.
-    package func heard(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {
-        monitor.heard(report, data: data, on: adapter, at: time)
+    package func received(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {
+        monitor.received(report, data: data, on: adapter, at: time)
     }
 
     /// Handles a change of an adapter or a backend.
@@ -469,7 +469,7 @@ extension Daemon {
         // The checkpoint counts until the publisher reports its own number.
         let journal = monitor.journal
         if let last = PublisherSettings.lastAcknowledged(configuration.output) {
-            journal.shipped = max(journal.shipped, last)
+            journal.published = max(journal.published, last)
         }
         self.broker = broker
         broker.start(durable: journal.durableSequence)
@@ -490,7 +490,7 @@ extension Daemon {
         guard let broker else { return }
         let journal = monitor.journal
         broker.update(durable: journal.durableSequence, unnumbered: monitor.ranging.written)
-        journal.shipped = max(journal.shipped, broker.released)
+        journal.published = max(journal.published, broker.released)
         guard statusIsStale, let adapters = scanning.status?.adapters else { return }
         broker.note(listening: adapters.filter { $0.activity == .listening }.map(\.number))
     }
@@ -505,14 +505,14 @@ extension Daemon {
             gateway: gateway, startTime: startTime, now: loop.now, clockOffset: monitor.clockOffset,
             scanning: scanning.status, needs: scanning.needs, configuration: configuration, monitor: monitor.live,
             malformations: monitor.malformations, ranging: monitor.ranging, journal: monitor.journal,
-            location: location.standing, broker: broker, reloads: reloads, wakeUps: loop.wakeUps)
+            location: location.sourceState, broker: broker, reloads: reloads, wakeUps: loop.wakeUps)
     }
 
     private var statusAtBroker: String {
         let conditions = configuration.monitors.reduce(0) { $0 + $1.conditions.count }
         return report.json(
             leavingOut: conditions <= Self.conditionsInStatusMax ? [] : [.conditions],
-            octetsMax: Self.statusBytesMax)
+            bytesMax: Self.statusBytesMax)
     }
 
     private func startStatusServer() throws(ExitFailure) {

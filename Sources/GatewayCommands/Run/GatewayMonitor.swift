@@ -24,7 +24,7 @@ final class GatewayMonitor {
     /// The last sightings of each beacon, as the evidence for an exit.
     private var recorder = EvidenceRecorder()
     private let log: (MessageKind, String) -> Void
-    private var loggedTrouble: String?
+    private var loggedFailure: String?
     private var loggedReversed: [ReversedUUID] = []
 
     /// Opens the event files and recovers the state of the last process.
@@ -80,7 +80,7 @@ final class GatewayMonitor {
     // MARK: Inputs
 
     /// Handles an advertising report, and the iBeacons in it.
-    func heard(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {
+    func received(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {
         if let due = ranging.nextDeadline, due <= time { range(until: time) }
         decoder.hand(report, data, adapter, time, to: &live)
         deliver()
@@ -112,7 +112,7 @@ final class GatewayMonitor {
         while let due = ranging.nextDeadline, due <= time {
             advance(to: due)
             deliver()
-            ranging.tell(at: due, clockOffset: clock.offset) { ranging, name in
+            ranging.report(at: due, clockOffset: clock.offset) { ranging, name in
                 journal.append(ranging, monitor: name.monitor, identifier: name.identifier)
             }
         }
@@ -168,13 +168,13 @@ final class GatewayMonitor {
     /// Logs an error of the journal if it is new or has ended.
     ///
     /// - Returns: whether there was such a change.
-    func logTrouble() -> Bool {
-        guard journal.trouble != loggedTrouble else { return false }
-        loggedTrouble = journal.trouble
-        if let loggedTrouble {
+    func logFailure() -> Bool {
+        guard journal.failure != loggedFailure else { return false }
+        loggedFailure = journal.failure
+        if let loggedFailure {
             log(
                 .linesNotStored,
-                "\(loggedTrouble); monitoring continues, and lines \(journal.linesWait ? "wait in memory" : "are written")"
+                "\(loggedFailure); monitoring continues, and lines \(journal.linesWait ? "wait in memory" : "are written")"
             )
         } else {
             log(.linesStoredAgain, "lines and records are stored again")
@@ -307,7 +307,7 @@ extension GatewayMonitor {
         recorder.forget(request.beacon)
         ranging.forgetAll(configuration)
         guard let last = journal.forget(request, live.engine.snapshot, refreshed: refreshed, at: now) else {
-            return .refused(journal.trouble ?? "lines wait in memory")
+            return .refused(journal.failure ?? "lines wait in memory")
         }
         return .done(upTo: last)
     }
@@ -336,7 +336,7 @@ extension JournalOptions {
             directory: FilePath(output.directory), stateDirectory: FilePath(output.stateDirectory), gateway: gateway)
         if let mqtt {
             prefix = mqtt.prefix
-            waitsForShipping = true
+            waitsForPublishing = true
         }
         envelope = output.envelope
         rotateSize = Int(output.rotateSize)

@@ -24,15 +24,15 @@ final class LocationTracker: LocationHandler {
         /// The last fix since the source was started; `nil` if there was none.
         var lastFix: LocationFix?
         /// The problem with the source; `nil` if there is none.
-        var trouble: String?
+        var failure: String?
     }
 
     private let loop: EventLoop
     private let log: (MessageKind, String) -> Void
-    private let tell: (Input) -> Void
+    private let report: (Input) -> Void
     private var source: (any LocationSource)?
     /// The state of the source; `nil` if no circle is monitored, or if the configuration has no source.
-    private(set) var standing: SourceState?
+    private(set) var sourceState: SourceState?
 
     /// Creates a tracker without a source.
     ///
@@ -41,25 +41,25 @@ final class LocationTracker: LocationHandler {
     ///   - log: receives the messages for the operator.
     ///   - tell: receives the inputs for the engine.
     init(
-        on loop: EventLoop, log: @escaping (MessageKind, String) -> Void, _ tell: @escaping (Input) -> Void
+        on loop: EventLoop, log: @escaping (MessageKind, String) -> Void, _ report: @escaping (Input) -> Void
     ) {
         self.loop = loop
         self.log = log
-        self.tell = tell
+        self.report = report
     }
 
     /// Starts the source of `configuration`, if it has one and monitors circles.
     func start(_ configuration: Configuration) {
-        standing = nil
+        sourceState = nil
         guard let settings = configuration.location, configuration.monitorsCircles else { return }
-        standing = SourceState(name: settings.name)
+        sourceState = SourceState(name: settings.name)
         do throws(ExitFailure) {
             let source = try makeSource(settings)
             self.source = source
             source.start(self)
         } catch {
             // Beacons are monitored nevertheless. Events of circles report that there is no fix.
-            standing?.trouble = error.message
+            sourceState?.failure = error.message
             log(.locationUnavailable, error.message)
         }
     }
@@ -68,7 +68,7 @@ final class LocationTracker: LocationHandler {
     /// `now`.
     func restart(_ configuration: Configuration, at now: Instant) {
         stop()
-        tell(.lost(since: now, reason: "the configuration was reloaded", at: now))
+        report(.lost(since: now, reason: "the configuration was reloaded", at: now))
         start(configuration)
     }
 
@@ -105,19 +105,19 @@ final class LocationTracker: LocationHandler {
     // MARK: LocationHandler
 
     func located(_ fix: LocationFix) {
-        standing?.lastFix = fix
-        if let trouble = standing?.trouble {
-            standing?.trouble = nil
-            log(.locationFound, "fixes arrive again, after: \(trouble)")
+        sourceState?.lastFix = fix
+        if let failure = sourceState?.failure {
+            sourceState?.failure = nil
+            log(.locationFound, "fixes arrive again, after: \(failure)")
         }
-        tell(.fix(fix))
+        report(.fix(fix))
     }
 
     func changed(_ change: LocationSourceChange, at time: Instant) {
         switch change {
         case .unavailable(let since, let reason):
-            standing?.trouble = reason
-            tell(.lost(since: since, reason: reason, at: time))
+            sourceState?.failure = reason
+            report(.lost(since: since, reason: reason, at: time))
         case .remark(let text): log(.locationProblem, text)
         // The log contains the reason why there is no fix. The flags of events are about scanning.
         case .flags: break

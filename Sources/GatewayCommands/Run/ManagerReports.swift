@@ -8,7 +8,7 @@ import SystemPackage
 final class ManagerReports {
     private let notifier: ServiceNotifier
     private let log: (MessageKind, String) -> Void
-    private var standing = ""
+    private var lastReport = ""
     private var isReady = false
 
     /// How often ``live()`` should be called; `nil` if the manager has no watchdog for this process.
@@ -30,31 +30,31 @@ final class ManagerReports {
     func stand(_ text: String, isListening: Bool) {
         if !isReady, isListening {
             isReady = true
-            tell { () throws(Errno) in try notifier.ready(status: text) }
+            report { () throws(Errno) in try notifier.ready(status: text) }
         }
-        guard text != standing else { return }
-        standing = text
-        tell { () throws(Errno) in try notifier.status(text) }
+        guard text != lastReport else { return }
+        lastReport = text
+        report { () throws(Errno) in try notifier.status(text) }
         if !isReady || !isListening { log(.gatewayWaits, text) }
     }
 
     /// Notifies the watchdog that the gateway is alive.
-    func live() { tell { () throws(Errno) in try notifier.watchdog() } }
+    func live() { report { () throws(Errno) in try notifier.watchdog() } }
 
     /// Runs a reload, and notifies the manager of its start and end. If the manager was not notified yet that the
     /// gateway is ready, nothing is sent. READY, which also ends a reload (sd_notify(3)), must not be sent before an
     /// adapter scans.
     func reload(_ body: () -> Void) {
         guard isReady else { return body() }
-        tell { () throws(Errno) in try notifier.reloading() }
+        report { () throws(Errno) in try notifier.reloading() }
         body()
-        tell { () throws(Errno) in try notifier.ready(status: standing) }
+        report { () throws(Errno) in try notifier.ready(status: lastReport) }
     }
 
     /// Notifies the manager that the gateway stops.
-    func end() { tell { () throws(Errno) in try notifier.stopping(status: "ends") } }
+    func end() { report { () throws(Errno) in try notifier.stopping(status: "ends") } }
 
-    private func tell(_ body: () throws(Errno) -> Void) {
+    private func report(_ body: () throws(Errno) -> Void) {
         do throws(Errno) {
             try body()
         } catch {

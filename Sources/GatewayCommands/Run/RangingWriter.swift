@@ -33,11 +33,11 @@ struct RangingWriter {
     mutating func sighted(_ frame: BeaconFrame, at time: Instant) { lines?.sighted(frame, at: time) }
 
     /// Passes the lines that are due at `time` to `body`. The time must be the next deadline.
-    mutating func tell(
+    mutating func report(
         at time: Instant, clockOffset: ClockOffset, _ body: (Ranging, RangingLines.Name) -> Void
     ) {
         var count = 0
-        lines?.tell(at: time, clockOffset: clockOffset) { ranging, name in
+        lines?.report(at: time, clockOffset: clockOffset) { ranging, name in
             body(ranging, name)
             count += 1
         }

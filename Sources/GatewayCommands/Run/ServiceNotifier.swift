@@ -15,10 +15,10 @@ package final class ServiceNotifier {
         case abstract(String)
 
         // sun_path has 108 bytes, and the last byte of a path is zero (unix(7)).
-        static let octetsMax = 107
+        static let bytesMax = 107
 
         init?(_ text: String) {
-            guard text.utf8.count > 1, text.utf8.count <= Self.octetsMax, !text.utf8.contains(0) else { return nil }
+            guard text.utf8.count > 1, text.utf8.count <= Self.bytesMax, !text.utf8.contains(0) else { return nil }
             switch text.utf8.first {
             case UInt8(ascii: "/"): self = .path(text)
             case UInt8(ascii: "@"): self = .abstract(String(text.dropFirst()))
@@ -131,17 +131,17 @@ extension ServiceNotifier {
         var name = sockaddr_un()
         name.sun_family = sa_family_t(AF_UNIX)
         let isAbstract: Int
-        let octets: [UInt8]
+        let bytes: [UInt8]
         switch address {
-        case .path(let path): (isAbstract, octets) = (0, Array(path.utf8))
-        case .abstract(let abstract): (isAbstract, octets) = (1, Array(abstract.utf8))
+        case .path(let path): (isAbstract, bytes) = (0, Array(path.utf8))
+        case .abstract(let abstract): (isAbstract, bytes) = (1, Array(abstract.utf8))
         }
         unsafe withUnsafeMutableBytes(of: &name.sun_path) { place in
-            for (index, octet) in octets.enumerated() { unsafe place[index + isAbstract] = octet }
+            for (index, byte) in bytes.enumerated() { unsafe place[index + isAbstract] = byte }
         }
         // The length of the address ends an abstract name, and a zero byte ends a path.
         let start = MemoryLayout<sockaddr_un>.offset(of: \.sun_path) ?? 2
-        let length = socklen_t(start + octets.count + 1)
+        let length = socklen_t(start + bytes.count + 1)
         let message = Array(text.utf8)
         let result = unsafe withUnsafePointer(to: &name) { name in
             unsafe name.withMemoryRebound(to: sockaddr.self, capacity: 1) { name in

@@ -15,7 +15,8 @@ import OperatorLogging
 struct StatusReport {
     /// The lists that are left out if the object would be too long, in this order.
     enum List: String, CaseIterable {
-        case conditions, adapters, ways
+        case conditions, adapters
+        case backends = "ways"
     }
 
     let gateway: Identifier
@@ -43,10 +44,10 @@ struct StatusReport {
     ///   - octetsMax: the maximum length in bytes. Lists are left out, one after the other, until the object fits. If
     ///     it does not fit without them, it is longer.
     /// - Returns: the object with a line feed at its end.
-    func json(leavingOut leftOut: Set<List> = [], octetsMax: Int = .max) -> String {
+    func json(leavingOut leftOut: Set<List> = [], bytesMax: Int = .max) -> String {
         var leftOut = leftOut
         var text = json(without: leftOut)
-        for list in List.allCases where text.utf8.count > octetsMax && leftOut.insert(list).inserted {
+        for list in List.allCases where text.utf8.count > bytesMax && leftOut.insert(list).inserted {
             text = json(without: leftOut)
         }
         return text
@@ -98,7 +99,7 @@ struct StatusReport {
                 json.write("reloads", reloads)
                 json.write("wakeUps", wakeUps)
                 json.object("malformed") { json in
-                    for (kind, count) in malformations.met { json.write(named: "\(kind)", count) }
+                    for (kind, count) in malformations.occurred { json.write(named: "\(kind)", count) }
                 }
             }
         }
@@ -111,11 +112,11 @@ struct StatusReport {
             json.write("backend", status.backend?.rawValue)
             json.write("reason", status.reason)
             json.write("since", seconds: now - status.since)
-            json.objects("ways", leftOut.contains(.ways) ? [] : status.ways) { json, way in
-                json.write("backend", way.backend.rawValue)
-                json.write("standing", way.standing)
+            json.objects("ways", leftOut.contains(.backends) ? [] : status.backends) { json, entry in
+                json.write("backend", entry.backend.rawValue)
+                json.write("standing", entry.state)
             }
-            json.write("changesOfWay", status.changesOfWay)
+            json.write("changesOfWay", status.backendChanges)
             json.write("suspensions", status.suspensions)
             json.write("suspended", seconds: status.suspended)
             json.write("exitTimeoutsTooShort", status.exitTimeoutsTooShort)
@@ -147,7 +148,7 @@ struct StatusReport {
             json.write("source", location.name)
             json.write("fixes", monitor.fixes)
             if let last = location.lastFix { json.write("lastFix", seconds: now - last.time) }
-            json.write("trouble", location.trouble)
+            json.write("trouble", location.failure)
         }
     }
 
@@ -174,13 +175,13 @@ struct StatusReport {
             json.write("directory", configuration.output.directory)
             json.write("sequence", journal.sequence)
             json.write("durableSequence", journal.durableSequence)
-            json.write("trouble", journal.trouble)
+            json.write("trouble", journal.failure)
             json.write("waiting", journal.waiting)
             json.write("lines", counters.lines)
             json.write("dropped", counters.dropped)
             json.write("droppedUnnumbered", counters.droppedUnnumbered)
             json.write("deletedSegments", counters.deletedSegments)
-            json.write("deletedUnshipped", counters.deletedUnshipped)
+            json.write("deletedUnshipped", counters.deletedUnpublished)
             json.write("deletedEarly", counters.deletedEarly)
             json.write("segmentsTakenAway", counters.segmentsTakenAway)
             json.write("failures", counters.failures)
@@ -196,7 +197,7 @@ struct StatusReport {
     var page: String {
         guard let scanning else { return "" }
         var lines = ["\(gateway): \(scanning.words); runs since \((now - startTime).inWords)"]
-        for way in scanning.ways { lines.append("  \(way.backend.rawValue): \(way.standing)") }
+        for entry in scanning.backends { lines.append("  \(entry.backend.rawValue): \(entry.state)") }
         for need in needs {
             lines.append("  keeps \(need.capability.name): \(need.why)")
         }
@@ -243,7 +244,7 @@ struct StatusReport {
             let files = PlainText.count(journal.counters.deletedEarly, "file was", "files were")
             lines.append("  \(files) deleted before `retain` had passed, because of the size")
         }
-        if let trouble = journal.trouble { lines.append("  \(trouble)") }
+        if let failure = journal.failure { lines.append("  \(failure)") }
         if let broker { lines.append(broker.page(durable: journal.durableSequence)) }
         let diagnostics = monitor.engine.presentDiagnostics.listed
         lines.append("diagnostics\n  \(diagnostics.isEmpty ? "none" : diagnostics.joined(separator: ", "))")
@@ -268,12 +269,12 @@ struct StatusReport {
 
     private var locationText: String? {
         guard let location else { return nil }
-        let trouble = location.trouble.map { "; \($0)" } ?? ""
-        guard let last = location.lastFix else { return "location\n  \(location.name): no fix yet\(trouble)" }
+        let failure = location.failure.map { "; \($0)" } ?? ""
+        guard let last = location.lastFix else { return "location\n  \(location.name): no fix yet\(failure)" }
         let accuracy = Int(min(last.horizontalAccuracy, 1e9))
         return
             "location\n  \(location.name): \(PlainText.count(monitor.fixes, "fix", "fixes")), the last \((now - last.time).inWords) ago, "
-            + "accuracy \(accuracy) m\(trouble)"
+            + "accuracy \(accuracy) m\(failure)"
     }
 
     /// The lines about beacons that the limits excluded (rules P2, P4, P5); `nil` if there were none.

@@ -50,7 +50,7 @@ final class StatusServer {
         /// The number of these clients that were disconnected because they were too slow.
         var dropped = 0
         /// The number of bytes that were sent.
-        var octets = 0
+        var bytes = 0
     }
 
     private let loop: EventLoop
@@ -73,7 +73,7 @@ final class StatusServer {
         let descriptor: FileDescriptor
         let watch: EventLoop.Watch
         /// The answer; empty until it is made.
-        var octets: [UInt8] = []
+        var bytes: [UInt8] = []
         var sent = 0
         /// How much was sent when the client last had read a complete portion, and when that was; `nil` until there is
         /// an answer.
@@ -140,7 +140,7 @@ final class StatusServer {
     private func begin(_ descriptor: FileDescriptor) {
         do throws(Errno) {
             let raw = descriptor.rawValue
-            let watch = try loop.watch(descriptor, for: []) { [unowned self] in goOn(raw, $0) }
+            let watch = try loop.watch(descriptor, for: []) { [unowned self] in proceed(raw, $0) }
             clients.append(Client(descriptor: descriptor, watch: watch))
         } catch {
             counters.unanswered &+= 1
@@ -220,20 +220,20 @@ final class StatusServer {
         guard renderings.left > 0 else { return }
         renderings.left -= 1
         counters.rendered &+= 1
-        let octets = Array(answer().utf8) + [0x0A]
+        let bytes = Array(answer().utf8) + [0x0A]
         for index in clients.indices where clients[index].mark == nil {
-            clients[index].octets = octets
+            clients[index].bytes = bytes
             clients[index].mark = (0, now)
             // This cannot fail for a descriptor that is watched (epoll_ctl(2)).
             try? loop.change(clients[index].watch, to: .write)
         }
     }
 
-    private func goOn(_ raw: Int32, _ readiness: EventLoop.Readiness) {
+    private func proceed(_ raw: Int32, _ readiness: EventLoop.Readiness) {
         guard let index = clients.firstIndex(where: { $0.descriptor.rawValue == raw }) else { return }
         let isThere = readiness.isDisjoint(with: [.hangUp, .error]) && send(to: &clients[index])
         let client = clients[index]
-        if isThere, client.sent < client.octets.count || client.mark == nil {
+        if isThere, client.sent < client.bytes.count || client.mark == nil {
             guard let mark = client.mark, client.sent - mark.sent >= limits.portion else { return }
             clients[index].mark = (client.sent, loop.now)
             return
@@ -247,15 +247,15 @@ final class StatusServer {
 
     /// Sends at most one portion; returns `false` if the client has disconnected.
     private func send(to client: inout Client) -> Bool {
-        let (sent, size) = (client.sent, min(client.octets.count - client.sent, limits.portion))
+        let (sent, size) = (client.sent, min(client.bytes.count - client.sent, limits.portion))
         guard size > 0 else { return true }
-        let count = unsafe client.octets.withUnsafeBytes { bytes in
+        let count = unsafe client.bytes.withUnsafeBytes { bytes in
             unsafe Glibc.send(
                 client.descriptor.rawValue, bytes.baseAddress.map { unsafe $0 + sent }, size, Int32(MSG_NOSIGNAL))
         }
         guard count > 0 else { return errno == EAGAIN || errno == EINTR }
         client.sent += count
-        counters.octets &+= count
+        counters.bytes &+= count
         return true
     }
 }

@@ -254,13 +254,13 @@ package final class LiveScan: ScanHandler {
     // MARK: Reports
 
     /// Handles a report of an adapter.
-    package func heard(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {
-        reports.heard(nil, at: time)
-        guard !options.showsAll else { return advertisers.heard(report, data: data, on: adapter, at: time) }
+    package func received(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {
+        reports.received(nil, at: time)
+        guard !options.showsAll else { return advertisers.received(report, data: data, on: adapter, at: time) }
         var structures = ADStructures()
         // A malformed structure ends the report. The structures before it count (rule B3).
         while let beacon = try? structures.nextBeacon(in: data) {
-            beacons.heard(beacon, in: report, on: adapter, at: time)
+            beacons.received(beacon, in: report, on: adapter, at: time)
         }
     }
 

@@ -47,7 +47,7 @@ package final class Recording: ScanHandler {
         /// The number of messages that the kernel dropped, if it reported that. The capture records this.
         package var lost: Int
         /// The number of bytes that were written.
-        package var octets: Int
+        package var bytes: Int
         /// The duration of the recording.
         package var duration: Duration
 
@@ -55,7 +55,7 @@ package final class Recording: ScanHandler {
         package var words: String {
             var words =
                 "\(PlainText.count(reports, "report")) with \(PlainText.count(sightings, "iBeacon")) in "
-                + "\(duration.inWords), \(octets) bytes"
+                + "\(duration.inWords), \(bytes) bytes"
             if lost > 0 { words += "; the kernel dropped \(PlainText.count(lost, "message"))" }
             if dropped > 0 {
                 let left = PlainText.count(dropped, "report was", "reports were")
@@ -178,16 +178,16 @@ package final class Recording: ScanHandler {
         if let failure { throw failure }
         return Outcome(
             reports: writer.counts.reports, sightings: writer.counts.sightings, dropped: writer.counts.dropped,
-            lost: lost, octets: output.output.total, duration: now - start)
+            lost: lost, bytes: output.output.total, duration: now - start)
     }
 
     // MARK: Reports
 
     /// Handles a report of an adapter.
-    package func heard(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {
+    package func received(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {
         let hasRoom = output.output.waiting + writer.waiting < Self.waitingMax
         do throws(CaptureError) {
-            try writer.heard(report, data: data, on: adapter, at: time, hasRoom: hasRoom)
+            try writer.received(report, data: data, on: adapter, at: time, hasRoom: hasRoom)
         } catch {
             fail(ExitFailure(error))
         }

@@ -76,7 +76,7 @@ struct RecordingWriter: ~Copyable {
 
     /// Writes a report. If there is no room for it, the adapter counts as not scanning until its next report that is
     /// written (rule T5).
-    mutating func heard(
+    mutating func received(
         _ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant, hasRoom: Bool
     ) throws(CaptureError) {
         latest = max(latest, time)

@@ -35,7 +35,7 @@ struct AdvertiserTable: Sendable {
         var adapter: Int
         var isConnectable = false
         var company: UInt16?
-        var nameOctets: [UInt8] = []
+        var nameBytes: [UInt8] = []
         var name: String?
         var isNameComplete = false
         var beacon: BeaconIdentity?
@@ -45,7 +45,7 @@ struct AdvertiserTable: Sendable {
     private static let shortenedName: UInt8 = 0x08
     private static let completeName: UInt8 = 0x09
     /// The maximum number of bytes of a name that are stored. The Core Specification permits 248 (Vol 3 Part C §12.1).
-    static let nameOctetsMax = 64
+    static let nameBytesMax = 64
 
     private var table = ReceptionTable<UInt64, Details>()
     /// The number of reports with malformed data. The structures before the malformed one are used.
@@ -59,8 +59,8 @@ struct AdvertiserTable: Sendable {
     var unlisted: Int { table.unlisted }
 
     /// Handles a report and its AD structures.
-    mutating func heard(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {
-        let index = table.heard(report.packedAddress, report.rssi, at: time) { Details(adapter: adapter) }
+    mutating func received(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {
+        let index = table.received(report.packedAddress, report.rssi, at: time) { Details(adapter: adapter) }
         guard let index else { return }
         table[index].adapter = adapter
         // A scan response does not show whether the advertiser is connectable.
@@ -76,25 +76,25 @@ struct AdvertiserTable: Sendable {
     }
 
     private mutating func read(_ structure: ADStructure, _ data: Span<UInt8>, into index: Int) {
-        let octets = data.extracting(structure.data)
+        let bytes = data.extracting(structure.data)
         switch structure.type {
-        case ADStructure.manufacturerSpecificData where octets.count >= 2:
-            table[index].company = UInt16(octets[0]) | UInt16(octets[1]) << 8
-            if let beacon = IBeacon(manufacturerData: octets) { table[index].beacon = beacon.identity }
-        case Self.completeName: note(octets, isComplete: true, at: index)
-        case Self.shortenedName where !table[index].isNameComplete: note(octets, isComplete: false, at: index)
+        case ADStructure.manufacturerSpecificData where bytes.count >= 2:
+            table[index].company = UInt16(bytes[0]) | UInt16(bytes[1]) << 8
+            if let beacon = IBeacon(manufacturerData: bytes) { table[index].beacon = beacon.identity }
+        case Self.completeName: note(bytes, isComplete: true, at: index)
+        case Self.shortenedName where !table[index].isNameComplete: note(bytes, isComplete: false, at: index)
         default: break
         }
     }
 
     // Most advertisers repeat the same name, so only a different name is stored.
-    private mutating func note(_ octets: Span<UInt8>, isComplete: Bool, at index: Int) {
-        let octets = octets.extracting(0..<min(octets.count, Self.nameOctetsMax))
+    private mutating func note(_ bytes: Span<UInt8>, isComplete: Bool, at index: Int) {
+        let bytes = bytes.extracting(0..<min(bytes.count, Self.nameBytesMax))
         table[index].isNameComplete = isComplete
-        guard !Self.isEqual(table[index].nameOctets, octets) else { return }
+        guard !Self.isEqual(table[index].nameBytes, bytes) else { return }
         var name: [UInt8] = []
-        for index in 0..<octets.count { name.append(octets[index]) }
-        table[index].nameOctets = name
+        for index in 0..<bytes.count { name.append(bytes[index]) }
+        table[index].nameBytes = name
         table[index].name = name.isEmpty ? nil : PlainText.safe(name)
     }
 

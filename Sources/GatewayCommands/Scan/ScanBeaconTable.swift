@@ -71,7 +71,7 @@ struct BeaconTable: Sendable {
     var unlisted: Int { table.unlisted }
 
     /// Handles an iBeacon of a report.
-    mutating func heard(_ beacon: IBeacon, in report: AdvertisingReport, on adapter: Int, at time: Instant) {
+    mutating func received(_ beacon: IBeacon, in report: AdvertisingReport, on adapter: Int, at time: Instant) {
         let identity = beacon.identity
         guard uuids.isEmpty || uuids.contains(identity.uuid) else {
             if uuids.contains(identity.uuid.byteReversed) {
@@ -80,7 +80,7 @@ struct BeaconTable: Sendable {
             return
         }
         var isNew = false
-        let index = table.heard(identity, report.rssi, at: time) {
+        let index = table.received(identity, report.rssi, at: time) {
             isNew = true
             return Details(
                 measuredPower: beacon.measuredPower, packedAddress: report.packedAddress, adapter: adapter,

@@ -18,7 +18,7 @@ package struct ObserverOptions: Sendable {
     /// The adapters by name or address, instead of those of the configuration; empty means those of the configuration.
     package var adapters: [String] = []
     /// Whether all advertisements should be received, not only those of beacons. The raw HCI channel is then preferred.
-    package var hearsAll = false
+    package var receivesAll = false
     /// Whether reports are withheld while the canary is silent, as `run` does.
     package var heedsCanary = false
     /// Whether advertisers are asked for their names, if the configuration does not decide it.
@@ -82,7 +82,7 @@ package struct ObserverOptions: Sendable {
         let scanner = scanner
         if let backend = ScannerBackend(rawValue: scanner.backend.rawValue) {
             options.backends = [backend]
-        } else if hearsAll {
+        } else if receivesAll {
             options.backends = [.hci, .management, .dbus]
         }
         options.adapters = AdapterSelection(scanner.adapters)

@@ -88,8 +88,8 @@ final class ScanOutput {
     }
 
     private func writeOnce(_ count: Int) throws(Errno) -> Int {
-        let result = unsafe bytes.withUnsafeBytes { octets in
-            unsafe Glibc.write(descriptor.rawValue, octets.baseAddress.map { unsafe $0 + written }, count)
+        let result = unsafe bytes.withUnsafeBytes { bytes in
+            unsafe Glibc.write(descriptor.rawValue, bytes.baseAddress.map { unsafe $0 + written }, count)
         }
         guard result >= 0 else { throw Errno(rawValue: errno) }
         return result

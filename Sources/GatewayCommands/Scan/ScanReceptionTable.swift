@@ -43,14 +43,14 @@ struct ReceptionTable<Key: Hashable & Comparable & Sendable, Details: Sendable>:
     /// Handles a report of `key`.
     ///
     /// - Returns: the index of its entry, which is valid until the next change; `nil` if it has none.
-    mutating func heard(
+    mutating func received(
         _ key: Key, _ rssi: RSSI?, at time: Instant, details: () -> Details
     ) -> Int? {
         guard let index = indices[key].map(Int.init) ?? add(key, at: time, details) else {
             unlisted &+= 1
             return nil
         }
-        entries[index].meter.heard(rssi, at: time)
+        entries[index].meter.received(rssi, at: time)
         entries[index].reports &+= 1
         if entries[index].last < time { entries[index].last = time }
         return index

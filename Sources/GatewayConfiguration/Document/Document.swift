@@ -100,7 +100,7 @@ struct Document {
     }
 
     /// Reads the document of `source`, up to the first syntax error or a limit, and returns it with its errors.
-    static func read(_ source: SourceText) -> (document: Document, mistakes: Findings) {
+    static func read(_ source: SourceText) -> (document: Document, errors: Findings) {
         var builder = DocumentBuilder(source)
         let problem = readYAML(source, into: &builder)
         if let problem {

@@ -1,7 +1,7 @@
 /// Builds a document from the events of a parser, and reports YAML features that a configuration must not use.
 struct DocumentBuilder {
     private var document: Document
-    private var mistakes = Findings()
+    private var errors = Findings()
 
     private struct Container {
         let node: Int
@@ -22,27 +22,27 @@ struct DocumentBuilder {
     mutating func beginDocument(at offset: Int) -> Bool {
         documents += 1
         guard documents > 1 else { return true }
-        mistakes.report(
+        errors.report(
             at: offset, "a second document starts here", hint: "a configuration has one document; remove the ---")
         return false
     }
 
     /// Reports an anchor.
     mutating func anchor(at offset: Int) {
-        mistakes.report(
+        errors.report(
             at: offset, "an anchor (&) is not supported", hint: "remove it, or quote a value that starts with &")
     }
 
     /// Reports a tag.
     mutating func tag(at offset: Int) {
-        mistakes.report(
+        errors.report(
             at: offset, "a tag (!) is not supported",
             hint: "remove it, because each setting has its own type, or quote a value that starts with !")
     }
 
     /// Reports an alias and adds a node for it. Returns `false` if reading must stop.
     mutating func alias(at offset: Int) -> Bool {
-        mistakes.report(
+        errors.report(
             at: offset, "an alias (*) is not supported",
             hint: "write the value itself, set a default under monitor, or quote a value that starts with *")
         return add(.reported, offset: offset)
@@ -51,10 +51,10 @@ struct DocumentBuilder {
     /// Starts a mapping or sequence. Returns `false` if reading must stop.
     mutating func begin(_ kind: Document.Kind, at offset: Int) -> Bool {
         if let last = open.last, last.isMapping, last.expectsKey {
-            mistakes.report(at: offset, "expected a key instead of a list or map", hint: "write key: value")
+            errors.report(at: offset, "expected a key instead of a list or map", hint: "write key: value")
         }
         guard open.count < Document.depthMost else {
-            mistakes.report(
+            errors.report(
                 at: offset, "the nesting is more than \(Document.depthMost) deep",
                 hint: "no setting needs so many levels")
             return false
@@ -85,7 +85,7 @@ struct DocumentBuilder {
 
     private mutating func add(_ kind: Document.Kind, offset: Int, text: UInt32 = 0, extent: UInt32 = 0) -> Bool {
         guard document.nodes.count < Document.nodesMost else {
-            mistakes.report(
+            errors.report(
                 at: offset, "the file has more than \(Document.nodesMost) keys and values",
                 hint: "use fewer conditions")
             return false
@@ -100,11 +100,11 @@ struct DocumentBuilder {
     var hasOpen: Bool { !open.isEmpty }
 
     /// Returns the document and its errors.
-    consuming func finish() -> (document: Document, mistakes: Findings) { (document, mistakes) }
+    consuming func finish() -> (document: Document, errors: Findings) { (document, errors) }
 
     /// Reports a syntax error.
     mutating func fail(at offset: Int, _ message: String, hint: String?) {
-        mistakes.report(at: offset, message, hint: hint)
+        errors.report(at: offset, message, hint: hint)
     }
 
     /// Ends all open mappings and sequences after a syntax error or beyond a limit.

@@ -99,7 +99,7 @@ extension LocationKey {
         case .host: SettingNote(.text("host name or address"), .value("localhost"), "The host of gpsd.")
         case .port: SettingNote(.integer(SettingLimits.port), .value("2947"), "The TCP port of gpsd.")
         case .file:
-            SettingNote(.path(lengthMost: SettingLimits.pathOctets), .required, "The GPX file; only with `gpx`.")
+            SettingNote(.path(lengthMost: SettingLimits.pathBytes), .required, "The GPX file; only with `gpx`.")
         case .speed:
             SettingNote(
                 .number(SettingLimits.factor), .value("1"),
@@ -284,15 +284,15 @@ extension OutputKey {
         switch self {
         case .directory:
             SettingNote(
-                .path(lengthMost: SettingLimits.pathOctets), .value(OutputConfiguration().directory),
+                .path(lengthMost: SettingLimits.pathBytes), .value(OutputConfiguration().directory),
                 "The folder of the event files.")
         case .stateDirectory:
             SettingNote(
-                .path(lengthMost: SettingLimits.pathOctets), .value(OutputConfiguration().stateDirectory),
+                .path(lengthMost: SettingLimits.pathBytes), .value(OutputConfiguration().stateDirectory),
                 "The folder of records (the state of conditions) and locks.")
         case .statusSocket:
             SettingNote(
-                .path(lengthMost: SettingLimits.socketPathOctets), .value(OutputConfiguration().statusSocket),
+                .path(lengthMost: SettingLimits.socketPathBytes), .value(OutputConfiguration().statusSocket),
                 "The socket for `beacon-gateway status`.")
         case .envelope:
             SettingNote(
@@ -334,7 +334,7 @@ extension MQTTKey {
         case .username: SettingNote(.text("1 to 255 bytes"), .words("no login"), "The user name for the broker.")
         case .passwordFile:
             SettingNote(
-                .path(lengthMost: SettingLimits.pathOctets),
+                .path(lengthMost: SettingLimits.pathBytes),
                 .words("`mqtt.password` in systemd's credentials directory, if it exists"),
                 "A file with the password in its first line; needs a `username`. The configuration never contains the "
                     + "password itself.")
@@ -397,7 +397,7 @@ extension ServeKey {
         case .tls: SettingNote(.structure("map"), .words("HTTP without TLS"), "TLS with these files.")
         case .usersFile:
             SettingNote(
-                .path(lengthMost: SettingLimits.pathOctets), .words("no login"),
+                .path(lengthMost: SettingLimits.pathBytes), .words("no login"),
                 "The users that can log in: lines `NAME:HASH`, with hashes from `mkpasswd -m yescrypt`.")
         case .trustedProxy:
             SettingNote(
@@ -406,7 +406,7 @@ extension ServeKey {
             )
         case .cacheDirectory:
             SettingNote(
-                .path(lengthMost: SettingLimits.pathOctets), .value(ServeConfiguration().cacheDirectory),
+                .path(lengthMost: SettingLimits.pathBytes), .value(ServeConfiguration().cacheDirectory),
                 "The folder for the cached totals of closed event files, so that a start need not read all files. If it does not exist or can't be written, nothing is cached."
             )
         }
@@ -418,11 +418,11 @@ extension ServeTLSKey {
         switch self {
         case .certificateFile:
             SettingNote(
-                .path(lengthMost: SettingLimits.pathOctets), .required,
+                .path(lengthMost: SettingLimits.pathBytes), .required,
                 "The certificate, followed by its intermediate certificates (PEM).")
         case .keyFile:
             SettingNote(
-                .path(lengthMost: SettingLimits.pathOctets), .required,
+                .path(lengthMost: SettingLimits.pathBytes), .required,
                 "The key of the certificate (PEM), without a password.")
         }
     }
@@ -433,19 +433,19 @@ extension TLSKey {
         switch self {
         case .caFile:
             SettingNote(
-                .path(lengthMost: SettingLimits.pathOctets), .words("the system's"),
+                .path(lengthMost: SettingLimits.pathBytes), .words("the system's"),
                 "A PEM file with certificate authorities.")
         case .caDirectory:
             SettingNote(
-                .path(lengthMost: SettingLimits.pathOctets), .words("the system's"),
+                .path(lengthMost: SettingLimits.pathBytes), .words("the system's"),
                 "A folder with certificate authorities, prepared with `openssl rehash`.")
         case .certificateFile:
             SettingNote(
-                .path(lengthMost: SettingLimits.pathOctets), .words("none"),
+                .path(lengthMost: SettingLimits.pathBytes), .words("none"),
                 "The client certificate of this gateway (PEM); only together with `key_file`.")
         case .keyFile:
             SettingNote(
-                .path(lengthMost: SettingLimits.pathOctets), .words("none"), "The key of the client certificate (PEM).")
+                .path(lengthMost: SettingLimits.pathBytes), .words("none"), "The key of the client certificate (PEM).")
         case .serverName:
             SettingNote(
                 .text("host name or address"), .words("`host`"),

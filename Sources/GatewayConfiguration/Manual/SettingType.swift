@@ -32,7 +32,7 @@ package enum SettingType: Sendable {
         case .number(let range, let unit): bounds(range) + (unit.isEmpty ? "" : " \(unit)")
         case .choice(let words): words.map { "`\($0)`" }.joined(separator: ", ")
         case .text(let words), .structure(let words): words
-        case .path(let most): most == SettingLimits.pathOctets ? "path" : "path of at most \(most) bytes"
+        case .path(let most): most == SettingLimits.pathBytes ? "path" : "path of at most \(most) bytes"
         }
     }
 
@@ -76,9 +76,9 @@ package enum SettingLimits {
     static let dutyCycle: ClosedRange<Double> = 0.01...1
     static let latency: ClosedRange<Duration> = .milliseconds(10)...(.seconds(1))
     // Linux's PATH_MAX without its final zero.
-    static let pathOctets = 4095
+    static let pathBytes = 4095
     // The maximum length of a socket path in the kernel (unix(7)).
-    static let socketPathOctets = 107
+    static let socketPathBytes = 107
     // More than any machine has ports for; the limit of the engine is higher.
     static let adaptersMost = 64
 }

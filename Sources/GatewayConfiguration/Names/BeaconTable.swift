@@ -16,11 +16,11 @@ extension Configuration {
         let source = SourceText(bytes)
         var table = BeaconTable(source, uuids: beaconUUIDs)
         if let (offset, message, hint) = source.problem(isYAML: false) {
-            table.mistakes.report(at: offset, message, hint: hint)
+            table.errors.report(at: offset, message, hint: hint)
         } else {
             table.read()
         }
-        guard table.mistakes.isEmpty else { throw ConfigurationErrors(table.mistakes, in: source, file: file) }
+        guard table.errors.isEmpty else { throw ConfigurationErrors(table.errors, in: source, file: file) }
         beacons = table.names
         for warning in nameWarnings {
             let (name, position) =
@@ -42,7 +42,7 @@ struct BeaconTable {
     private enum Column: String, CaseIterable { case uuid, major, minor, name, group }
 
     let source: SourceText
-    var mistakes = Findings()
+    var errors = Findings()
     private(set) var names = BeaconNames()
     private let uuids: Set<ProximityUUID>
     private let separator: UInt8
@@ -61,7 +61,7 @@ struct BeaconTable {
         var rows = TableRows(source, separator: separator)
         guard rows.next(), readHeader(rows) else {
             if let offset = rows.unclosed { reportUnclosed(offset) }
-            if mistakes.isEmpty { mistakes.report(at: source.start, "the file is empty", hint: Self.headerHint) }
+            if errors.isEmpty { errors.report(at: source.start, "the file is empty", hint: Self.headerHint) }
             return
         }
         while rows.next() {
@@ -75,7 +75,7 @@ struct BeaconTable {
         "the first row must have the columns major, minor and name; uuid and group are optional"
 
     private mutating func reportUnclosed(_ offset: Int) {
-        mistakes.report(
+        errors.report(
             at: offset, "this quotation mark is not closed",
             hint: "close it; double a quotation mark within quotation marks")
     }
@@ -88,18 +88,18 @@ struct BeaconTable {
             }
             let index = Column.allCases.firstIndex(of: column) ?? 0
             if places[index] != nil {
-                mistakes.report(at: field.start, "the column \(column.rawValue) occurs twice", hint: "remove one")
+                errors.report(at: field.start, "the column \(column.rawValue) occurs twice", hint: "remove one")
             }
             places[index] = place
         }
         for column in [Column.major, .minor, .name] where place(of: column) == nil {
-            mistakes.report(
+            errors.report(
                 at: source.start, "the column \(column.rawValue) is missing", hint: Self.headerHint)
         }
         if place(of: .uuid) == nil, uuids.count != 1 {
-            mistakes.report(at: source.start, "the column uuid is missing", hint: NameSyntax.uuidHint(uuids.count))
+            errors.report(at: source.start, "the column uuid is missing", hint: NameSyntax.uuidHint(uuids.count))
         }
-        return mistakes.isEmpty
+        return errors.isEmpty
     }
 
     private func place(of column: Column) -> Int? { places[Column.allCases.firstIndex(of: column) ?? 0] }
@@ -171,7 +171,7 @@ struct BeaconTable {
         _ row: Int, at offset: Int, _ message: @autoclosure () -> String, _ hint: @autoclosure () -> String
     ) {
         let source = source
-        mistakes.report(
+        errors.report(
             at: offset, (source.line(of: offset) == row ? "" : "row \(row): ") + message(), hint: hint())
     }
 }

@@ -38,12 +38,12 @@ extension Configuration {
         // There can be a million conditions, of which most track all beacons.
         var selective: [ConditionConfiguration] = []
         for monitor in monitors {
-            for place in monitor.conditions.indices where monitor.conditions[place].settings.strangers != .track {
+            for place in monitor.conditions.indices where monitor.conditions[place].settings.unnamed != .track {
                 selective.append(monitor.conditions[place])
             }
         }
         for policy in [UnnamedBeacons.refuse, .ignore] {
-            let affected = selective.filter { $0.settings.strangers == policy && !$0.condition.isCircle }
+            let affected = selective.filter { $0.settings.unnamed == policy && !$0.condition.isCircle }
             guard let first = affected.first else { continue }
             let dependent = affected.filter(\.settings.perBeacon)
             if dependent.isEmpty {

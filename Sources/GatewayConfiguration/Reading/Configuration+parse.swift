@@ -10,7 +10,7 @@ extension Configuration {
     ///
     ///     switch Configuration.parse(bytes, file: "gateway.yaml") {
     ///     case .success(let configuration): print(configuration.monitors.count)
-    ///     case .failure(let mistakes): print(mistakes)
+    ///     case .failure(let errors): print(errors)
     ///     }
     /// - Parameters:
     ///   - bytes: the content of the file.
@@ -25,15 +25,15 @@ extension Configuration {
     ) -> Result<Configuration, ConfigurationErrors> {
         let source = SourceText(bytes)
         if let (offset, message, hint) = source.problem() {
-            var mistakes = Findings()
-            mistakes.report(at: offset, message, hint: hint)
-            return .failure(ConfigurationErrors(mistakes, in: source, file: file))
+            var errors = Findings()
+            errors.report(at: offset, message, hint: hint)
+            return .failure(ConfigurationErrors(errors, in: source, file: file))
         }
-        let (document, mistakes) = Document.read(source)
-        var reader = Reader(document, mistakes: mistakes, deafAfterUnlessSet: deafAfterUnlessSet)
+        let (document, errors) = Document.read(source)
+        var reader = Reader(document, errors: errors, deafAfterUnlessSet: deafAfterUnlessSet)
         var configuration = reader.configuration(locatesOtherwise: locatesOtherwise)
-        guard reader.mistakes.isEmpty else {
-            return .failure(ConfigurationErrors(reader.mistakes, in: source, file: file))
+        guard reader.errors.isEmpty else {
+            return .failure(ConfigurationErrors(reader.errors, in: source, file: file))
         }
         configuration.file = file
         configuration.statusSocketPosition = reader.statusSocket.map { source.position(of: $0) }
@@ -61,11 +61,11 @@ extension Configuration {
     /// after a syntax error, have their defaults.
     /// - Parameter bytes: the content of the file.
     /// - Returns: `output`, as far as it can be read.
-    package static func outputDespiteMistakes(_ bytes: [UInt8]) -> OutputConfiguration {
+    package static func outputDespiteErrors(_ bytes: [UInt8]) -> OutputConfiguration {
         let source = SourceText(bytes)
         guard source.problem() == nil else { return OutputConfiguration() }
-        let (document, mistakes) = Document.read(source)
-        var reader = Reader(document, mistakes: mistakes, deafAfterUnlessSet: nil)
+        let (document, errors) = Document.read(source)
+        var reader = Reader(document, errors: errors, deafAfterUnlessSet: nil)
         return reader.configuration(locatesOtherwise: true).output
     }
 }
@@ -83,8 +83,8 @@ extension Reader {
         var configuration = Configuration()
         guard !document.nodes.isEmpty, !document.isNull(0) else {
             // A syntax error at the start was already reported.
-            if mistakes.isEmpty {
-                mistakes.report(at: source.start, "the file is empty", hint: "it needs conditions, a list")
+            if errors.isEmpty {
+                errors.report(at: source.start, "the file is empty", hint: "it needs conditions, a list")
             }
             return configuration
         }

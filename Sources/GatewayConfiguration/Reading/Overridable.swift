@@ -21,7 +21,7 @@ struct Overridable {
         if let value = exitRSSI.value { settings.exitRSSI = value }
         if let value = exitTimeout.value { settings.exitTimeout = value }
         if let value = perBeacon.value { settings.perBeacon = value }
-        if let value = unnamed.value { settings.strangers = value }
+        if let value = unnamed.value { settings.unnamed = value }
         return settings
     }
 }

@@ -36,18 +36,18 @@ extension ScalarSyntax {
     /// Reads a number and a unit: `64MiB`, `2GiB`, `500MB`. The result must be a whole number of bytes.
     static func size(_ text: Text, in range: ClosedRange<Int64>) throws(ScalarProblem) -> Int64 {
         func bounds() -> String { "expected \(sizeText(range.lowerBound))…\(sizeText(range.upperBound))" }
-        let octets = try quantity(text, units: sizeUnits, bounds: bounds, example: "64MiB", bare: "MiB")
-        guard range.contains(octets) else { throw ScalarProblem(bounds()) }
-        return octets
+        let bytes = try quantity(text, units: sizeUnits, bounds: bounds, example: "64MiB", bare: "MiB")
+        guard range.contains(bytes) else { throw ScalarProblem(bounds()) }
+        return bytes
     }
 
     /// Returns a size in the largest binary unit that gives an integer.
-    static func sizeText(_ octets: Int64) -> String {
+    static func sizeText(_ bytes: Int64) -> String {
         for unit in sizeUnits.reversed() where unit.name.hasSuffix("iB") {
             let size = Int64(clamping: unit.size)
-            if octets != 0, octets.isMultiple(of: size) { return "\(octets / size)\(unit.name)" }
+            if bytes != 0, bytes.isMultiple(of: size) { return "\(bytes / size)\(unit.name)" }
         }
-        return "\(octets)B"
+        return "\(bytes)B"
     }
 
     private static func quantity(

@@ -9,12 +9,12 @@ extension Reader {
             let section = section(BeaconsKey.self, at: node, path: "beacons")
             for key in BeaconsKey.allCases where key != .file {
                 guard let value = section[key] else { continue }
-                mistakes.report(
+                errors.report(
                     at: document.offset(of: value - 1), "beacons.\(key.name) is not allowed here",
                     hint: "write a list: - {\(key.name): …}")
             }
             if section[.file] == nil, section.node != nil, !document.nodes[node].isOpen {
-                mistakes.report(
+                errors.report(
                     at: document.offset(of: node), "beacons is a map without file",
                     hint: "add file: and its path, or write a list")
             }
@@ -29,7 +29,7 @@ extension Reader {
         names = document.offset(of: node)
         for entry in entries {
             guard configuration.beacons.count < BeaconNames.countMost else {
-                mistakes.report(
+                errors.report(
                     at: document.offset(of: entry), "beacons has more than \(BeaconNames.countMost) entries",
                     hint: "name only the beacons that must never lose their place")
                 return
@@ -37,7 +37,7 @@ extension Reader {
             guard let beacon = namedBeacon(entry, uuids) else { continue }
             if let first = configuration.beacons.add(beacon) {
                 let source = source
-                mistakes.report(
+                errors.report(
                     at: document.offset(of: entry),
                     "this beacon already has a name at line \(source.line(of: namedBeacons[first]))",
                     hint: "remove one")
@@ -62,14 +62,14 @@ extension Reader {
                 (BeaconsKey.major, major.isAbsent), (.minor, minor.isAbsent), (.name, name.isAbsent),
             ]
             where isAbsent {
-                mistakes.report(at: document.offset(of: node), "this beacon has no \(key.name)", hint: "add it")
+                errors.report(at: document.offset(of: node), "this beacon has no \(key.name)", hint: "add it")
             }
             if uuid.isAbsent, uuids.count != 1 {
-                mistakes.report(
+                errors.report(
                     at: document.offset(of: node), "this beacon has no uuid", hint: NameSyntax.uuidHint(uuids.count))
             }
         }
-        guard let major = major.value, let minor = minor.value, let name = name.value, !uuid.isMistaken,
+        guard let major = major.value, let minor = minor.value, let name = name.value, !uuid.isInvalid,
             let uuid = uuid.value ?? (uuids.count == 1 ? uuids.first : nil)
         else { return nil }
         return NamedBeacon(BeaconIdentity(uuid: uuid, major: major, minor: minor), name: name, group: group.value)

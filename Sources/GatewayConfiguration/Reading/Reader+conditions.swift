@@ -68,7 +68,7 @@ extension Reader {
         if section[.uuid] == nil, section[.center] != nil || section[.radius] != nil {
             warnAboutCircle(section, at: node, context)
             (settings.enterRSSI, settings.exitRSSI, settings.perBeacon, ranging) = (nil, nil, false, false)
-            settings.strangers = .track
+            settings.unnamed = .track
             checkWindow(own, context, &inherited)
         } else {
             checkCondition(own, context, &inherited)
@@ -89,10 +89,10 @@ extension Reader {
 
     private mutating func identifier(_ section: Section<MonitoringKey>, at node: Int) -> Identifier? {
         switch setting(.identifier, of: section, Self.identifier) {
-        case .mistaken: return nil
+        case .invalid: return nil
         case .absent:
             if !document.nodes[node].isOpen {
-                mistakes.report(
+                errors.report(
                     at: document.offset(of: node), "this condition has no identifier",
                     hint: "give it one, unique in the file")
             }
@@ -101,7 +101,7 @@ extension Reader {
             if let first = identifiers[identifier] {
                 let source = source
                 let text = Self.shown(Array(identifier.text.utf8)[...])
-                mistakes.report(
+                errors.report(
                     at: offset,
                     "the identifier \(text) is already used by the condition at line \(source.line(of: Int(first)))",
                     hint: "identifiers are unique over all monitors; choose another")
@@ -123,19 +123,19 @@ extension Reader {
         switch (section[.uuid] != nil, section[.center] ?? section[.radius]) {
         case (true, nil): return beacon.map(Condition.beacon)
         case (true, let place?):
-            mistakes.report(
+            errors.report(
                 at: document.offset(of: place - 1), "this condition has a uuid and a circle",
                 hint: "split it into two conditions")
             return nil
         case (false, nil):
-            mistakes.report(
+            errors.report(
                 at: document.offset(of: node), "this condition has nothing to monitor",
                 hint: "give it a uuid, or a center and a radius")
             return nil
         case (false, .some):
             for (key, setting) in [(MonitoringKey.major, major), (.minor, minor)] {
                 guard let offset = setting.offset else { continue }
-                mistakes.report(at: offset, "conditions.\(key.name) is not a setting of a circle", hint: "remove it")
+                errors.report(at: offset, "conditions.\(key.name) is not a setting of a circle", hint: "remove it")
             }
             return circle.map(Condition.circle)
         }
@@ -152,12 +152,12 @@ extension Reader {
         }
         if section[.uuid] == nil, !document.nodes[node].isOpen {
             if section[.center] != nil, radius.isAbsent {
-                mistakes.report(
+                errors.report(
                     at: document.offset(of: node), "this condition has a center but no radius",
                     hint: "add radius, in metres")
             }
             if let offset = radius.offset, section[.center] == nil {
-                mistakes.report(
+                errors.report(
                     at: offset, "this condition has a radius but no center", hint: "add center: [latitude, longitude]")
             }
         }
@@ -166,7 +166,7 @@ extension Reader {
             return try BeaconMonitor.CircularGeographicCondition(
                 latitude: center.latitude, longitude: center.longitude, radius: radius)
         } catch {
-            mistakes.report(at: document.offset(of: node), error.description)
+            errors.report(at: document.offset(of: node), error.description)
             return nil
         }
     }

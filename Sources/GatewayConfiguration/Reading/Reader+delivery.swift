@@ -23,16 +23,16 @@ extension Reader {
     private mutating func checkSizes(
         _ output: OutputConfiguration, rotateSize: Setting<Int64>, retainSize: Setting<Int64>
     ) {
-        guard isWhole, !rotateSize.isMistaken, !retainSize.isMistaken, output.retainSize < output.rotateSize else {
+        guard isWhole, !rotateSize.isInvalid, !retainSize.isInvalid, output.retainSize < output.rotateSize else {
             return
         }
         let retained = ScalarSyntax.sizeText(output.retainSize)
         let rotated = ScalarSyntax.sizeText(output.rotateSize)
         if let offset = retainSize.offset {
-            mistakes.report(
+            errors.report(
                 at: offset, "output.retain_size is \(retained)", hint: "expected at least rotate_size, \(rotated)")
         } else if let offset = rotateSize.offset {
-            mistakes.report(
+            errors.report(
                 at: offset, "output.rotate_size is \(rotated)", hint: "expected at most retain_size, \(retained)")
         }
     }
@@ -71,12 +71,12 @@ extension Reader {
 
         guard let map = section.node, !document.nodes[map].isOpen else { return mqtt }
         if host.isAbsent {
-            mistakes.report(
+            errors.report(
                 at: document.offset(of: map), "mqtt has no host",
                 hint: "add the host of the broker, or remove mqtt to write only files")
         }
         if let offset = passwordFile.offset, section[.username] == nil {
-            mistakes.report(at: offset, "mqtt.password_file needs a username", hint: "add the username, or remove it")
+            errors.report(at: offset, "mqtt.password_file needs a username", hint: "add the username, or remove it")
         }
         warnOfReservedName(host)
         warnOfPlainPassword(mqtt, section, at: document.offset(of: map))
@@ -157,11 +157,11 @@ extension Reader {
         tls.serverName = setting(.serverName, of: section, Self.host).value
         guard !document.nodes[node].isOpen else { return tls }
         if let offset = certificate.offset, key.isAbsent {
-            mistakes.report(
+            errors.report(
                 at: offset, "mqtt.tls.certificate_file needs a key_file", hint: "add the key of the certificate")
         }
         if let offset = key.offset, certificate.isAbsent {
-            mistakes.report(
+            errors.report(
                 at: offset, "mqtt.tls.key_file needs a certificate_file", hint: "add the certificate of the key")
         }
         return tls
@@ -187,7 +187,7 @@ extension Reader {
         serve.trustedProxy = setting(.trustedProxy, of: section, Self.host).value
         set(&serve.cacheDirectory, to: .cacheDirectory, of: section, Self.path)
         guard isWhole, let offset = address.offset, let lack = serve.lackOfProtection else { return serve }
-        mistakes.report(at: offset, "serve.address is \(serve.address), \(lack.what)", hint: lack.hint)
+        errors.report(at: offset, "serve.address is \(serve.address), \(lack.what)", hint: lack.hint)
         return serve
     }
 
@@ -199,12 +199,12 @@ extension Reader {
         let key = setting(.keyFile, of: section, Self.path)
         guard section.node != nil, !document.nodes[node].isOpen else { return nil }
         if certificate.isAbsent {
-            mistakes.report(
+            errors.report(
                 at: document.offset(of: node), "serve.tls has no certificate_file",
                 hint: "add a PEM file with the certificate and its intermediate certificates")
         }
         if key.isAbsent {
-            mistakes.report(
+            errors.report(
                 at: document.offset(of: node), "serve.tls has no key_file", hint: "add the key of the certificate")
         }
         guard let certificate = certificate.value, let key = key.value else { return nil }

@@ -54,7 +54,7 @@ extension Reader {
         do {
             return try Identifier("site")
         } catch {
-            mistakes.report(at: draft.offset, "\(draft.path).name: \(error)")
+            errors.report(at: draft.offset, "\(draft.path).name: \(error)")
             return nil
         }
     }
@@ -64,7 +64,7 @@ extension Reader {
         if let node = root[.monitors] {
             for key in [RootKey.monitor, .conditions] {
                 guard let other = root[key] else { continue }
-                mistakes.report(
+                errors.report(
                     at: document.offset(of: other - 1), "\(key.name) is not allowed together with monitors",
                     hint: key == .monitor ? "move it to an entry of monitors" : "move them into an entry of monitors")
             }
@@ -73,13 +73,13 @@ extension Reader {
                 drafts.append(monitorDraft(entry, at: entry, path: "monitors", place: .listedMonitor, conditions: nil))
             }
             if entries != nil, drafts.isEmpty, isWhole {
-                mistakes.report(
+                errors.report(
                     at: document.offset(of: node), "monitors is empty", hint: "add a monitor with conditions")
             }
         }
         guard root[.monitors] == nil || root[.monitor] != nil || root[.conditions] != nil else { return drafts }
         if root[.monitors] == nil, root[.conditions] == nil, isWhole {
-            mistakes.report(
+            errors.report(
                 at: document.offset(of: 0), "conditions are missing", hint: "add conditions: and a list of them")
         }
         let node = root[.monitor] ?? root[.conditions] ?? 0
@@ -105,7 +105,7 @@ extension Reader {
         draft.defaults = overridable(section)
         draft.conditions = conditions ?? section[.conditions]
         if place == .listedMonitor, let map = section.node, draft.conditions == nil, !document.nodes[map].isOpen {
-            mistakes.report(
+            errors.report(
                 at: document.offset(of: map), "this monitor has no conditions",
                 hint: "add conditions: and a list of them")
         }
@@ -142,7 +142,7 @@ extension Reader {
             }
             guard value != known.value else { continue }
             let source = source
-            mistakes.report(
+            errors.report(
                 at: offset, "\(draft.path).\(key.name) differs from the one at line \(source.line(of: known.offset))",
                 hint: "it applies to the whole gateway; set it once, or to the same value")
         }
@@ -158,7 +158,7 @@ extension Reader {
             if let other = first[name] {
                 let source = source
                 let unnamed = draft.name.isAbsent ? ", which is the default," : ""
-                mistakes.report(
+                errors.report(
                     at: offset,
                     "the name \(name)\(unnamed) is already used by the monitor at line \(source.line(of: other))",
                     hint: "give each monitor its own name")
@@ -185,18 +185,18 @@ extension Reader {
         let curve = coefficients(section)
         let window = setting(.window, of: section, Self.window)
         if let window = window.value { settings.window = window }
-        guard section.node != nil, !model.isMistaken else { return settings }
+        guard section.node != nil, !model.isInvalid else { return settings }
         switch model.value ?? .pathLoss {
         case .pathLoss:
             if let node = section[.coefficients] {
-                mistakes.report(
+                errors.report(
                     at: document.offset(of: node - 1), "ranging.coefficients are only for curve_fit",
                     hint: "write model: curve_fit, or remove them")
             }
             if let exponent = exponent.value { settings.model = .pathLoss(exponent: exponent) }
         case .curveFit:
             if let offset = exponent.offset {
-                mistakes.report(
+                errors.report(
                     at: offset, "ranging.exponent is only for path_loss",
                     hint: "write model: path_loss, or remove it")
             }

@@ -13,28 +13,28 @@ struct Inherited {
 extension Reader {
     /// Checks that `forget_after` is above `outage_timeout`, and `outage_timeout` above `deaf_after` (rule C7).
     mutating func checkTimeouts(_ monitor: MonitorDraft, deafAfter: Duration?) {
-        guard isWhole, !monitor.outageTimeout.isMistaken else { return }
+        guard isWhole, !monitor.outageTimeout.isInvalid else { return }
         let settings = monitor.settings
         let outage = settings.outageTimeout
-        if !monitor.forgetAfter.isMistaken, settings.forgetAfter <= outage {
+        if !monitor.forgetAfter.isInvalid, settings.forgetAfter <= outage {
             if let offset = monitor.forgetAfter.offset {
-                mistakes.report(
+                errors.report(
                     at: offset, "\(monitor.path).forget_after is \(settings.forgetAfter.setting)",
                     hint: "expected above outage_timeout, \(outage.setting)")
             } else if let offset = monitor.outageTimeout.offset {
-                mistakes.report(
+                errors.report(
                     at: offset, "\(monitor.path).outage_timeout is \(outage.setting)",
                     hint: "expected below forget_after, \(settings.forgetAfter.setting)")
             }
         }
-        guard let deafAfter, !monitor.deafAfter.isMistaken, outage <= deafAfter else { return }
+        guard let deafAfter, !monitor.deafAfter.isInvalid, outage <= deafAfter else { return }
         if let offset = monitor.outageTimeout.offset {
-            mistakes.report(
+            errors.report(
                 at: offset, "\(monitor.path).outage_timeout is \(outage.setting)",
                 hint: "expected above deaf_after, \(deafAfter.setting)")
         } else {
             // It can be set here or in another monitor.
-            mistakes.report(
+            errors.report(
                 at: monitor.deafAfter.offset ?? monitor.offset, "\(monitor.path).deaf_after is \(deafAfter.setting)",
                 hint: "expected below outage_timeout, \(outage.setting)")
         }
@@ -49,7 +49,7 @@ extension Reader {
             return
         }
         guard let exitTimeout = own.exitTimeout.value, let offset = own.exitTimeout.offset else { return }
-        warnOfDeafness(exitTimeout, at: offset, called: "conditions.exit_timeout", context)
+        warnOfSilence(exitTimeout, at: offset, called: "conditions.exit_timeout", context)
     }
 
     /// Checks that `outage_timeout` is at least `enter_window` (rule C7).
@@ -59,10 +59,10 @@ extension Reader {
             return
         }
         let outage = context.monitor.settings.outageTimeout
-        guard isWhole, !context.monitor.outageTimeout.isMistaken, let window = own.enterWindow.value,
+        guard isWhole, !context.monitor.outageTimeout.isInvalid, let window = own.enterWindow.value,
             let offset = own.enterWindow.offset, window > outage
         else { return }
-        mistakes.report(
+        errors.report(
             at: offset, "conditions.enter_window is \(window.setting)",
             hint: "expected at most outage_timeout, \(outage.setting)")
     }
@@ -84,18 +84,18 @@ extension Reader {
     private mutating func reportRSSI(
         enter: Setting<RSSI>, exit: Setting<RSSI>, path: String, at offset: Int?, isExit: Bool
     ) {
-        guard isWhole, !enter.isMistaken, let exit = exit.value, let offset else { return }
+        guard isWhole, !enter.isInvalid, let exit = exit.value, let offset else { return }
         guard let enter = enter.value else {
-            mistakes.report(
+            errors.report(
                 at: offset, "\(path).exit_rssi needs an enter_rssi", hint: "add one that is at least \(exit.dBm)")
             return
         }
         guard exit > enter else { return }
         if isExit {
-            mistakes.report(
+            errors.report(
                 at: offset, "\(path).exit_rssi is \(exit.dBm)", hint: "expected at most enter_rssi, \(enter.dBm)")
         } else {
-            mistakes.report(
+            errors.report(
                 at: offset, "\(path).enter_rssi is \(enter.dBm)", hint: "expected at least exit_rssi, \(exit.dBm)")
         }
     }
@@ -106,15 +106,15 @@ extension Reader {
         let defaults = monitor.defaults
         let outage = monitor.settings.outageTimeout
         let window = context.settings.enterWindow
-        if inherited.enterWindow, isWhole, !monitor.outageTimeout.isMistaken, !defaults.enterWindow.isMistaken,
+        if inherited.enterWindow, isWhole, !monitor.outageTimeout.isInvalid, !defaults.enterWindow.isInvalid,
             window > outage
         {
             if let offset = defaults.enterWindow.offset {
-                mistakes.report(
+                errors.report(
                     at: offset, "\(monitor.path).enter_window is \(window.setting)",
                     hint: "expected at most outage_timeout, \(outage.setting)")
             } else if let offset = monitor.outageTimeout.offset {
-                mistakes.report(
+                errors.report(
                     at: offset, "\(monitor.path).outage_timeout is \(outage.setting)",
                     hint: "expected at least enter_window, \(window.setting)")
             }
@@ -124,8 +124,8 @@ extension Reader {
                 enter: defaults.enterRSSI, exit: defaults.exitRSSI, path: monitor.path, at: defaults.exitRSSI.offset,
                 isExit: true)
         }
-        if inherited.exitTimeout, !defaults.exitTimeout.isMistaken {
-            warnOfDeafness(
+        if inherited.exitTimeout, !defaults.exitTimeout.isInvalid {
+            warnOfSilence(
                 context.settings.exitTimeout,
                 at: defaults.exitTimeout.offset ?? monitor.deafAfter.offset ?? monitor.offset,
                 called: "\(monitor.path).exit_timeout", context)
@@ -133,7 +133,7 @@ extension Reader {
     }
 
     /// Warns if `deaf_after` is not below an `exit_timeout` (rule L5).
-    private mutating func warnOfDeafness(
+    private mutating func warnOfSilence(
         _ exitTimeout: Duration, at offset: Int, called name: @autoclosure () -> String, _ context: ConditionContext
     ) {
         guard let deafAfter = context.deafAfter, exitTimeout <= deafAfter else { return }

@@ -5,7 +5,7 @@ import BluetoothLE
 struct Reader {
     let document: Document
     let deafAfterUnlessSet: Duration?
-    var mistakes: Findings
+    var errors: Findings
     var warnings = Findings()
     /// The offset of the status socket. Only the machine can show whether it can be created there.
     var statusSocket: Int?
@@ -17,9 +17,9 @@ struct Reader {
     /// The identifiers, each with the offset of its first use (rule C6).
     var identifiers: [Identifier: UInt32] = [:]
 
-    init(_ document: Document, mistakes: Findings, deafAfterUnlessSet: Duration?) {
+    init(_ document: Document, errors: Findings, deafAfterUnlessSet: Duration?) {
         self.document = document
-        self.mistakes = mistakes
+        self.errors = errors
         self.deafAfterUnlessSet = deafAfterUnlessSet
     }
 
@@ -33,7 +33,7 @@ struct Reader {
         /// The section does not have the setting.
         case absent
         /// The setting is invalid, which was reported.
-        case mistaken
+        case invalid
         /// The value and its offset.
         case value(Value, offset: Int)
 
@@ -47,8 +47,8 @@ struct Reader {
             return offset
         }
 
-        var isMistaken: Bool {
-            guard case .mistaken = self else { return false }
+        var isInvalid: Bool {
+            guard case .invalid = self else { return false }
             return true
         }
 
@@ -80,15 +80,15 @@ struct Reader {
         at node: Int, called name: @autoclosure () -> String, isSecret: Bool = false,
         _ parse: (ArraySlice<UInt8>) throws(ScalarProblem) -> Value
     ) -> Setting<Value> {
-        guard isScalar(node, called: name()) else { return .mistaken }
+        guard isScalar(node, called: name()) else { return .invalid }
         let text = document.text(of: node)
         do {
             return .value(try parse(text), offset: document.offset(of: node))
         } catch {
-            mistakes.report(
+            errors.report(
                 at: document.offset(of: node), "\(name()) is \(isSecret ? "invalid" : Self.shown(text))",
                 hint: error.expected)
-            return .mistaken
+            return .invalid
         }
     }
 
@@ -97,7 +97,7 @@ struct Reader {
         switch document.kind(of: node) {
         case .reported: return false
         case .mapping, .sequence:
-            mistakes.report(
+            errors.report(
                 at: document.offset(of: node),
                 "\(name()) is a \(document.kind(of: node) == .mapping ? "map" : "list")",
                 hint: "expected a single value")
@@ -111,7 +111,7 @@ struct Reader {
 
     mutating func reportNull(_ node: Int, called name: String) {
         let isEmpty = document.text(of: node).isEmpty
-        mistakes.report(
+        errors.report(
             at: document.offset(of: node), "\(name) has no value",
             hint: isEmpty ? "add a value, or remove the line" : "add a value, or quote the word if it is the value"
         )
@@ -177,12 +177,12 @@ struct Reader {
 
     /// Reads an absolute path. A relative one would depend on the working directory of a service.
     static func path(_ text: ArraySlice<UInt8>) throws(ScalarProblem) -> String {
-        try path(text, lengthMost: SettingLimits.pathOctets)
+        try path(text, lengthMost: SettingLimits.pathBytes)
     }
 
     /// Reads the path of a socket.
     static func socketPath(_ text: ArraySlice<UInt8>) throws(ScalarProblem) -> String {
-        try path(text, lengthMost: SettingLimits.socketPathOctets)
+        try path(text, lengthMost: SettingLimits.socketPathBytes)
     }
 
     private static func path(_ text: ArraySlice<UInt8>, lengthMost: Int) throws(ScalarProblem) -> String {
@@ -291,7 +291,7 @@ struct Reader {
         }
         if let cycle = cycle.value { scanner.dutyCycle = cycle }
         if let offset = cycle.offset, isWhole, scanner.mode != .lowPower {
-            mistakes.report(
+            errors.report(
                 at: offset, "scanner.duty_cycle is only for low_power",
                 hint: "write mode: low_power, or remove it")
         }
@@ -311,17 +311,17 @@ struct Reader {
                 continue
             }
             guard adapters.count < SettingLimits.adaptersMost else {
-                mistakes.report(at: offset, "scanner.adapters has more than \(SettingLimits.adaptersMost) entries")
+                errors.report(at: offset, "scanner.adapters has more than \(SettingLimits.adaptersMost) entries")
                 return adapters
             }
             if adapters.contains(name) {
-                mistakes.report(at: offset, "scanner.adapters has \(name) twice", hint: "remove one")
+                errors.report(at: offset, "scanner.adapters has \(name) twice", hint: "remove one")
             } else {
                 adapters.append(name)
             }
         }
         if document.end(of: node) == node + 1, isWhole {
-            mistakes.report(
+            errors.report(
                 at: document.offset(of: node), "scanner.adapters is empty", hint: "remove the line to use all adapters")
         }
         return adapters
@@ -345,7 +345,7 @@ struct Reader {
         let minor = setting(.minor, of: section, Self.major)
         guard let map = section.node else { return nil }
         if uuid.isAbsent, !document.nodes[map].isOpen {
-            mistakes.report(
+            errors.report(
                 at: document.offset(of: map), "scanner.canary has no uuid", hint: "add the UUID of the beacon")
         }
         return beacon(uuid: uuid, major: major, minor: minor, in: map, path: "scanner.canary")
@@ -356,7 +356,7 @@ struct Reader {
         uuid: Setting<ProximityUUID>, major: Setting<UInt16>, minor: Setting<UInt16>, in map: Int, path: String
     ) -> BeaconMonitor.BeaconIdentityCondition? {
         if let offset = minor.offset, major.isAbsent, !document.nodes[map].isOpen {
-            mistakes.report(at: offset, "\(path).minor needs a major", hint: "add the major, or remove the minor")
+            errors.report(at: offset, "\(path).minor needs a major", hint: "add the major, or remove the minor")
         }
         guard let uuid = uuid.value else { return nil }
         guard let major = major.value else { return BeaconMonitor.BeaconIdentityCondition(uuid: uuid) }
@@ -376,14 +376,14 @@ struct Reader {
         let speed = setting(.speed, of: section, Self.factor)
         let loop = setting(.loop, of: section, ScalarSyntax.bool)
         let pace = setting(.pace, of: section, Self.factor)
-        guard section.node != nil, !source.isMistaken else { return nil }
+        guard section.node != nil, !source.isInvalid else { return nil }
         switch source.value ?? .gpsd {
         case .gpsd:
             for (name, offset) in [
                 ("file", file.offset), ("speed", speed.offset), ("loop", loop.offset), ("pace", pace.offset),
             ] {
                 guard let offset, isWhole else { continue }
-                mistakes.report(
+                errors.report(
                     at: offset, "location.\(name) is not a setting of source gpsd",
                     hint: "write source: gpx, or remove it")
             }
@@ -392,11 +392,11 @@ struct Reader {
         case .gpx:
             for (name, offset) in [("host", host.offset), ("port", port.offset)] {
                 guard let offset, isWhole else { continue }
-                mistakes.report(at: offset, "location.\(name) is not a setting of source gpx", hint: "remove it")
+                errors.report(at: offset, "location.\(name) is not a setting of source gpx", hint: "remove it")
             }
             guard let path = file.value else {
                 if file.isAbsent, isWhole {
-                    mistakes.report(
+                    errors.report(
                         at: source.offset ?? document.offset(of: node), "location.source gpx needs a file",
                         hint: "add file: /path/to/track.gpx")
                 }

@@ -54,10 +54,10 @@ extension Reader {
                 continue
             }
             if let reason = refusal(key) {
-                mistakes.report(at: offset, "\(section.path(of: key)) is not allowed here", hint: reason)
+                errors.report(at: offset, "\(section.path(of: key)) is not allowed here", hint: reason)
             } else if let first = section[key] {
                 let document = document
-                mistakes.report(
+                errors.report(
                     at: offset, "\(section.path(of: key)) occurs twice",
                     hint: "the first is at line \(document.line(of: first - 1)); remove one")
             } else {
@@ -74,12 +74,12 @@ extension Reader {
         case .mapping: return true
         case .reported: return false
         case .sequence:
-            mistakes.report(at: document.offset(of: node), "\(name) is a list", hint: "expected a map, key: value")
+            errors.report(at: document.offset(of: node), "\(name) is a list", hint: "expected a map, key: value")
         case .plain, .quoted:
             if document.isNull(node) {
                 reportNull(node, called: name)
             } else {
-                mistakes.report(
+                errors.report(
                     at: document.offset(of: node), "\(name) is a single value", hint: "expected a map, key: value")
             }
         }
@@ -92,13 +92,13 @@ extension Reader {
         case .sequence: return document.children(of: node)
         case .reported: return nil
         case .mapping:
-            mistakes.report(
+            errors.report(
                 at: document.offset(of: node), "\(name) is a map", hint: "expected a list, such as \(example)")
         case .plain, .quoted:
             if document.isNull(node) {
                 reportNull(node, called: name)
             } else {
-                mistakes.report(
+                errors.report(
                     at: document.offset(of: node), "\(name) is a single value",
                     hint: "expected a list, such as \(example)")
             }
@@ -113,7 +113,7 @@ extension Reader {
         let entries = Array(list.prefix(count + 1))
         if entries.count == count { return entries }
         if !document.nodes[node].isOpen {
-            mistakes.report(
+            errors.report(
                 at: document.offset(of: node),
                 "\(name) has \(entries.count > count ? "more than \(count)" : "\(entries.count)") entries",
                 hint: "expected \(words), such as \(example)")
@@ -125,7 +125,7 @@ extension Reader {
         _ text: ArraySlice<UInt8>, at offset: Int, path: String, known: @autoclosure () -> [String]
     ) {
         if text.elementsEqual("<<".utf8) {
-            mistakes.report(at: offset, "a merge key (<<) is not supported", hint: "set defaults under monitor")
+            errors.report(at: offset, "a merge key (<<) is not supported", hint: "set defaults under monitor")
             return
         }
         let place = path.isEmpty ? "" : " in \(path)"
@@ -133,7 +133,7 @@ extension Reader {
         // characters of keys are shown.
         let word = String(decoding: text.prefix(64).prefix(while: Self.isKeyCharacter), as: UTF8.self)
         let shown = word.utf8.count == text.count && !word.isEmpty ? word : "“\(word)…”"
-        mistakes.report(
+        errors.report(
             at: offset, "the key \(shown)\(place) is unknown",
             hint: Schema.hint(for: word, among: known()))
     }

@@ -5,18 +5,18 @@ internal import BeaconMonitoring
 /// 5 §1.5.4).
 enum TopicBounds {
     static let slashesMost = 7
-    static let octetsMost = 256
+    static let bytesMost = 256
 
     /// The longest topic of a condition.
     struct Longest {
         var slashes: Int
-        var octets: Int
+        var bytes: Int
     }
 
     // `/F7826DA6-4FA2-4E98-8024-BC5B71E0893E/65535/65535`
-    private static let beaconOctets = 49
+    private static let beaconBytes = 49
     // `beacon_-`, and `_-F7826DA6-4FA2-4E98-8024-BC5B71E0893E_-65535_-65535`.
-    private static let trackerObjectOctets = 8 + 52
+    private static let trackerObjectBytes = 8 + 52
 
     /// Returns the largest numbers of slashes and bytes in the topics of a condition.
     static func longest(
@@ -27,18 +27,18 @@ enum TopicBounds {
         // `condition` is the longest of the types whose topics end with the name of a condition.
         var longest = Longest(
             slashes: slashes(base) + (isEach ? 5 : 2),
-            octets: base.utf8.count + "/condition/".utf8.count + condition.identifier.text.utf8.count)
+            bytes: base.utf8.count + "/condition/".utf8.count + condition.identifier.text.utf8.count)
         guard isEach else { return longest }
         let type = mqtt.homeAssistant ? "/tracker/" : "/visit/"
-        longest.octets = max(
-            longest.octets, base.utf8.count + type.utf8.count + condition.identifier.text.utf8.count + beaconOctets)
+        longest.bytes = max(
+            longest.bytes, base.utf8.count + type.utf8.count + condition.identifier.text.utf8.count + beaconBytes)
         guard mqtt.homeAssistant else { return longest }
         // Discovery: <prefix>/device_tracker/<node>/<object>/config.
         longest.slashes = max(longest.slashes, slashes(mqtt.homeAssistantPrefix) + 4)
-        longest.octets = max(
-            longest.octets,
-            mqtt.homeAssistantPrefix.utf8.count + "/device_tracker/".utf8.count + spelledOctets(base) + 1
-                + trackerObjectOctets + spelledOctets(condition.identifier.text) + "/config".utf8.count)
+        longest.bytes = max(
+            longest.bytes,
+            mqtt.homeAssistantPrefix.utf8.count + "/device_tracker/".utf8.count + spelledBytes(base) + 1
+                + trackerObjectBytes + spelledBytes(condition.identifier.text) + "/config".utf8.count)
         return longest
     }
 
@@ -46,9 +46,9 @@ enum TopicBounds {
 
     /// Returns the length of a name in discovery topics, which allow only letters, digits and `-`: `_` is doubled, and
     /// other bytes are replaced by three characters.
-    private static func spelledOctets(_ text: String) -> Int {
-        text.utf8.reduce(0) { sum, octet in
-            switch octet {
+    private static func spelledBytes(_ text: String) -> Int {
+        text.utf8.reduce(0) { sum, byte in
+            switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
                 UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"):
                 sum + 1
@@ -78,7 +78,7 @@ extension Configuration {
             )
         }
         return [
-            warning("slashes", TopicBounds.slashesMost, \.slashes), warning("bytes", TopicBounds.octetsMost, \.octets),
+            warning("slashes", TopicBounds.slashesMost, \.slashes), warning("bytes", TopicBounds.bytesMost, \.bytes),
         ].compactMap(\.self)
     }
 }

@@ -14,7 +14,7 @@ protocol BrokerConnectionOwner: AnyObject {
     /// Called when an attempt has failed or a connection has ended, with the reason, the version of MQTT, and how far
     /// the attempt got.
     func connectionFailed(
-        _ trouble: BrokerError, _ version: ConnectionPlan.Version, _ reach: ConnectionPlan.Reach)
+        _ brokerError: BrokerError, _ version: ConnectionPlan.Version, _ reach: ConnectionPlan.Reach)
 }
 
 /// One connection to the broker at a time, from the resolution of its name to its end.
@@ -47,7 +47,7 @@ final class BrokerConnection {
     /// from the start, because the check is not needed.
     private var hasLooked = false
     /// Whether data arrived in this turn.
-    private var hasHeard = false
+    private var hasReceived = false
     private var silence: ConnectionSilence
     private var timeoutTimer: EventLoop.Timer?
     private var silenceTimer: EventLoop.Timer?
@@ -85,21 +85,21 @@ final class BrokerConnection {
     }
 
     // mosquitto_connect_async tries only the first address of a name, so each address is resolved and tried here.
-    private func connectToNext(after trouble: BrokerError) {
-        var trouble = trouble
+    private func connectToNext(after brokerError: BrokerError) {
+        var brokerError = brokerError
         while !addresses.isEmpty {
             let address = addresses.removeFirst()
             do throws(BrokerError) {
                 return try connect(to: address)
             } catch {
                 drop()
-                trouble = error
+                brokerError = error
                 // These errors are the same for all addresses.
                 if case .file = error { break }
                 if case .keyNeedsPassword = error { break }
             }
         }
-        fail(trouble)
+        fail(brokerError)
     }
 
     private func connect(to address: String) throws(BrokerError) {
@@ -114,9 +114,9 @@ final class BrokerConnection {
         } catch {
             guard case .ended(let code, let error) = error else { return }
             isEstablished = MosquittoClient.wasEstablished(code, error)
-            let trouble = trouble(of: client, code, error)
-            if case .lost(let why) = trouble { throw .unreachable(options.place, why) }
-            throw trouble
+            let brokerError = brokerError(of: client, code, error)
+            if case .lost(let why) = brokerError { throw .unreachable(options.place, why) }
+            throw brokerError
         }
         let now = loop.now
         silence = ConnectionSilence(upTo: options.keepAlive, at: now)
@@ -185,7 +185,7 @@ final class BrokerConnection {
                 // The library continues the handshake when it reads, also if the handshake waited to write.
                 try client.read()
                 if client.isHandshaking, !readiness.isDisjoint(with: [.hangUp, .error]) {
-                    return failAddress(client.trouble(0, Errno(rawValue: 0), isEstablished: true))
+                    return failAddress(client.brokerError(0, Errno(rawValue: 0), isEstablished: true))
                 }
                 return
             }
@@ -194,9 +194,9 @@ final class BrokerConnection {
             }
             if readiness != .write {
                 hasLooked = true
-                hasHeard = true
-                silence.heard(at: loop.now)
-                guard !client.hasHeardTooMuch else { return fail(.lost("it sent much more data than MQTT needs")) }
+                hasReceived = true
+                silence.received(at: loop.now)
+                guard !client.hasReceivedTooMuch else { return fail(.lost("it sent much more data than MQTT needs")) }
                 try client.read()
             }
             if client.descriptor != nil, readiness.contains(.write) {
@@ -222,12 +222,12 @@ final class BrokerConnection {
 
     /// Returns the protocol of the peer if its first bytes are not MQTT: `TLS` or `HTTP`; `nil` if they are neither.
     private static func otherProtocol(_ descriptor: FileDescriptor) -> String? {
-        var octets: [UInt8] = [0, 0, 0, 0]
-        let count = unsafe recv(descriptor.rawValue, &octets, octets.count, Int32(MSG_PEEK | MSG_DONTWAIT))
+        var bytes: [UInt8] = [0, 0, 0, 0]
+        let count = unsafe recv(descriptor.rawValue, &bytes, bytes.count, Int32(MSG_PEEK | MSG_DONTWAIT))
         guard count >= 2 else { return nil }
         // A TLS record: an alert or a handshake, and its version (RFC 8446 §5.1).
-        if octets[0] == 0x15 || octets[0] == 0x16, octets[1] == 0x03 { return "TLS" }
-        return octets[..<count].elementsEqual("HTTP".utf8) ? "HTTP" : nil
+        if bytes[0] == 0x15 || bytes[0] == 0x16, bytes[1] == 0x03 { return "TLS" }
+        return bytes[..<count].elementsEqual("HTTP".utf8) ? "HTTP" : nil
     }
 
     /// Returns the pending error of a connection that was started (SO_ERROR, socket(7)); `nil` if there is none.
@@ -243,8 +243,8 @@ final class BrokerConnection {
     /// - Parameter isWaiting: whether acknowledgements of the broker are expected.
     func sendGathered(isWaiting: Bool) {
         // A segment that is sent also acknowledges the received data, so this is needed only if nothing is sent.
-        if !(client?.sendGathered() ?? false), hasHeard, isWaiting { client?.acknowledgeAtOnce() }
-        hasHeard = false
+        if !(client?.sendGathered() ?? false), hasReceived, isWaiting { client?.acknowledgeAtOnce() }
+        hasReceived = false
     }
 
     /// Notes that data was sent.
@@ -256,9 +256,9 @@ final class BrokerConnection {
     // MARK: The end
 
     /// Handles an address that did not lead to a connection: tries the next one, if there is one.
-    private func failAddress(_ trouble: BrokerError) {
+    private func failAddress(_ brokerError: BrokerError) {
         drop()
-        connectToNext(after: trouble)
+        connectToNext(after: brokerError)
     }
 
     /// Ends the connection if the library has closed it, as it does after a DISCONNECT of the broker (MQTT 5 §3.14).
@@ -272,14 +272,14 @@ final class BrokerConnection {
         // Messages that the broker acknowledged before the end must not be sent again.
         owner?.takeAcknowledgements()
         guard self.client === client else { return }
-        fail(trouble(of: client, code, error))
+        fail(brokerError(of: client, code, error))
     }
 
     /// Returns the error for a connection that ended.
-    private func trouble(of client: MosquittoClient, _ code: Int32, _ error: Errno) -> BrokerError {
-        let trouble = client.trouble(code, error, isEstablished: isEstablished)
+    private func brokerError(of client: MosquittoClient, _ code: Int32, _ error: Errno) -> BrokerError {
+        let brokerError = client.brokerError(code, error, isEstablished: isEstablished)
         noteSilence()
-        guard case .lost = trouble, wasUnanswered, client.answer == nil else { return trouble }
+        guard case .lost = brokerError, wasUnanswered, client.answer == nil else { return brokerError }
         return .unanswered(options.place, client.tls.map { .tls(hasCertificate: $0.hasCertificate) } ?? .none)
     }
 
@@ -289,14 +289,14 @@ final class BrokerConnection {
         wasUnanswered = true
     }
 
-    private func fail(_ trouble: BrokerError) {
+    private func fail(_ brokerError: BrokerError) {
         let version = client?.version ?? version
         let reach: ConnectionPlan.Reach =
             client?.answer != nil ? .answered : wasUnanswered ? .unanswered : .nobody
         drop()
         addresses = []
         if let timeoutTimer { loop.set(timeoutTimer, at: nil) }
-        owner?.connectionFailed(trouble, version, reach)
+        owner?.connectionFailed(brokerError, version, reach)
     }
 
     /// Drops the connection and all messages in flight.
@@ -305,7 +305,7 @@ final class BrokerConnection {
         client = nil
         isEstablished = false
         isTaken = false
-        hasHeard = false
+        hasReceived = false
         if let silenceTimer { loop.set(silenceTimer, at: nil) }
         owner?.connectionDropped()
     }

@@ -79,7 +79,7 @@ extension BrokerError {
             what == "TLS"
                 ? "set mqtt.tls: true, or set mqtt.port to the broker's port without TLS (usually 1883)"
                 : "set mqtt.port to the broker's port (usually 8883 with TLS, 1883 without)"
-        case .tls(let trouble): trouble.remedy
+        case .tls(let failure): failure.remedy
         case .file(let setting, let path, "Permission denied"):
             "let the gateway's user read \(path), or set another \(setting)"
         case .file(let setting, _, _): "fix the file, or the setting \(setting)"
@@ -125,7 +125,7 @@ extension BrokerError: CustomStringConvertible {
         case .takenOver(let clientID):
             "another client has connected to the broker as \(clientID) and has taken over the session (0x8E)"
         case .otherProtocol(let place, let what): "\(place) uses \(what), not MQTT"
-        case .tls(let trouble): trouble.description
+        case .tls(let failure): failure.description
         case .file(let setting, let path, let why): "\(path) (\(setting)) can't be used: \(why)"
         case .keyNeedsPassword(let path):
             "\(path) (mqtt.tls.key_file) can't be used: the key is encrypted, and the gateway has no password for it"

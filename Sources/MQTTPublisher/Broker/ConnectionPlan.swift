@@ -107,15 +107,15 @@ package struct ConnectionPlan: Sendable {
     /// - Returns: `true` if the next attempt is immediate, with another version or without retained messages. Then this
     ///   one does not count as a failure.
     @discardableResult package mutating func failed(
-        _ trouble: BrokerError, _ version: Version, _ reach: Reach, wasWithoutRetained: Bool = false, at now: Instant
+        _ failure: BrokerError, _ version: Version, _ reach: Reach, wasWithoutRetained: Bool = false, at now: Instant
     ) -> Bool {
-        noteEnd(trouble, at: now)
-        if trouble == .versionRefused, version == .five, choice == .auto {
+        noteEnd(failure, at: now)
+        if failure == .versionRefused, version == .five, choice == .auto {
             triesThree = true
             nextAttempt = now
             return true
         }
-        if trouble == .retainRefused, !wasWithoutRetained {
+        if failure == .retainRefused, !wasWithoutRetained {
             isWithoutRetained = true
             triesThree = version == .three
             nextAttempt = now
@@ -130,17 +130,17 @@ package struct ConnectionPlan: Sendable {
             triesThree = answersThreeAlone || unanswered >= Self.unansweredMax
             if triesThree { unanswered = 0 }
         }
-        nextAttempt = now + delay(trouble.needsSomebody)
+        nextAttempt = now + delay(failure.needsSomebody)
         failures += 1
         return false
     }
 
-    private mutating func noteEnd(_ trouble: BrokerError, at now: Instant) {
+    private mutating func noteEnd(_ failure: BrokerError, at now: Instant) {
         guard let began = connectedAt else { return }
         connectedAt = nil
         let wasSteady = now - began >= Self.steadyAfter
         if wasSteady { failures = 0 }
-        if !wasSteady, case .lost = trouble { soonEnds += 1 } else { soonEnds = 0 }
+        if !wasSteady, case .lost = failure { soonEnds += 1 } else { soonEnds = 0 }
     }
 
     /// Notes that the broker refused a message on a connection that continues.

@@ -322,18 +322,18 @@ import SystemPackage
 
     // The bytes that a broker may send in any case: a TLS handshake with long chains of certificates, and the start of
     // a connection.
-    private static let octetsMax = 1 << 20
+    private static let bytesMax = 1 << 20
     // The bytes that a broker may send for each message. A PUBACK has four bytes, and a broker can add a reason as
     // text.
-    private static let octetsForEach = 256
+    private static let bytesForEach = 256
 
     /// Whether more data arrived on this connection than a broker needs to send to a client without subscriptions.
     ///
     /// The library would allocate memory for a packet of 256 MiB if its header has this size, and it stores messages of
     /// QoS 2 until they are released.
-    var hasHeardTooMuch: Bool {
+    var hasReceivedTooMuch: Bool {
         guard let descriptor, let count = Self.received(descriptor) else { return false }
-        return count > Self.octetsMax + Self.octetsForEach * published
+        return count > Self.bytesMax + Self.bytesForEach * published
     }
 
     /// Returns the number of bytes that arrived on a TCP connection (TCP_INFO, tcp(7): `tcpi_bytes_received`, Linux
@@ -372,8 +372,8 @@ import SystemPackage
     }
 
     /// Returns the reason why a connection ended or, if `isEstablished` is false, why it could not be established.
-    func trouble(_ code: Int32, _ error: Errno, isEstablished: Bool) -> BrokerError {
-        if let trouble = tls?.trouble { return .tls(trouble) }
+    func brokerError(_ code: Int32, _ error: Errno, isEstablished: Bool) -> BrokerError {
+        if let failure = tls?.failure { return .tls(failure) }
         if let answer, answer.reason != 0 {
             // The codes for an unsupported version of the protocol: 0x01 in MQTT 3.1.1, 0x84 in MQTT 5.
             if answer.reason == 0x84 || version == .three && answer.reason == 0x01 { return .versionRefused }

@@ -11,7 +11,7 @@ import SystemPackage
     /// The context of OpenSSL.
     let context: OpaquePointer
     /// The reason why the connection failed, as far as it is known.
-    private(set) var trouble: TLSError?
+    private(set) var failure: TLSError?
     /// Whether the broker's ServerHello was received.
     private(set) var wasAnswered = false
     /// Whether the TLS handshake has finished.
@@ -128,7 +128,7 @@ import SystemPackage
     // MARK: Callbacks
 
     private func note(_ store: OpaquePointer) {
-        guard trouble == nil else { return }
+        guard failure == nil else { return }
         let error = unsafe X509_STORE_CTX_get_error(store)
         var subject = "unknown"
         var names = ""
@@ -137,17 +137,17 @@ import SystemPackage
             names = unsafe Self.text { unsafe copenssl_names(certificate, $0, $1) }
         }
         switch error {
-        case X509_V_ERR_CERT_HAS_EXPIRED: trouble = .expired(subject)
-        case X509_V_ERR_CERT_NOT_YET_VALID: trouble = .notYetValid(subject)
+        case X509_V_ERR_CERT_HAS_EXPIRED: failure = .expired(subject)
+        case X509_V_ERR_CERT_NOT_YET_VALID: failure = .notYetValid(subject)
         case X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH:
-            trouble = .nameMismatch(expected: serverName, found: names)
+            failure = .nameMismatch(expected: serverName, found: names)
         case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY,
             X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT, X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN,
             X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE, X509_V_ERR_CERT_UNTRUSTED:
-            trouble = .authorityUnknown(subject)
+            failure = .authorityUnknown(subject)
         default:
             let why = unsafe X509_verify_cert_error_string(Int(error)).map { unsafe String(cString: $0) }
-            trouble = .certificate(subject, why ?? "error \(error)")
+            failure = .certificate(subject, why ?? "error \(error)")
         }
     }
 
@@ -159,12 +159,12 @@ import SystemPackage
         }
         if place & SSL_CB_LOOP != 0, unsafe SSL_get_state(connection) == TLS_ST_CR_SRVR_HELLO { wasAnswered = true }
         if place & SSL_CB_HANDSHAKE_DONE != 0 { isAgreed = true }
-        if place & SSL_CB_ALERT != 0, place & SSL_CB_READ != 0, trouble == nil {
+        if place & SSL_CB_ALERT != 0, place & SSL_CB_READ != 0, failure == nil {
             let name = unsafe SSL_alert_desc_string_long(value).map { unsafe String(cString: $0) } ?? "unknown"
             // A normal end of the connection.
             guard name != "close notify" else { return }
             let number = UInt8(truncatingIfNeeded: value)
-            trouble = number == 70 ? .tooOld : .alert(number, name, hasCertificate: hasCertificate)
+            failure = number == 70 ? .tooOld : .alert(number, name, hasCertificate: hasCertificate)
         }
     }
 

@@ -10,20 +10,20 @@ enum HomeAssistantName {
     /// Every other byte of UTF-8 becomes `_` and two digits (upper-case hexadecimal). Two different texts never have
     /// the same result.
     static func part(_ text: String) -> String {
-        var octets: [UInt8] = []
-        octets.reserveCapacity(text.utf8.count)
-        for octet in text.utf8 {
-            switch octet {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.utf8.count)
+        for byte in text.utf8 {
+            switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
                 UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"):
-                octets.append(octet)
+                bytes.append(byte)
             case UInt8(ascii: "_"):
-                octets += [octet, octet]
+                bytes += [byte, byte]
             default:
-                octets += [UInt8(ascii: "_"), digit(octet >> 4), digit(octet & 0xF)]
+                bytes += [UInt8(ascii: "_"), digit(byte >> 4), digit(byte & 0xF)]
             }
         }
-        return String(decoding: octets, as: UTF8.self)
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     private static func digit(_ nibble: UInt8) -> UInt8 { nibble < 10 ? 0x30 + nibble : 0x37 + nibble }

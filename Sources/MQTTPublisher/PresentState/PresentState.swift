@@ -295,7 +295,7 @@ extension PresentState {
     }
 
     /// Notes a new connection: earlier messages will not be acknowledged, so they are published again.
-    package mutating func reconnected() { delivery.loseWhatIsOnItsWay() }
+    package mutating func reconnected() { delivery.loseInFlight() }
 
     /// Publishes all topics again, because the broker may have lost them.
     package mutating func repeatAll() {
@@ -516,7 +516,7 @@ extension PresentState {
                 .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
             buffer.array("cleared", cleared, onLines: true) { $0.string($1) }
         }
-        buffer.append(octet: 0x0A)
+        buffer.append(byte: 0x0A)
         return buffer.bytes
     }
 

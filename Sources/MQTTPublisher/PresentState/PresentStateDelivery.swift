@@ -37,17 +37,17 @@ struct RetainedDelivery: Sendable {
     private struct Entry: Sendable {
         /// The number of its entry in the queue; 0 if it does not wait.
         var ticket: UInt64 = 0
-        var isOnItsWay = false
+        var isInFlight = false
         /// Whether the topic has changed since its message was published.
         var isStale = false
         /// Whether the broker may have a message in the topic, and whether this is because one was published.
         var mayBeHeld = false
-        var wasTold = false
+        var wasPublished = false
         /// Whether the topic has no message any more and must only be cleared.
         var isGone = false
 
         /// Whether the topic must be cleared although it is unknown whether it has a message.
-        var isGuess: Bool { isGone && !wasTold }
+        var isGuess: Bool { isGone && !wasPublished }
     }
 
     private let guessesMax: Int
@@ -60,7 +60,7 @@ struct RetainedDelivery: Sendable {
     private var head = 0
     private var tickets: UInt64 = 0
     // The keys are the bytes of the topics, because two spellings of one character are two topics.
-    private var onTheirWay: [[UInt8]: PresentTopic] = [:]
+    private var inFlight: [[UInt8]: PresentTopic] = [:]
 
     /// The number of topics that wait.
     private(set) var waiting = 0
@@ -87,9 +87,9 @@ struct RetainedDelivery: Sendable {
         let wasGuess = entry.isGuess
         entry.mayBeHeld = entry.mayBeHeld || mayBeHeld
         entry.isGone = !exists
-        if entry.isOnItsWay {
+        if entry.isInFlight {
             entry.isStale = true
-        } else if exists || entry.wasTold || (entry.mayBeHeld && (wasGuess || guesses < guessesMax)) {
+        } else if exists || entry.wasPublished || (entry.mayBeHeld && (wasGuess || guesses < guessesMax)) {
             if entry.ticket == 0 { enqueue(topic, &entry) }
         } else {
             // The broker never received a message, so there is nothing to clear, or too many such topics wait already.
@@ -107,7 +107,7 @@ struct RetainedDelivery: Sendable {
     /// acknowledgement.
     mutating func deliver(_ topic: PresentTopic) {
         drop(topic)
-        entries[topic] = Entry(mayBeHeld: true, wasTold: true)
+        entries[topic] = Entry(mayBeHeld: true, wasPublished: true)
     }
 
     /// Removes `topic`. Nothing is published or cleared any more, even if the broker has a message.
@@ -137,21 +137,21 @@ struct RetainedDelivery: Sendable {
     /// Notes that the message of a topic from ``next()`` is published under `name`.
     mutating func handOut(_ topic: PresentTopic, as name: String) {
         if entries[topic]?.isGuess ?? false { guesses -= 1 }
-        entries[topic]?.isOnItsWay = true
+        entries[topic]?.isInFlight = true
         entries[topic]?.isStale = false
         entries[topic]?.mayBeHeld = true
-        entries[topic]?.wasTold = true
-        onTheirWay[Array(name.utf8)] = topic
+        entries[topic]?.wasPublished = true
+        inFlight[Array(name.utf8)] = topic
     }
 
     /// Notes that the broker has acknowledged the message under `name`.
     ///
     /// - Returns: the topic, or `nil` if it has changed since or is unknown. A topic that has changed waits again.
     mutating func acknowledge(_ name: String) -> PresentTopic? {
-        guard let topic = onTheirWay.removeValue(forKey: Array(name.utf8)), var entry = entries[topic] else {
+        guard let topic = inFlight.removeValue(forKey: Array(name.utf8)), var entry = entries[topic] else {
             return nil
         }
-        entry.isOnItsWay = false
+        entry.isInFlight = false
         let isStale = entry.isStale
         entry.isStale = false
         if isStale { enqueue(topic, &entry) }
@@ -161,14 +161,14 @@ struct RetainedDelivery: Sendable {
 
     /// Notes that no message in flight will be acknowledged any more. Their topics wait again, before all that wait
     /// already.
-    mutating func loseWhatIsOnItsWay() {
+    mutating func loseInFlight() {
         // A dictionary has no order, so they are sorted by their bytes.
-        let lost = onTheirWay.sorted { $0.key.lexicographicallyPrecedes($1.key) }
-        onTheirWay.removeAll()
+        let lost = inFlight.sorted { $0.key.lexicographicallyPrecedes($1.key) }
+        inFlight.removeAll()
         var again: [(topic: PresentTopic, ticket: UInt64)] = []
         for (_, topic) in lost where entries[topic] != nil {
             tickets += 1
-            entries[topic]?.isOnItsWay = false
+            entries[topic]?.isInFlight = false
             entries[topic]?.isStale = false
             entries[topic]?.ticket = tickets
             waiting += 1
@@ -186,11 +186,11 @@ struct RetainedDelivery: Sendable {
     /// Returns whether `topic` waits or its message is in flight, so that it must be published again after a crash.
     func isOwed(_ topic: PresentTopic) -> Bool {
         guard let entry = entries[topic] else { return false }
-        return entry.ticket != 0 || entry.isOnItsWay
+        return entry.ticket != 0 || entry.isInFlight
     }
 
     /// The topics that wait or have a message in flight, in no particular order.
-    var owed: [PresentTopic] { entries.filter { $0.value.ticket != 0 || $0.value.isOnItsWay }.map(\.key) }
+    var owed: [PresentTopic] { entries.filter { $0.value.ticket != 0 || $0.value.isInFlight }.map(\.key) }
 
     private mutating func enqueue(_ topic: PresentTopic, _ entry: inout Entry) {
         tickets += 1

@@ -33,24 +33,24 @@ final class OwnerLink: PublisherOwner {
         self.loop = loop
         pair = try SocketPairEnd(descriptor, on: loop)
         timer = loop.makeTimer { [unowned self] _ in if let held { send(held) } }
-        pair.take = { [unowned self] kind, octets in hear(kind, octets) }
+        pair.take = { [unowned self] kind, bytes in receive(kind, bytes) }
         pair.ended = { [unowned self] _ in gone?() }
     }
 
-    private func hear(_ kind: UInt8, _ octets: ArraySlice<UInt8>) -> Bool {
+    private func receive(_ kind: UInt8, _ bytes: ArraySlice<UInt8>) -> Bool {
         switch OwnerMessage(rawValue: kind) {
-        case .settings: settings?(octets)
+        case .settings: settings?(bytes)
         case .durable:
-            guard let number = ReadFields(octets)?.number("durable") else { return false }
+            guard let number = ReadFields(bytes)?.number("durable") else { return false }
             orders.durable = max(orders.durable, number)
-        case .status: orders.status = Array(octets)
-        case .ping: pair.put(PublisherMessage.pong.rawValue, Array(octets))
+        case .status: orders.status = Array(bytes)
+        case .ping: pair.put(PublisherMessage.pong.rawValue, Array(bytes))
         case .reload: orders.reloads = true
         case .stop:
             orders.stops = true
             stops = true
         case .names:
-            return names.take(octets) { names in
+            return names.take(bytes) { names in
                 orders.names = names
                 named?()
             }
@@ -90,7 +90,7 @@ final class OwnerLink: PublisherOwner {
         let count = pair.dropped - lostRemarks
         let text = count == 1 ? "1 message was dropped" : "\(count) messages were dropped"
         lostRemarks = pair.dropped
-        say(PublisherRemark(isTrouble: true, text: text))
+        say(PublisherRemark(isError: true, text: text))
     }
 
     func breathe() { pair.receive() }

@@ -39,7 +39,7 @@ package final class PublisherService {
         do throws(Errno) {
             let loop = try EventLoop()
             let service = try PublisherService(FileDescriptor(rawValue: 0), on: loop)
-            for problem in problems { service.link.say(PublisherRemark(isTrouble: true, text: problem)) }
+            for problem in problems { service.link.say(PublisherRemark(isError: true, text: problem)) }
             try loop.run()
             service.link.flush()
             return 0
@@ -58,7 +58,7 @@ package final class PublisherService {
         self.loop = loop
         link = try OwnerLink(descriptor, on: loop)
         lockTimer = loop.makeTimer { [unowned self] _ in begin() }
-        link.settings = { [unowned self] octets in take(octets) }
+        link.settings = { [unowned self] bytes in take(bytes) }
         link.named = { [unowned self] in
             guard awaitsNames else { return }
             awaitsNames = false
@@ -68,10 +68,10 @@ package final class PublisherService {
         loop.beforeWaiting = { [unowned self] in if link.stops { finish() } }
     }
 
-    private func take(_ octets: ArraySlice<UInt8>) {
+    private func take(_ bytes: ArraySlice<UInt8>) {
         guard options == nil else { return }
         do {
-            let settings = try PublisherSettings(octets)
+            let settings = try PublisherSettings(bytes)
             options = try PublisherOptions(settings)
             awaitsNames = settings.present?.names ?? false
             // Continues in a separate turn, so that messages that arrived together with the settings are handled first.
@@ -111,7 +111,7 @@ package final class PublisherService {
         do {
             let publisher = try Publisher(options, on: loop, owner: link)
             self.publisher = publisher
-            if saidHolder { link.say(PublisherRemark(isTrouble: false, text: "\(options.checkpoint) is available")) }
+            if saidHolder { link.say(PublisherRemark(isError: false, text: "\(options.checkpoint) is available")) }
             try publisher.start()
         } catch {
             fail("nothing is published: \(error)")
@@ -125,12 +125,12 @@ package final class PublisherService {
         let text = "\(holder) uses \(options.checkpoint); publishing starts when that process has ended"
         var status = PublisherStatus(since: loop.now)
         status.state = .waiting
-        status.localTrouble = text
+        status.localFailure = text
         link.report(status)
         note(text)
     }
 
-    private func note(_ text: String) { link.say(PublisherRemark(isTrouble: true, text: text)) }
+    private func note(_ text: String) { link.say(PublisherRemark(isError: true, text: text)) }
 
     /// Ends with an error, which is logged and reported in the status.
     private func fail(_ text: String) {

@@ -36,7 +36,7 @@ struct CheckpointKeeper {
     /// - Throws: `Errno` if the file cannot be written.
     mutating func keep(_ window: inout PublishingWindow) throws(Errno) {
         do throws(Errno) {
-            try PublishingCheckpoint(position: window.shipped, five: five).write(path, files: files)
+            try PublishingCheckpoint(position: window.published, five: five).write(path, files: files)
         } catch {
             self.error = error
             throw error
@@ -47,7 +47,7 @@ struct CheckpointKeeper {
 
     /// Returns the error of the last attempt to store the checkpoint, with its effect: publishing will stop or has
     /// stopped; `nil` if it did not fail.
-    func trouble(_ window: PublishingWindow) -> String? {
+    func failure(_ window: PublishingWindow) -> String? {
         guard let error else { return nil }
         let consequence =
             window.unkept < window.capacity

@@ -9,7 +9,7 @@ struct ConnectionSilence {
     /// The keep-alive time: how long the connection may be silent.
     private var longest: Duration
     private var lastSent: Instant
-    private var lastHeard: Instant
+    private var lastReceived: Instant
     private var lastPing: Instant
     /// The start of the time in which messages are in flight and none was acknowledged; `nil` if there is no such time.
     private var unacknowledgedSince: Instant?
@@ -17,19 +17,19 @@ struct ConnectionSilence {
     /// Creates a value for a new connection.
     init(upTo longest: Duration, at now: Instant) {
         self.longest = longest
-        (lastSent, lastHeard, lastPing) = (now, now, now)
+        (lastSent, lastReceived, lastPing) = (now, now, now)
     }
 
     /// Notes that the broker accepted the connection. It may have set another keep-alive time (MQTT 5 §3.2.2.3.14).
     mutating func begin(upTo longest: Duration?, at now: Instant) {
         if let longest { self.longest = longest }
-        (lastSent, lastHeard, lastPing) = (now, now, now)
+        (lastSent, lastReceived, lastPing) = (now, now, now)
     }
 
     /// Notes that data was sent.
     mutating func sent(at now: Instant) { lastSent = now }
     /// Notes that data was received.
-    mutating func heard(at now: Instant) { lastHeard = now }
+    mutating func received(at now: Instant) { lastReceived = now }
     /// Notes that a ping was sent.
     mutating func asked(at now: Instant) { lastPing = now }
 
@@ -37,7 +37,7 @@ struct ConnectionSilence {
     func isDue(at now: Instant) -> Bool { now >= begin + longest }
     /// The time of the next check.
     var next: Instant { begin + longest + Self.second }
-    private var begin: Instant { max(lastPing, min(lastSent, lastHeard)) }
+    private var begin: Instant { max(lastPing, min(lastSent, lastReceived)) }
 
     /// Notes whether a message is in flight. Without this check, a broker that only answers pings would keep such a
     /// connection forever.

@@ -84,10 +84,10 @@ final class LinePublisher {
         window = PublishingWindow(after: position, capacity: min(max(options.window, 2), 32_768))
         follower = LineFollower(options.directory, from: position)
         message = LineMessage(prefix: options.prefix)
-        durable = options.isTold ? 0 : .max
-        synchronizer = options.isTold ? nil : LineSynchronizer(options.directory, files)
+        durable = options.ownerReportsDurable ? 0 : .max
+        synchronizer = options.ownerReportsDurable ? nil : LineSynchronizer(options.directory, files)
         checkpoint = CheckpointKeeper(options.checkpoint, five: kept?.five, files)
-        report.status.shipped = position.sequence
+        report.status.published = position.sequence
         keepTimer = loop.makeTimer { [unowned self] _ in keep() }
         pauseTimer = loop.makeTimer { [unowned self] _ in tryAgain() }
         turnTimer = loop.makeTimer { _ in }
@@ -98,12 +98,12 @@ final class LinePublisher {
     /// The number of lines in flight.
     var inFlight: Int { window.inFlight }
     /// The sequence number up to which the broker has all lines.
-    var shipped: Int { window.shipped.sequence }
+    var published: Int { window.published.sequence }
     /// Whether the broker refuses a line.
     var isRefused: Bool { refused != nil }
 
     /// Notes the last durable line, unless all lines in the files may be read.
-    func tell(durable number: Int) { if options.isTold { durable = max(durable, number) } }
+    func update(durable number: Int) { if options.ownerReportsDurable { durable = max(durable, number) } }
 
     /// Updates the retained states with the lines that exist.
     func restoreRetained(breathe: () -> Void) {
@@ -137,7 +137,7 @@ final class LinePublisher {
     /// Continues with the first line that the broker does not have.
     private func restart() {
         report.status.repeated += window.restart()
-        follower.move(to: window.shipped)
+        follower.move(to: window.published)
         trial.abandon()
         isHeld = false
     }
@@ -153,7 +153,7 @@ final class LinePublisher {
     }
 
     /// Sends lines, as many as exist and as there is room for.
-    func ship() -> Turn {
+    func publish() -> Turn {
         guard let client = connection.client else { return .interrupted }
         hasCaughtUp = false
         var count = 0
@@ -222,7 +222,7 @@ final class LinePublisher {
         guard let sequence = message.sequence else {
             // After an outage, a list of the beacons in view an hour ago is useless, so a running gateway drops it.
             // `publish` sends all lines of the files.
-            let isStale = options.isTold && LineAge.isStale(payload, at: loop.now)
+            let isStale = options.ownerReportsDurable && LineAge.isStale(payload, at: loop.now)
             guard !client.wantsWrite, !isStale else {
                 report.status.dropped += 1
                 return
@@ -275,7 +275,7 @@ final class LinePublisher {
     /// Handles acknowledgements and refusals, and moves the checkpoint past the lines that the broker has.
     func takeAcknowledgements() {
         guard let client = connection.client, client.hasAcknowledgements else { return }
-        let before = window.shipped.sequence
+        let before = window.published.sequence
         connection.acknowledged()
         client.takeAcknowledgements { message, reason in
             if retained.acknowledged(message, reason, client.version) { return }
@@ -284,15 +284,15 @@ final class LinePublisher {
                 // The lines after it are usually refused for the same reason, so only the first refusal is reported.
                 guard !isPausing else { return }
                 let name = MosquittoClient.name(reason, client.version)
-                refuse(window.shipped.sequence + 1, .publishRefused(topic: refusedTopic(), reason, name))
+                refuse(window.published.sequence + 1, .publishRefused(topic: refusedTopic(), reason, name))
             } else if window.acknowledged(message) {
                 report.status.acknowledged += 1
             }
         }
-        guard window.shipped.sequence > before else { return }
+        guard window.published.sequence > before else { return }
         if window.inFlight == 0 { trial.passed() }
         progressed()
-        if let refused, window.shipped.sequence >= refused {
+        if let refused, window.published.sequence >= refused {
             self.refused = nil
             refusalIsOver()
             report.refusalIsOver("the broker accepts line \(refused), which it had refused")
@@ -301,19 +301,19 @@ final class LinePublisher {
 
     /// Returns the topic of the first line that the broker does not have; `?` if the line cannot be read.
     private func refusedTopic() -> String {
-        var reader = LineFollower(options.directory, from: window.shipped)
+        var reader = LineFollower(options.directory, from: window.published)
         var (line, message): ([UInt8], LineMessage) = ([], LineMessage(prefix: options.prefix))
         guard (try? reader.next(into: &line, upTo: durable, &message)) ?? false else { return "?" }
         return String(decoding: message.topic.dropLast(), as: UTF8.self)
     }
 
     /// Notes that a line was refused. It and all lines after it wait, and it is tried again after a delay.
-    private func refuse(_ sequence: Int, _ trouble: BrokerError) {
+    private func refuse(_ sequence: Int, _ failure: BrokerError) {
         refused = sequence
         isPausing = true
         // Permissions may have changed, also for other topics, so each topic is tried again.
         trial.forget()
-        report.say(trouble, at: loop.now)
+        report.say(failure, at: loop.now)
         let delay = refusalDelay()
         if let pauseTimer { loop.set(pauseTimer, at: loop.now + delay) }
     }
@@ -329,9 +329,9 @@ final class LinePublisher {
     /// Stores the checkpoint if many lines would be repeated after a kill, or if some have not been stored for a while.
     func keepWhereDue() {
         guard window.unkept > 0, let keepTimer else { return }
-        if let trouble = checkpoint.trouble(window) { report.note(.checkpoint, trouble) }
+        if let failure = checkpoint.failure(window) { report.note(.checkpoint, failure) }
         if window.unkept >= window.capacity / 2 {
-            if loop.time(of: keepTimer) == nil || !report.hasTrouble(with: .checkpoint) { keep() }
+            if loop.time(of: keepTimer) == nil || !report.hasFailure(with: .checkpoint) { keep() }
         } else if loop.time(of: keepTimer) == nil {
             loop.set(keepTimer, at: loop.now + Self.keepInterval)
         }
@@ -347,7 +347,7 @@ final class LinePublisher {
             // There is room again. If no line is in flight, no other event would start a turn to use it.
             if connection.isTaken { wake(at: loop.now) }
         } catch {
-            report.note(.checkpoint, checkpoint.trouble(window))
+            report.note(.checkpoint, checkpoint.failure(window))
             if let keepTimer { loop.set(keepTimer, at: loop.now + Self.retryFiles) }
         }
     }
@@ -356,7 +356,7 @@ final class LinePublisher {
 
     /// Updates the status with the progress.
     func reportStatus() {
-        report.status.shipped = window.shipped.sequence
+        report.status.published = window.published.sequence
         report.status.released = retained.released.map { min(window.kept.sequence, $0) } ?? window.kept.sequence
         report.status.inFlight = window.inFlight
         if follower.missed > report.status.missed {
@@ -364,6 +364,6 @@ final class LinePublisher {
         }
         report.status.missed = follower.missed
         report.status.damaged = follower.damaged
-        report.status.octets = follower.octets
+        report.status.bytes = follower.bytes
     }
 }

@@ -30,7 +30,7 @@ package final class Publisher {
         /// Publishing continues.
         case none
         /// The remaining lines are published.
-        case shipping
+        case publishing
         /// `offline` is in flight.
         case offline
     }
@@ -98,7 +98,9 @@ package final class Publisher {
         retained.refusalDelay = { [unowned self] in plan.refused() }
         retained.wake = { [unowned self] in lines.wake(at: $0) }
         try owner.attach(to: loop)
-        if options.follows, !options.isTold { changeWatch = try DirectoryWatch(options.directory, on: loop) }
+        if options.follows, !options.ownerReportsDurable {
+            changeWatch = try DirectoryWatch(options.directory, on: loop)
+        }
         takeOrders()
         lines.restoreRetained { owner.breathe() }
         loop.beforeWaiting = { [unowned self] in finishTurn() }
@@ -112,39 +114,39 @@ package final class Publisher {
             loop.set(planTimer, at: plan.nextAttempt)
         }
         takeAnswers()
-        if phase == .connected { ship() }
+        if phase == .connected { publish() }
         connection.note(isUnderWay: !lines.isPausing && (lines.inFlight > 0 || !retained.isIdle))
         lines.keepWhereDue()
         takeLeave()
         connection.sendGathered(isWaiting: lines.inFlight > 0)
         connection.updateWatch()
-        tellOwner()
+        reportToOwner()
         if phase == .ended { loop.stop() }
     }
 
     private func takeOrders() {
         let orders = owner.takeOrders()
-        lines.tell(durable: orders.durable)
-        if let status = orders.status { retained.tell(status: status) }
-        if let names = orders.names { retained.tell(names: names) }
+        lines.update(durable: orders.durable)
+        if let status = orders.status { retained.update(status: status) }
+        if let names = orders.names { retained.update(names: names) }
         if orders.reloads { retained.forgetWhereAsked() }
         // The operator may have fixed the cause, so the next attempt must not wait.
         if orders.reloads, phase == .waiting, leave == .none, let planTimer { loop.set(planTimer, at: loop.now) }
         guard orders.stops, leave == .none, phase != .ended else { return }
         guard phase == .connected else { return end() }
-        leave = .shipping
+        leave = .publishing
         if let leaveTimer { loop.set(leaveTimer, at: loop.now + Self.leaveTimeout) }
     }
 
-    private func ship() {
-        switch lines.ship() {
+    private func publish() {
+        switch lines.publish() {
         case .caughtUp: if phase == .connected, leave == .none { retained.publish(isRefused: lines.isRefused) }
         case .full: retained.publishStatus()
         case .interrupted: break
         }
     }
 
-    private func tellOwner() {
+    private func reportToOwner() {
         let now = loop.now
         switch phase {
         case .waiting: report.set(.waiting, at: now)
@@ -155,7 +157,7 @@ package final class Publisher {
         }
         report.status.nextAttempt = phase == .waiting ? plan.nextAttempt : nil
         report.status.version = phase == .connected ? connection.client?.version.rawValue : nil
-        report.status.localTrouble = report.localTrouble
+        report.status.localFailure = report.localFailure
         lines.reportStatus()
         owner.report(report.status)
         for remark in report.takeRemarks() { owner.say(remark) }
@@ -193,7 +195,7 @@ package final class Publisher {
         if client.version == .five { lines.note(five: options.place) }
         if !lines.isRefused {
             report.recovered(
-                "the broker at \(options.place) accepts lines from \(lines.shipped + 1) on (MQTT \(client.version.rawValue))"
+                "the broker at \(options.place) accepts lines from \(lines.published + 1) on (MQTT \(client.version.rawValue))"
             )
         }
     }
@@ -217,11 +219,11 @@ package final class Publisher {
         guard leave != .none || !options.follows, phase == .connected else { return }
         if !options.follows, leave == .none {
             guard lines.hasCaughtUp, lines.inFlight == 0 else { return }
-            leave = .shipping
+            leave = .publishing
         }
         switch leave {
         case .none: break
-        case .shipping:
+        case .publishing:
             guard lines.hasCaughtUp || lines.isRefused, lines.inFlight == 0 || lines.isRefused, retained.isIdle
             else { return }
             guard retained.isWanted else { return sayGoodbye() }
@@ -260,16 +262,16 @@ extension Publisher: BrokerConnectionOwner {
     }
 
     func connectionFailed(
-        _ trouble: BrokerError, _ version: ConnectionPlan.Version, _ reach: ConnectionPlan.Reach
+        _ failure: BrokerError, _ version: ConnectionPlan.Version, _ reach: ConnectionPlan.Reach
     ) {
         guard phase != .ended else { return }
         let goesOn = plan.failed(
-            trouble, version, reach, wasWithoutRetained: retained.isDoneWithout, at: loop.now)
+            failure, version, reach, wasWithoutRetained: retained.isDoneWithout, at: loop.now)
         if !goesOn {
             report.status.failures += 1
             report.say(
                 plan.soonEnds >= ConnectionPlan.soonEndsMax
-                    ? .closedSoon(plan.soonEnds, clientID: options.clientID) : trouble, at: loop.now)
+                    ? .closedSoon(plan.soonEnds, clientID: options.clientID) : failure, at: loop.now)
         }
         report.status.limitation = nil
         phase = .waiting

@@ -46,7 +46,7 @@ package struct PublisherOptions: Sendable {
     package var retained: Retained?
     /// Whether the owner reports which lines are durable (``PublisherOrders/durable``). Otherwise all lines in the
     /// files may be published, and the publisher makes them durable itself.
-    package var isTold = false
+    package var ownerReportsDurable = false
     /// The seed of the delays, which are the same for the same seed; `nil` for a random one.
     package var seed: UInt64?
     /// The delays after failures.
@@ -80,7 +80,7 @@ extension PublisherOptions {
     init(_ settings: PublisherSettings) throws(MonitorError) {
         self.settings = settings
         guard let present = settings.present else { return }
-        isTold = true
+        ownerReportsDurable = true
         try setRetained(present)
     }
 

@@ -24,8 +24,8 @@ final class PublisherReport {
     /// each time.
     private var said: [BrokerError: Instant] = [:]
     /// Whether an error was logged, and its end was not. It starts as `true`, so that the first connection is logged.
-    private var isInTrouble = true
-    private var localTroubles: [Place: String] = [:]
+    private var isFailing = true
+    private var localFailures: [Place: String] = [:]
     private var saidSetAside: [Instant] = []
     /// Lines for the log. They are sent after the status that contains the same problem.
     private var remarks: [PublisherRemark] = []
@@ -41,8 +41,8 @@ final class PublisherReport {
     }
 
     /// Adds a line for the log, which is sent at the end of the turn.
-    func note(_ isTrouble: Bool, _ text: String) {
-        remarks.append(PublisherRemark(isTrouble: isTrouble, text: text))
+    func note(_ isError: Bool, _ text: String) {
+        remarks.append(PublisherRemark(isError: isError, text: text))
     }
 
     /// Returns the lines for the log since the last call.
@@ -54,60 +54,60 @@ final class PublisherReport {
     // MARK: The broker
 
     /// Sets the error of the broker in the status, and logs it at most once an hour.
-    func say(_ trouble: BrokerError, at now: Instant) {
-        let text = trouble.remedy.map { "\(trouble); \($0)" } ?? trouble.description
-        status.trouble = text
-        guard isDue(trouble, at: now) else { return }
-        isInTrouble = true
+    func say(_ failure: BrokerError, at now: Instant) {
+        let text = failure.remedy.map { "\(failure); \($0)" } ?? failure.description
+        status.brokerFailure = text
+        guard isDue(failure, at: now) else { return }
+        isFailing = true
         note(true, "\(text); nothing is lost, lines wait in the files")
     }
 
     /// Logs a text about the effect of an error, at most once an hour.
-    func say(_ text: String, of trouble: BrokerError, at now: Instant) {
-        if isDue(trouble, at: now) { note(true, text) }
+    func say(_ text: String, of failure: BrokerError, at now: Instant) {
+        if isDue(failure, at: now) { note(true, text) }
     }
 
     /// Removes the error from the status, and logs its end if it was logged.
     func recovered(_ text: String) {
-        status.trouble = nil
-        guard isInTrouble else { return }
-        isInTrouble = false
+        status.brokerFailure = nil
+        guard isFailing else { return }
+        isFailing = false
         note(false, text)
     }
 
     /// Logs that the broker accepts a message that it had refused. After that, each new error is logged immediately.
     func refusalIsOver(_ text: String) {
-        status.trouble = nil
+        status.brokerFailure = nil
         said = [:]
-        isInTrouble = false
+        isFailing = false
         note(false, text)
     }
 
-    private func isDue(_ trouble: BrokerError, at now: Instant) -> Bool {
-        guard said[trouble].map({ now - $0 >= Self.saysAgainAfter }) ?? true else { return false }
+    private func isDue(_ failure: BrokerError, at now: Instant) -> Bool {
+        guard said[failure].map({ now - $0 >= Self.saysAgainAfter }) ?? true else { return false }
         if said.count >= Self.saidMax { said = [:] }
-        said[trouble] = now
+        said[failure] = now
         return true
     }
 
     // MARK: Local files
 
     /// Sets or removes the error of a local file, and logs each change once.
-    func note(_ place: Place, _ trouble: String?) {
-        guard localTroubles[place] != trouble else { return }
-        if let trouble {
-            note(true, trouble)
-        } else if let before = localTroubles[place] {
+    func note(_ place: Place, _ failure: String?) {
+        guard localFailures[place] != failure else { return }
+        if let failure {
+            note(true, failure)
+        } else if let before = localFailures[place] {
             note(false, "over: \(before)")
         }
-        localTroubles[place] = trouble
+        localFailures[place] = failure
     }
 
     /// The current error of local files; that of the event files first.
-    var localTrouble: String? { Place.allCases.lazy.compactMap { self.localTroubles[$0] }.first }
+    var localFailure: String? { Place.allCases.lazy.compactMap { self.localFailures[$0] }.first }
 
     /// Returns whether a local file has an error.
-    func hasTrouble(with place: Place) -> Bool { localTroubles[place] != nil }
+    func hasFailure(with place: Place) -> Bool { localFailures[place] != nil }
 
     /// Counts a line or message that cannot be published to any broker, and logs it at most ten times an hour.
     func noteSetAside(_ text: String, at now: Instant) {

@@ -20,7 +20,7 @@ package struct PublishingWindow: Sendable {
     /// withdrawn if the broker refuses a line before them.
     package var atATime = Int.max
     /// The position up to which the broker has all lines.
-    package private(set) var shipped: LinePosition
+    package private(set) var published: LinePosition
     /// The position of the stored checkpoint.
     package private(set) var kept: LinePosition
     /// The number of lines between the two positions.
@@ -34,10 +34,10 @@ package struct PublishingWindow: Sendable {
     package init(after kept: LinePosition, capacity: Int) {
         self.capacity = max(capacity, 1)
         self.kept = kept
-        shipped = kept
+        published = kept
     }
 
-    /// The number of lines after ``shipped`` that were sent or set aside.
+    /// The number of lines after ``published`` that were sent or set aside.
     package var inFlight: Int { entries.count - head }
 
     /// The number of lines that may be sent now.
@@ -69,7 +69,7 @@ package struct PublishingWindow: Sendable {
 
     private mutating func advance() {
         while head < entries.count, entries[head].isAcknowledged {
-            shipped = entries[head].position
+            published = entries[head].position
             unkept += 1
             head += 1
         }
@@ -79,14 +79,14 @@ package struct PublishingWindow: Sendable {
         }
     }
 
-    /// Notes that the checkpoint at ``shipped`` is stored.
+    /// Notes that the checkpoint at ``published`` is stored.
     package mutating func keep() {
-        kept = shipped
+        kept = published
         unkept = 0
     }
 
     /// Notes that the connection has ended, or that a refused line is tried again. The lines in flight must be sent
-    /// again, starting after ``shipped``.
+    /// again, starting after ``published``.
     ///
     /// - Returns: the number of lines in flight.
     package mutating func restart() -> Int {

@@ -97,7 +97,7 @@ final class RetainedMessages {
         guard let options else { return }
         var encoded: [UInt8]?
         do throws(Errno) {
-            encoded = try WholeFile.read(options.file, octetsMax: 64 << 20)
+            encoded = try WholeFile.read(options.file, bytesMax: 64 << 20)
         } catch {
             report.note(true, "\(options.file) can't be read: \(error); present states are read from the lines again")
         }
@@ -175,10 +175,10 @@ final class RetainedMessages {
     }
 
     /// Sets the payload of `status`. It replaces one that was not published yet.
-    func tell(status: [UInt8]) { statusMessage = status }
+    func update(status: [UInt8]) { statusMessage = status }
 
     /// Sets the names of beacons.
-    func tell(names: [BeaconIdentity: PublishedName]) {
+    func update(names: [BeaconIdentity: PublishedName]) {
         self.names = names
         state?.name(names)
     }
@@ -237,7 +237,7 @@ final class RetainedMessages {
         }
         if options != nil, !isOnline {
             isOnline = true
-            if !isRefused { report.status.trouble = nil }
+            if !isRefused { report.status.brokerFailure = nil }
             publishAvailability(isOnline: true)
         }
         keepWhereDue()
@@ -308,9 +308,9 @@ final class RetainedMessages {
 
     /// Notes that a message was refused. The states and the availability are all published again after a delay. Lines
     /// are published meanwhile.
-    private func refused(_ trouble: BrokerError) {
+    private func refused(_ failure: BrokerError) {
         report.status.refusals += 1
-        report.say(trouble, at: loop.now)
+        report.say(failure, at: loop.now)
         guard pauseUntil == nil else { return }
         let until = loop.now + refusalDelay()
         pauseUntil = until

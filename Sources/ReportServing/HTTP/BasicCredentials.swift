@@ -11,8 +11,8 @@ struct BasicCredentials: Hashable {
     init?(_ header: String) {
         guard header.utf8.count <= Self.headerMax else { return nil }
         let parts = header.split(separator: " ", maxSplits: 1)
-        guard parts.count == 2, parts[0].lowercased() == "basic", let octets = Self.decoded(parts[1]),
-            let text = String(validating: octets, as: UTF8.self), !octets.contains(0),
+        guard parts.count == 2, parts[0].lowercased() == "basic", let bytes = Self.decoded(parts[1]),
+            let text = String(validating: bytes, as: UTF8.self), !bytes.contains(0),
             let colon = text.firstIndex(of: ":")
         else { return nil }
         (name, password) = (String(text[..<colon]), String(text[text.index(after: colon)...]))
@@ -24,16 +24,16 @@ struct BasicCredentials: Hashable {
         let body = text.utf8.prefix { $0 != UInt8(ascii: "=") }
         let padding = text.utf8.dropFirst(body.count)
         guard padding.count <= 2, padding.allSatisfy({ $0 == UInt8(ascii: "=") }) else { return nil }
-        var octets: [UInt8] = []
+        var bytes: [UInt8] = []
         var (bits, count): (UInt32, UInt32) = (0, 0)
-        for octet in body {
-            guard let place = alphabet.firstIndex(of: octet) else { return nil }
+        for byte in body {
+            guard let place = alphabet.firstIndex(of: byte) else { return nil }
             bits = bits << 6 | UInt32(place)
             count += 6
             guard count >= 8 else { continue }
             count -= 8
-            octets.append(UInt8(truncatingIfNeeded: bits >> count))
+            bytes.append(UInt8(truncatingIfNeeded: bits >> count))
         }
-        return octets
+        return bytes
     }
 }

@@ -63,7 +63,7 @@ package import SystemPackage
         bodies = BodiesInUse(settings)
         var options = unsafe cmicrohttpd_settings()
         unsafe options.listener = listener.rawValue
-        unsafe options.connection_memory = settings.headOctetsMax
+        unsafe options.connection_memory = settings.headBytesMax
         // More connections than the maximum: a further one is accepted, and then `makeRoom` drops another one.
         unsafe options.connections_max = UInt32(clamping: settings.connectionsMax + Self.roomForComing)
         unsafe options.connections_per_address_max = UInt32(clamping: settings.connectionsPerAddressMax)
@@ -387,7 +387,7 @@ package import SystemPackage
         unsafe stream.connection = connection
         stream.now = { [unowned loop] in loop.now }
         let place = UInt(bitPattern: connection)
-        stream.mayGoOn = { [unowned self] in
+        stream.mayProceed = { [unowned self] in
             guard piecesLeft > 0 || isStopping else {
                 waiting.append(place)
                 return false

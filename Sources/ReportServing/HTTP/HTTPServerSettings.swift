@@ -8,7 +8,7 @@ package struct HTTPServerSettings: Sendable {
     /// The maximum number of streams; more get 503.
     package var streamsMax = 128
     /// The memory of a connection for the heads of a request and of its answer, in bytes.
-    package var headOctetsMax = 16_384
+    package var headBytesMax = 16_384
     /// The time limit for a request to arrive, and for an answer to be read. A connection that needs longer is dropped.
     package var requestTime: Duration = .seconds(30)
     /// The time limit for an answer that must be computed; after that, the client gets 504.

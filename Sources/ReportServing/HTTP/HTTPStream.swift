@@ -18,7 +18,7 @@ import CMicrohttpd
     package var contentType = "text/event-stream; charset=utf-8"
     /// Whether a heartbeat is sent if there are no bytes for a while, as in event streams.
     package var hasHeartbeat = true
-    /// Whether ``HTTPServer/wakeStreams()`` wakes it; ``goOn()`` always does.
+    /// Whether ``HTTPServer/wakeStreams()`` wakes it; ``proceed()`` always does.
     package var isWokenForLines = false
     /// The name of the file as which a browser saves the answer; `nil` means that the browser shows it.
     package var fileName: String?
@@ -29,7 +29,7 @@ import CMicrohttpd
     private enum Ending { case none, whole, torn }
     private var ending = Ending.none
     /// Returns whether another piece can be made in this turn. The server sets it.
-    var mayGoOn: () -> Bool = { true }
+    var mayProceed: () -> Bool = { true }
     /// Makes the server run a turn. The server sets it.
     var woken: () -> Void = {}
     /// The time at which the library last requested bytes. If there were none, the stream has been suspended since
@@ -53,11 +53,11 @@ import CMicrohttpd
     ///   client does not treat the part as complete.
     package func finish(isWhole: Bool = true) {
         ending = isWhole ? .whole : .torn
-        goOn()
+        proceed()
     }
 
     /// Wakes the stream if it is suspended, in the server's next turn.
-    package func goOn() {
+    package func proceed() {
         guard isSuspended else { return }
         wake()
         woken()
@@ -70,7 +70,7 @@ import CMicrohttpd
         guard !isOver else { return Self.endOfStream }
         lastAsked = now()
         if taken == waiting.count {
-            guard mayGoOn() else {
+            guard mayProceed() else {
                 isInQueue = true
                 suspend()
                 return 0
@@ -89,8 +89,8 @@ import CMicrohttpd
             return 0
         }
         let count = min(buffer.count, waiting.count - taken)
-        unsafe waiting.withUnsafeBytes { octets in
-            unsafe buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: octets[taken..<taken + count]))
+        unsafe waiting.withUnsafeBytes { bytes in
+            unsafe buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[taken..<taken + count]))
         }
         taken += count
         return count
@@ -105,12 +105,12 @@ import CMicrohttpd
         if let connection = unsafe connection { unsafe MHD_suspend_connection(connection) }
     }
 
-    /// Resumes the stream if it is suspended. `octets` are sent before the bytes that `refill` appends then.
-    func wake(_ octets: [UInt8] = []) {
+    /// Resumes the stream if it is suspended. `bytes` are sent before the bytes that `refill` appends then.
+    func wake(_ bytes: [UInt8] = []) {
         guard isSuspended else { return }
         isSuspended = false
         isInQueue = false
-        waiting += octets
+        waiting += bytes
         if let connection = unsafe connection { unsafe MHD_resume_connection(connection) }
     }
 

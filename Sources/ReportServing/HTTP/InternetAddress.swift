@@ -10,15 +10,15 @@ package struct InternetAddress: Sendable, Hashable, CustomStringConvertible {
     private static let unsentMax: Int32 = 32 << 10
 
     /// The 4 or 16 bytes of the address.
-    let octets: [UInt8]
+    let bytes: [UInt8]
 
     /// Reads an address such as `192.0.2.1` or `2001:db8::1`; `nil` if `text` is a name or invalid.
     package init?(_ text: some StringProtocol) {
         let text = String(text)
         for (family, size) in [(AF_INET, 4), (AF_INET6, 16)] {
-            var octets = [UInt8](repeating: 0, count: size)
-            if unsafe inet_pton(family, text, &octets) == 1 {
-                self.octets = octets
+            var bytes = [UInt8](repeating: 0, count: size)
+            if unsafe inet_pton(family, text, &bytes) == 1 {
+                self.bytes = bytes
                 return
             }
         }
@@ -30,7 +30,7 @@ package struct InternetAddress: Sendable, Hashable, CustomStringConvertible {
     init?(_ address: UnsafePointer<sockaddr>) {
         switch Int32(unsafe address.pointee.sa_family) {
         case AF_INET:
-            octets = unsafe address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { four in
+            bytes = unsafe address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { four in
                 unsafe withUnsafeBytes(of: four.pointee.sin_addr) { unsafe Array($0) }
             }
         case AF_INET6:
@@ -38,21 +38,21 @@ package struct InternetAddress: Sendable, Hashable, CustomStringConvertible {
                 unsafe withUnsafeBytes(of: six.pointee.sin6_addr) { unsafe Array($0) }
             }
             let mapped: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
-            octets = all.starts(with: mapped) ? Array(all.suffix(4)) : all
+            bytes = all.starts(with: mapped) ? Array(all.suffix(4)) : all
         default: return nil
         }
     }
 
     /// Whether only this machine can reach it: 127.0.0.0/8, or ::1.
     package var isLoopback: Bool {
-        octets.count == 4 ? octets[0] == 127 : octets == [UInt8](repeating: 0, count: 15) + [1]
+        bytes.count == 4 ? bytes[0] == 127 : bytes == [UInt8](repeating: 0, count: 15) + [1]
     }
 
     /// The usual text form.
     package var description: String {
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
-        let family = octets.count == 4 ? AF_INET : AF_INET6
-        guard unsafe inet_ntop(family, octets, &text, socklen_t(text.count)) != nil else { return "" }
+        let family = bytes.count == 4 ? AF_INET : AF_INET6
+        guard unsafe inet_ntop(family, bytes, &text, socklen_t(text.count)) != nil else { return "" }
         return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
@@ -63,7 +63,7 @@ package struct InternetAddress: Sendable, Hashable, CustomStringConvertible {
     /// - Throws: `Errno` of socket(2), bind(2) and listen(2): EADDRINUSE if the port is in use, EACCES for a port below
     ///   1024, EADDRNOTAVAIL if the machine does not have the address.
     package func listen(port: UInt16) throws(Errno) -> (socket: FileDescriptor, port: UInt16) {
-        let family = octets.count == 4 ? AF_INET : AF_INET6
+        let family = bytes.count == 4 ? AF_INET : AF_INET6
         let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
         let made = socket(family, type, 0)
         guard made >= 0 else { throw Errno(rawValue: errno) }
@@ -97,18 +97,18 @@ package struct InternetAddress: Sendable, Hashable, CustomStringConvertible {
 
     private func fill(_ storage: inout sockaddr_storage, port: UInt16) -> socklen_t {
         unsafe withUnsafeMutablePointer(to: &storage) { pointer in
-            if octets.count == 4 {
+            if bytes.count == 4 {
                 return unsafe pointer.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { four in
                     unsafe four.pointee.sin_family = sa_family_t(AF_INET)
                     unsafe four.pointee.sin_port = port.bigEndian
-                    unsafe withUnsafeMutableBytes(of: &four.pointee.sin_addr) { unsafe $0.copyBytes(from: octets) }
+                    unsafe withUnsafeMutableBytes(of: &four.pointee.sin_addr) { unsafe $0.copyBytes(from: bytes) }
                     return socklen_t(MemoryLayout<sockaddr_in>.size)
                 }
             }
             return unsafe pointer.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { six in
                 unsafe six.pointee.sin6_family = sa_family_t(AF_INET6)
                 unsafe six.pointee.sin6_port = port.bigEndian
-                unsafe withUnsafeMutableBytes(of: &six.pointee.sin6_addr) { unsafe $0.copyBytes(from: octets) }
+                unsafe withUnsafeMutableBytes(of: &six.pointee.sin6_addr) { unsafe $0.copyBytes(from: bytes) }
                 return socklen_t(MemoryLayout<sockaddr_in6>.size)
             }
         }

@@ -54,7 +54,7 @@ package struct TLSIdentity: Sendable, Hashable {
         }
     }
 
-    private static func text(_ octets: [UInt8]) -> String? {
-        octets.contains(0) ? nil : String(validating: octets, as: UTF8.self)
+    private static func text(_ bytes: [UInt8]) -> String? {
+        bytes.contains(0) ? nil : String(validating: bytes, as: UTF8.self)
     }
 }

@@ -1,9 +1,9 @@
 /// The users that have access: one line `name:hash` for each, with a hash by `mkpasswd` or `htpasswd -B` (crypt(5)).
 package struct UsersFile: Sendable, Hashable {
     /// The maximum size of the file, in bytes.
-    package static let octetsMax = 1 << 18
+    package static let bytesMax = 1 << 18
     private static let usersMax = 1000
-    private static let hashOctetsMax = 384
+    private static let hashBytesMax = 384
     // The kinds of hashes that crypt(5) considers strong enough for new passwords, and sha256crypt.
     private static let kinds = ["$y$", "$gy$", "$7$", "$2b$", "$2y$", "$6$", "$5$"]
 
@@ -21,28 +21,30 @@ package struct UsersFile: Sendable, Hashable {
     package var count: Int { hashes.count }
 
     /// Reads the bytes of a file. Lines that are empty or start with `#` are ignored.
-    package init(_ octets: [UInt8]) throws(FormatError) {
-        guard let text = String(validating: octets, as: UTF8.self), !octets.contains(0) else {
+    package init(_ bytes: [UInt8]) throws(FormatError) {
+        guard let text = String(validating: bytes, as: UTF8.self), !bytes.contains(0) else {
             throw FormatError(line: 0, words: "the file is not UTF-8 text")
         }
         var hashes: [String: String] = [:]
         // "\r\n" is one `Character` in Swift.
         for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
             guard !line.isEmpty, line.first != "#" else { continue }
-            func mistake(_ words: String) -> FormatError { FormatError(line: index + 1, words: words) }
+            func error(_ words: String) -> FormatError { FormatError(line: index + 1, words: words) }
             let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2, !parts[0].isEmpty else {
-                throw mistake("expected NAME:HASH, with a hash from `mkpasswd -m yescrypt`")
+                throw error("expected NAME:HASH, with a hash from `mkpasswd -m yescrypt`")
             }
             let (name, hash) = (String(parts[0]), String(parts[1]))
-            guard hash.utf8.count <= Self.hashOctetsMax, Self.kinds.contains(where: { hash.hasPrefix($0) }) else {
-                throw mistake(
+            guard hash.utf8.count <= Self.hashBytesMax, Self.kinds.contains(where: { hash.hasPrefix($0) }) else {
+                throw error(
                     "the hash of \(name) is weak or of an unknown kind; create one with `mkpasswd -m yescrypt`")
             }
-            guard hashes.updateValue(hash, forKey: name) == nil else { throw mistake("\(name) is listed twice") }
-            guard hashes.count <= Self.usersMax else { throw mistake("expected at most \(Self.usersMax) users") }
+            guard hashes.updateValue(hash, forKey: name) == nil else { throw error("\(name) is listed twice") }
+            guard hashes.count <= Self.usersMax else { throw error("expected at most \(Self.usersMax) users") }
         }
-        guard !hashes.isEmpty else { throw FormatError(line: 0, words: "the file has no users, so all logins would fail") }
+        guard !hashes.isEmpty else {
+            throw FormatError(line: 0, words: "the file has no users, so all logins would fail")
+        }
         self.hashes = hashes
         dearest = hashes.values.sorted().max { Self.cost(of: $0) < Self.cost(of: $1) } ?? ""
     }

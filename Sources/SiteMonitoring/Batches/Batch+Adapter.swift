@@ -47,7 +47,7 @@ extension Batch {
 
         /// Returns whether a text is a valid name of an adapter.
         package static func isName(_ text: String) -> Bool {
-            (1...BatchBounds.nameOctetsMax).contains(text.utf8.count)
+            (1...BatchBounds.nameBytesMax).contains(text.utf8.count)
                 && text.unicodeScalars.allSatisfy { $0 != "/" && $0.properties.generalCategory != .control }
         }
     }
@@ -95,7 +95,7 @@ extension Batch {
 
         /// Returns whether a text is a valid reason.
         package static func isReason(_ text: String) -> Bool {
-            text.utf8.count <= BatchBounds.reasonOctetsMax
+            text.utf8.count <= BatchBounds.reasonBytesMax
                 && text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
         }
     }

@@ -36,7 +36,7 @@ extension Batch {
             self.adapter = adapter
             self.advertiser = advertiser
             // The value 127 means unknown (``RSSI/init(reported:)``).
-            self.rssi = rssi.flatMap { RSSI(reported: RSSI.octet($0)) }
+            self.rssi = rssi.flatMap { RSSI(reported: RSSI.byte($0)) }
         }
     }
 }

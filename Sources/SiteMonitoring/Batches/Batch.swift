@@ -82,7 +82,7 @@ package struct Batch: Sendable, Hashable {
     /// One input for an engine.
     package enum Input: Sendable, Hashable {
         /// An adapter delivered a report of any kind.
-        case heard(adapter: Int, at: Instant)
+        case received(adapter: Int, at: Instant)
         /// An adapter started or stopped scanning, or was removed.
         case changed(Change)
         /// An adapter received an iBeacon.
@@ -91,7 +91,7 @@ package struct Batch: Sendable, Hashable {
         /// The time of the input.
         package var time: Instant {
             switch self {
-            case .heard(_, let time): time
+            case .received(_, let time): time
             case .changed(let change): change.time
             case .sighted(let sighting): sighting.time
             }
@@ -100,7 +100,7 @@ package struct Batch: Sendable, Hashable {
         // Reports precede changes, because a report that arrives after a stop also adds a change (`started`).
         private var rank: Int {
             switch self {
-            case .heard: 0
+            case .received: 0
             case .changed: 1
             case .sighted: 2
             }
@@ -111,7 +111,7 @@ package struct Batch: Sendable, Hashable {
         static func precedes(_ left: Input, _ right: Input) -> Bool {
             guard left.time == right.time else { return left.time < right.time }
             guard left.rank == right.rank else { return left.rank < right.rank }
-            if case .heard(let one, _) = left, case .heard(let other, _) = right { return one < other }
+            if case .received(let one, _) = left, case .received(let other, _) = right { return one < other }
             guard case .sighted(let one) = left, case .sighted(let other) = right else { return false }
             return one < other
         }
@@ -125,8 +125,8 @@ package struct Batch: Sendable, Hashable {
         inputs.reserveCapacity(adapters.count * 2 + changes.count + sightings.count)
         for (place, adapter) in adapters.enumerated() {
             guard let reports = adapter.reports else { continue }
-            inputs.append(.heard(adapter: place, at: reports.first))
-            if reports.last != reports.first { inputs.append(.heard(adapter: place, at: reports.last)) }
+            inputs.append(.received(adapter: place, at: reports.first))
+            if reports.last != reports.first { inputs.append(.received(adapter: place, at: reports.last)) }
         }
         inputs += changes.map { .changed($0) }
         inputs += sightings.map { .sighted($0) }
@@ -176,14 +176,14 @@ extension Batch {
     }
 }
 
-/// Limits of a batch. The log limits its size in bytes (``LogLimits/batchOctetsMax``).
+/// Limits of a batch. The log limits its size in bytes (``LogLimits/batchBytesMax``).
 package enum BatchBounds {
     /// The maximum number of adapters, which is the number that an engine can distinguish.
     package static let adaptersMax = 255
     /// The maximum length of an adapter's name, in bytes of UTF-8.
-    package static let nameOctetsMax = 128
+    package static let nameBytesMax = 128
     /// The maximum length of the reason for a change of an adapter, in bytes of UTF-8.
-    package static let reasonOctetsMax = 256
+    package static let reasonBytesMax = 256
 }
 
 extension Instant {

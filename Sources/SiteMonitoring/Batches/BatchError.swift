@@ -25,10 +25,10 @@ extension BatchError: CustomStringConvertible {
         case .noAdapter(let place, let count):
             "it refers to the adapter with the index \(place), but has \(count) adapters"
         case .badName(let name):
-            "'\(String(name.prefix(BatchBounds.nameOctetsMax)))' is not a valid name of an adapter: use 1…\(BatchBounds.nameOctetsMax) bytes without slash or control characters"
+            "'\(String(name.prefix(BatchBounds.nameBytesMax)))' is not a valid name of an adapter: use 1…\(BatchBounds.nameBytesMax) bytes without slash or control characters"
         case .nameTwice(let name): "two adapters have the name '\(name)'"
         case .badReason:
-            "the reason for an adapter's change has more than \(BatchBounds.reasonOctetsMax) bytes, or control characters"
+            "the reason for an adapter's change has more than \(BatchBounds.reasonBytesMax) bytes, or control characters"
         case .adaptersTooMany(let count): "it has \(count) adapters; at most \(BatchBounds.adaptersMax) are allowed"
         }
     }

@@ -52,7 +52,7 @@ package struct SiteEngine<Reader: SiteSetupReader>: Sendable {
     ///   - lines: the array to which the resulting lines are appended.
     package mutating func take(_ entry: LogEntry, into lines: inout [SiteLine]) {
         do throws(BatchFormatError) {
-            switch try SiteMessage(octets: entry.octets) {
+            switch try SiteMessage(bytes: entry.bytes) {
             case .batch(let batch) where batch.site == site:
                 order.take(batch, stored: entry.stored, into: &inputs)
                 handOn()
@@ -80,20 +80,20 @@ package struct SiteEngine<Reader: SiteSetupReader>: Sendable {
     private mutating func hand(_ input: SiteInput) {
         let time = input.place.time
         switch input.what {
-        case .heard(let number):
-            if let adapter = adapter(number, at: time) { engine?.heard(adapter, at: time, into: &actions) }
+        case .received(let number):
+            if let adapter = adapter(number, at: time) { engine?.received(adapter, at: time, into: &actions) }
         case .sighted(let advertiser, let rssi, let number):
             sight(advertiser, rssi, by: number, at: time)
         case .listens(let number, let reason):
             note(number, isListening: true)
-            tell(.started, number, reason, at: time)
+            report(.started, number, reason, at: time)
         case .stopped(let number, let since, let reason):
             note(number, isListening: false)
-            tell(.stopped(since: since), number, reason, at: time)
+            report(.stopped(since: since), number, reason, at: time)
             leave(number)
         case .removed(let number, let reason):
             note(number, isListening: false)
-            tell(.removed, number, reason, at: time)
+            report(.removed, number, reason, at: time)
             leave(number)
         case .clock(let isCorrected):
             let stream = Stream(gateway: input.place.gateway, boot: input.place.boot)
@@ -145,7 +145,7 @@ package struct SiteEngine<Reader: SiteSetupReader>: Sendable {
         return id
     }
 
-    private mutating func tell(
+    private mutating func report(
         _ kind: ListeningChange.Kind, _ number: SiteAdapterNumber, _ reason: String?, at time: Instant
     ) {
         guard engine != nil, let adapter = adapter(number, at: time) else { return }
@@ -217,7 +217,7 @@ package struct SiteEngine<Reader: SiteSetupReader>: Sendable {
         for place in adapters.indices {
             adapters[place].id = nil
             let number = SiteAdapterNumber(offset: Int32(place))
-            if adapters[place].isListening { tell(.started, number, "monitoring starts", at: time) }
+            if adapters[place].isListening { report(.started, number, "monitoring starts", at: time) }
         }
     }
 
@@ -229,7 +229,7 @@ package struct SiteEngine<Reader: SiteSetupReader>: Sendable {
         for action in actions.actions {
             encoder.encode(action, into: &buffer)
             guard buffer.count > 0 else { continue }
-            lines.append(SiteLine(number: lastLine, octets: buffer.bytes))
+            lines.append(SiteLine(number: lastLine, bytes: buffer.bytes))
             buffer.removeAll()
         }
         actions.removeAll()

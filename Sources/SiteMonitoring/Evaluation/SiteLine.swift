@@ -3,5 +3,5 @@ package struct SiteLine: Sendable, Hashable {
     /// The line's `sequence`, consecutive from 1.
     package let number: UInt64
     /// The bytes of the line with its line end, as in event files.
-    package let octets: [UInt8]
+    package let bytes: [UInt8]
 }

@@ -11,18 +11,18 @@ package enum SiteMessage: Sendable, Hashable {
     /// Parses a message.
     ///
     /// - Throws: `BatchFormatError` if the bytes are neither a batch nor a configuration.
-    package init(octets: [UInt8]) throws(BatchFormatError) {
-        if octets.starts(with: Self.configurationStart) {
-            self = .configuration(Array(octets.dropFirst(Self.configurationStart.count)))
+    package init(bytes: [UInt8]) throws(BatchFormatError) {
+        if bytes.starts(with: Self.configurationStart) {
+            self = .configuration(Array(bytes.dropFirst(Self.configurationStart.count)))
         } else {
-            self = .batch(try Batch(octets: octets))
+            self = .batch(try Batch(bytes: bytes))
         }
     }
 
     /// The encoded message.
-    package var octets: [UInt8] {
+    package var bytes: [UInt8] {
         switch self {
-        case .batch(let batch): batch.octets
+        case .batch(let batch): batch.bytes
         case .configuration(let text): Self.configurationStart + text
         }
     }

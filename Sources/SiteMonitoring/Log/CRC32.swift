@@ -5,7 +5,7 @@ package enum CRC32 {
     }
 
     /// Returns the check of some bytes: CBF43926 for `123456789`.
-    package static func of(_ octets: some Sequence<UInt8>) -> UInt32 {
-        ~octets.reduce(~0) { table[Int(UInt8(truncatingIfNeeded: $0) ^ $1)] ^ ($0 >> 8) }
+    package static func of(_ bytes: some Sequence<UInt8>) -> UInt32 {
+        ~bytes.reduce(~0) { table[Int(UInt8(truncatingIfNeeded: $0) ^ $1)] ^ ($0 >> 8) }
     }
 }

@@ -57,16 +57,16 @@ package struct LogRange: Sendable, Hashable {
     /// The maximum number of batches; at least 1.
     package var countMax: Int
     /// The maximum size of all batches together, in bytes. The first batch is returned even if it is larger.
-    package var octetsMax: Int
+    package var bytesMax: Int
     /// How long the answer can wait for the first batch; ``Duration/zero`` means not at all. An answer without batches
     /// then means that there are none.
     package var patience: Duration
 
     /// Creates a range that starts at a number.
-    package init(from: UInt64, countMax: Int = 256, octetsMax: Int = 4 << 20, patience: Duration = .zero) {
+    package init(from: UInt64, countMax: Int = 256, bytesMax: Int = 4 << 20, patience: Duration = .zero) {
         self.from = max(from, 1)
         self.countMax = max(countMax, 1)
-        self.octetsMax = max(octetsMax, 0)
+        self.bytesMax = max(bytesMax, 0)
         self.patience = max(patience, .zero)
     }
 }

@@ -52,26 +52,26 @@ package struct LogEntry: Sendable, Hashable {
     /// cluster each machine has its own clock, so the time can go back by as much as the clocks differ.
     package let stored: Instant
     /// The bytes that were appended.
-    package let octets: [UInt8]
+    package let bytes: [UInt8]
 
     /// Creates the entry of a number.
-    package init(number: UInt64, stored: Instant, octets: [UInt8]) {
+    package init(number: UInt64, stored: Instant, bytes: [UInt8]) {
         self.number = number
         self.stored = stored
-        self.octets = octets
+        self.bytes = bytes
     }
 }
 
 /// A small value, with its revision.
 package struct StoredValue: Sendable, Hashable {
     /// The bytes that were written.
-    package let octets: [UInt8]
+    package let bytes: [UInt8]
     /// The revision of the value. It grows with each value that is written.
     package let revision: UInt64
 
     /// Creates a value as it was read.
-    package init(octets: [UInt8], revision: UInt64) {
-        self.octets = octets
+    package init(bytes: [UInt8], revision: UInt64) {
+        self.bytes = bytes
         self.revision = revision
     }
 }
@@ -83,8 +83,8 @@ package struct LogEngine: Sendable, Hashable {
     /// The number of machines that store each batch.
     package var replicas: Int?
     /// The present and the maximum size of the log of batches, in bytes.
-    package var octets: UInt64?
-    package var octetsMax: UInt64?
+    package var bytes: UInt64?
+    package var bytesMax: UInt64?
 
     /// Creates a description of which only the name is known.
     package init(name: String) { self.name = name }

@@ -7,7 +7,7 @@ package enum SiteLogError: Error, Hashable, Sendable {
     /// A part of the log accepts nothing new until older data have been deleted. The text names the part.
     case full(String)
     /// The data are larger than allowed: their description, size, and the maximum size.
-    case tooBig(String, octets: Int, most: Int)
+    case tooBig(String, bytes: Int, most: Int)
     /// There are more elements than allowed: their description, number, and the maximum number.
     case tooMany(String, count: Int, most: Int)
     /// The connected user does not have the permission. The text names the action.
@@ -18,7 +18,7 @@ package enum SiteLogError: Error, Hashable, Sendable {
     case damaged(String, String)
     /// The log cannot execute the request, for any user and at any time. The text is the reason.
     case refused(String)
-    /// A name is empty, longer than ``LogName/octetsMax``, or contains characters that are not allowed.
+    /// A name is empty, longer than ``LogName/bytesMax``, or contains characters that are not allowed.
     case badName(String)
 
     /// Whether the same request can succeed later, without any action by an operator.
@@ -41,7 +41,7 @@ extension SiteLogError: CustomStringConvertible {
         case .unanswered(let time): "the site's log has not answered within \(time); it will be tried again"
         case .full(let part):
             "the site's log is full (\(part)): give it more space, or shorten the time for which it stores data"
-        case .tooBig(let what, let octets, let most): "\(what) has \(octets) bytes; at most \(most) are accepted"
+        case .tooBig(let what, let bytes, let most): "\(what) has \(bytes) bytes; at most \(most) are accepted"
         case .tooMany(let what, let count, let most): "\(count) \(what); at most \(most)"
         case .notPermitted(let what):
             "the user has no permission to \(what): grant it in the site's log, or configure another user"
@@ -49,7 +49,7 @@ extension SiteLogError: CustomStringConvertible {
         case .damaged(let place, let matter): "\(place): \(matter); move it away, or restore it from another copy"
         case .refused(let reason): "the site's log refused: \(reason)"
         case .badName(let name):
-            "'\(name)' is not a valid name of a site, a gateway or a process: use 1…\(LogName.octetsMax) letters, digits, - and _"
+            "'\(name)' is not a valid name of a site, a gateway or a process: use 1…\(LogName.bytesMax) letters, digits, - and _"
         }
     }
 }

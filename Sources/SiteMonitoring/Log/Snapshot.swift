@@ -22,15 +22,15 @@ package struct SnapshotPiece: Sendable, Hashable {
     package let index: Int
     /// Whether the piece completes the snapshot.
     package let isLast: Bool
-    /// The bytes of the piece, at most ``LogLimits/pieceOctetsMax``.
-    package let octets: [UInt8]
+    /// The bytes of the piece, at most ``LogLimits/pieceBytesMax``.
+    package let bytes: [UInt8]
 
     /// Creates a piece with an index.
-    package init(_ name: SnapshotName, index: Int, isLast: Bool, octets: [UInt8]) {
+    package init(_ name: SnapshotName, index: Int, isLast: Bool, bytes: [UInt8]) {
         self.name = name
         self.index = index
         self.isLast = isLast
-        self.octets = octets
+        self.bytes = bytes
     }
 }
 

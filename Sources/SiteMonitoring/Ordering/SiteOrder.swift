@@ -81,7 +81,7 @@ package struct SiteOrder: Sendable {
             counters.refusedBatches += 1
             return
         }
-        streams[place].heardAt = clock.active
+        streams[place].receivedAt = clock.active
         noteClock(of: place, batch.span, logAheadOfBoot: ahead)
         nextDeadline = min(nextDeadline, clock.active + timeout)
         let sequence = batch.key.sequence
@@ -163,7 +163,7 @@ package struct SiteOrder: Sendable {
 
     /// The index of the silent stream that was complete to the earliest time.
     private var forgettable: Int? {
-        streams.indices.filter { streams[$0].heardAt == nil }.min {
+        streams.indices.filter { streams[$0].receivedAt == nil }.min {
             let (left, right) = (streams[$0], streams[$1])
             if left.completeTo != right.completeTo { return left.completeTo ?? .min < right.completeTo ?? .min }
             return (left.gateway, left.boot) < (right.gateway, right.boot)
@@ -176,13 +176,13 @@ package struct SiteOrder: Sendable {
         nextDeadline = .max
         for place in streams.indices {
             while let since = streams[place].waitingSince, clock.active - since >= timeout { giveUpMissing(of: place) }
-            if let heardAt = streams[place].heardAt, clock.active - heardAt >= timeout { fallSilent(place) }
+            if let receivedAt = streams[place].receivedAt, clock.active - receivedAt >= timeout { fallSilent(place) }
             if live[place] != nil, clock.active - streams[place].timelyAt >= catchUp {
                 counters.laggards += 1
                 leave(place, "the gateway's data arrives too late")
             }
             if let since = streams[place].waitingSince { nextDeadline = min(nextDeadline, since + timeout) }
-            if let heardAt = streams[place].heardAt { nextDeadline = min(nextDeadline, heardAt + timeout) }
+            if let receivedAt = streams[place].receivedAt { nextDeadline = min(nextDeadline, receivedAt + timeout) }
             if live[place] != nil { nextDeadline = min(nextDeadline, streams[place].timelyAt + catchUp) }
         }
     }
@@ -263,13 +263,13 @@ package struct SiteOrder: Sendable {
             guard let former, time < former, former - time <= tolerance else { return time }
             return former
         }
-        if let told = streams[place].toldTo, batch.span.from > told, let former {
+        if let reported = streams[place].reportedTo, batch.span.from > reported, let former {
             stopListening(of: place, at: former, "no batch covers the time until the next batch")
         }
         let numbers = begin(batch, of: place, at: time(batch.span.from))
         for input in batch.inputs { takeIn(input, by: numbers, of: place, time) }
         streams[place].completeTo = time(batch.span.completeTo)
-        streams[place].toldTo = batch.span.completeTo
+        streams[place].reportedTo = batch.span.completeTo
         settle(place)
     }
 
@@ -304,7 +304,7 @@ package struct SiteOrder: Sendable {
             return
         }
         switch input {
-        case .heard: holdUnlessLate(.heard(adapter), at: time, of: place)
+        case .received: holdUnlessLate(.received(adapter), at: time, of: place)
         case .sighted(let sighting):
             countSighting(at: time, of: place)
             holdUnlessLate(.sighted(sighting.advertiser, sighting.rssi, by: adapter), at: time, of: place)
@@ -373,7 +373,7 @@ package struct SiteOrder: Sendable {
 
     /// Handles the silence of a stream of which nothing was stored for ``OrderLimits/gatewayTimeout`` (rule M3).
     private mutating func fallSilent(_ place: Int) {
-        streams[place].heardAt = nil
+        streams[place].receivedAt = nil
         count(nil, of: place)
         guard live[place] != nil else { return }
         counters.silences += 1
@@ -466,7 +466,7 @@ extension Batch.Input {
     /// The adapter's index in the batch.
     fileprivate var adapter: Int {
         switch self {
-        case .heard(let adapter, _): adapter
+        case .received(let adapter, _): adapter
         case .changed(let change): change.adapter
         case .sighted(let sighting): sighting.adapter
         }

@@ -40,73 +40,73 @@ private struct Beacons {
 @Suite struct WayInTests {
     @Test func `P1: a pending beacon is forgotten enter_window after its last qualifying sighting`() {
         var beacons = Beacons()
-        var wayIn = EntryCandidates()
+        var candidates = EntryCandidates()
         let (one, other) = (beacons.add(1, .unsatisfied), beacons.add(2, .unsatisfied))
         for (subject, time) in [(one, 5), (other, 6)] as [(SubjectIndex, Int64)] {
             beacons.qualify(subject, at: time)
-            wayIn.begin()
-            #expect(wayIn.queue(subject, beacons.subjects, beacons.conditions) == time + 10)
+            candidates.begin()
+            #expect(candidates.queue(subject, beacons.subjects, beacons.conditions) == time + 10)
         }
         beacons.qualify(one, at: 8)
-        #expect(wayIn.nextForgetting(beacons.subjects, beacons.conditions) == 16)
-        #expect(wayIn.removeForgotten(at: 15, beacons.subjects, beacons.conditions) == nil)
-        #expect(wayIn.removeForgotten(at: 18, beacons.subjects, beacons.conditions) == other)
-        #expect(wayIn.removeForgotten(at: 18, beacons.subjects, beacons.conditions) == one)
-        #expect(wayIn.nextForgetting(beacons.subjects, beacons.conditions) == nil)
+        #expect(candidates.nextForgetting(beacons.subjects, beacons.conditions) == 16)
+        #expect(candidates.removeForgotten(at: 15, beacons.subjects, beacons.conditions) == nil)
+        #expect(candidates.removeForgotten(at: 18, beacons.subjects, beacons.conditions) == other)
+        #expect(candidates.removeForgotten(at: 18, beacons.subjects, beacons.conditions) == one)
+        #expect(candidates.nextForgetting(beacons.subjects, beacons.conditions) == nil)
     }
 
     @Test func `P1: a beacon that has entered is not forgotten with the pending ones`() {
         var beacons = Beacons()
-        var wayIn = EntryCandidates()
+        var candidates = EntryCandidates()
         let subject = beacons.add(1, .unsatisfied)
-        wayIn.begin()
-        _ = wayIn.queue(subject, beacons.subjects, beacons.conditions)
+        candidates.begin()
+        _ = candidates.queue(subject, beacons.subjects, beacons.conditions)
         beacons.subjects[subject].become(.satisfied)
-        wayIn.end()
-        #expect(wayIn.nextForgetting(beacons.subjects, beacons.conditions) == nil)
+        candidates.end()
+        #expect(candidates.nextForgetting(beacons.subjects, beacons.conditions) == nil)
     }
 
     @Test
     func `P2: the pending beacon with the oldest sighting gives way first, ties by identity; a named one never`() {
         var beacons = Beacons()
-        var wayIn = EntryCandidates()
+        var candidates = EntryCandidates()
         let subjects = [
             beacons.add(9, .unsatisfied), beacons.add(3, .unsatisfied), beacons.add(4, .unsatisfied),
             beacons.add(1, .unsatisfied, isNamed: true),
         ]
         for (subject, time) in zip(subjects, [7, 5, 5, 1] as [Int64]) {
             beacons.qualify(subject, at: time)
-            wayIn.begin()
-            _ = wayIn.queue(subject, beacons.subjects, beacons.conditions)
+            candidates.begin()
+            _ = candidates.queue(subject, beacons.subjects, beacons.conditions)
         }
         for expected in subjects[1...2] + [subjects[0]] {
-            let leaving = wayIn.removeLeastRecent(beacons.subjects, beacons.conditions)
+            let leaving = candidates.removeLeastRecent(beacons.subjects, beacons.conditions)
             #expect(leaving == expected)
             if let leaving {
                 beacons.subjects.remove(
                     leaving, of: beacons.subjects.beacon(of: leaving, beacons.conditions))
-                wayIn.end()
+                candidates.end()
             }
         }
-        #expect(wayIn.removeLeastRecent(beacons.subjects, beacons.conditions) == nil)
+        #expect(candidates.removeLeastRecent(beacons.subjects, beacons.conditions) == nil)
     }
 
     @Test func `P2: a beacon with a new qualifying sighting gives way after the others`() {
         var beacons = Beacons()
-        var wayIn = EntryCandidates()
+        var candidates = EntryCandidates()
         let subjects = [
             beacons.add(1, .unsatisfied), beacons.add(2, .unsatisfied), beacons.add(3, .unsatisfied),
         ]
         for (subject, time) in zip(subjects, [1, 2, 3] as [Int64]) {
             beacons.qualify(subject, at: time)
-            wayIn.begin()
-            _ = wayIn.queue(subject, beacons.subjects, beacons.conditions)
+            candidates.begin()
+            _ = candidates.queue(subject, beacons.subjects, beacons.conditions)
         }
-        #expect(wayIn.removeLeastRecent(beacons.subjects, beacons.conditions) == subjects[0])
+        #expect(candidates.removeLeastRecent(beacons.subjects, beacons.conditions) == subjects[0])
         beacons.subjects.remove(subjects[0], of: .a(1))
-        wayIn.end()
+        candidates.end()
         beacons.qualify(subjects[1], at: 9)
-        #expect(wayIn.removeLeastRecent(beacons.subjects, beacons.conditions) == subjects[2])
+        #expect(candidates.removeLeastRecent(beacons.subjects, beacons.conditions) == subjects[2])
     }
 }
 
@@ -114,7 +114,7 @@ private struct Beacons {
     @Test
     func `P4: the unnamed beacon with the oldest refresh gives way first, ties by the order of refreshes`() {
         var beacons = Beacons()
-        var strangers = PresentUnnamedBeacons()
+        var unnamed = PresentUnnamedBeacons()
         let subjects = [
             beacons.add(1, .satisfied), beacons.add(2, .unknown), beacons.add(3, .satisfied),
         ]
@@ -123,30 +123,30 @@ private struct Beacons {
         for (subject, time) in zip(subjects + [named, onTheWayIn], [7, 5, 5, 1, 1] as [Int64]) {
             beacons.refresh(subject, at: time)
         }
-        #expect(strangers.removeLeastRecent(beacons.subjects) == subjects[1])
+        #expect(unnamed.removeLeastRecent(beacons.subjects) == subjects[1])
         beacons.subjects.remove(subjects[1], of: .a(2))
         // A beacon that was refreshed in the meantime gives way later. A beacon that has entered in the meantime is
         // included.
         beacons.refresh(subjects[2], at: 9)
         let new = beacons.add(6, .satisfied)
         beacons.refresh(new, at: 8)
-        strangers.insert(new, beacons.subjects)
+        unnamed.insert(new, beacons.subjects)
         for (expected, minor) in [(subjects[0], 1), (new, 6), (subjects[2], 3)]
             as [(SubjectIndex, UInt16)]
         {
-            #expect(strangers.removeLeastRecent(beacons.subjects) == expected)
+            #expect(unnamed.removeLeastRecent(beacons.subjects) == expected)
             beacons.subjects.remove(expected, of: .a(minor))
         }
-        #expect(strangers.removeLeastRecent(beacons.subjects) == nil)
+        #expect(unnamed.removeLeastRecent(beacons.subjects) == nil)
     }
 
     @Test func `P4: the order of refreshes is correct when its number wraps`() {
         var beacons = Beacons()
-        var strangers = PresentUnnamedBeacons()
+        var unnamed = PresentUnnamedBeacons()
         let (early, late) = (beacons.add(1, .satisfied), beacons.add(2, .satisfied))
         beacons.refresh(early, at: 5, order: .max)
         beacons.refresh(late, at: 5, order: 0)
-        #expect(strangers.removeLeastRecent(beacons.subjects) == early)
+        #expect(unnamed.removeLeastRecent(beacons.subjects) == early)
     }
 
     @Test func `if fewer beacons can be held, unnamed ones give way first, the oldest refresh first`() {

@@ -142,7 +142,7 @@ import Testing
         var name = sockaddr_un()
         name.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &name.sun_path) { place in
-            for (index, octet) in path.utf8.enumerated() { place[index] = octet }
+            for (index, byte) in path.utf8.enumerated() { place[index] = byte }
         }
         let bound = withUnsafePointer(to: &name) { name in
             name.withMemoryRebound(to: sockaddr.self, capacity: 1) {
@@ -152,10 +152,10 @@ import Testing
         try #require(bound && listen(listener, 1) == 0)
         var probes = probes
         probes.daemonDiagnostics = { _ in .accuracyLimited }
-        probes.daemonBrokerTrouble = { _ in "no route" }
+        probes.daemonBrokerFailure = { _ in "no route" }
         #expect(
             probes.daemon(statusSocket: path)
-                == .init(isRunning: true, diagnostics: .accuracyLimited, brokerTrouble: "no route"))
+                == .init(isRunning: true, diagnostics: .accuracyLimited, brokerFailure: "no route"))
         #expect(!probes.daemon(statusSocket: "/" + String(repeating: "a", count: 200)).isRunning)
     }
 

@@ -11,7 +11,7 @@ struct PublisherKills {
     private let world: LiveWorld
     private let broker: LocalBroker
     private let file: String
-    private var heard = 0
+    private var received = 0
     // The arguments of a subscriber with a session that exists before the first line.
     private let session: [String]
     private static let topics =
@@ -42,14 +42,14 @@ struct PublisherKills {
     private func sightings(_ status: [String: Any]) -> Int {
         (status["counters"] as? [String: Any])?["sightings"] as? Int ?? 0
     }
-    private func hasShippedAll(_ status: [String: Any]) -> Bool {
+    private func hasPublishedAll(_ status: [String: Any]) -> Bool {
         mqtt(status)["state"] as? String == "connected" && mqtt(status)["backlog"] as? Int == 0
     }
 
     /// Makes bluetoothd report a beacon that was not received before, so that there is an event.
     private mutating func advertise() {
-        heard += 1
-        world.advertise(String(format: "C0:00:00:00:%02X:%02X", heard >> 8, heard & 255), minor: heard)
+        received += 1
+        world.advertise(String(format: "C0:00:00:00:%02X:%02X", received >> 8, received & 255), minor: received)
     }
 
     /// Kills the publisher `kills` times.
@@ -67,14 +67,14 @@ struct PublisherKills {
         expect(threads == 1, "the gateway has \(threads) threads")
         for round in 0..<kills {
             advertise()
-            let heard = heard
+            let received = received
             var id: Int?
             // The publisher is killed while it works, or after it has published everything. Only in the second case it
             // is restarted without a longer pause.
             try gateway.until("a publisher runs, and sightings are received") {
                 id = process($0)["id"] as? Int
-                return id.map { gateway.family.contains(Int32($0)) } ?? false && sightings($0) >= heard
-                    && (round % 2 == 1 || hasShippedAll($0))
+                return id.map { gateway.family.contains(Int32($0)) } ?? false && sightings($0) >= received
+                    && (round % 2 == 1 || hasPublishedAll($0))
             }
             guard let id else { throw Found(description: "no publisher") }
             kill(Int32(id), SIGKILL)
@@ -82,13 +82,13 @@ struct PublisherKills {
             try gateway.until(
                 "sightings are received without a publisher, and another publisher started, after kill \(round)"
             ) {
-                sightings($0) >= heard + 1 && (process($0)["starts"] as? Int ?? 0) > round + 1
+                sightings($0) >= received + 1 && (process($0)["starts"] as? Int ?? 0) > round + 1
                     && process($0)["trouble"] != nil
             }
         }
-        try gateway.until("all lines are shipped") { hasShippedAll($0) }
+        try gateway.until("all lines are shipped") { hasPublishedAll($0) }
         let status = try gateway.status()
-        expect(sightings(status) == heard, "\(sightings(status)) of \(heard) sightings were counted")
+        expect(sightings(status) == received, "\(sightings(status)) of \(received) sightings were counted")
         let page = try Gateway.run("status", "--config", file).text
         expect(page.contains("the publisher process ended"), "the page must report the end of the publisher: \(page)")
         let valid = try Schema.validate(Gateway.run("status", "--json", "--config", file).output, ["--kind", "status"])
@@ -116,7 +116,7 @@ struct PublisherKills {
             $0["type"] as? String == "event" && $0["scope"] as? String == "beacon"
                 && $0["state"] as? String == "satisfied"
         }
-        expect(entries == heard, "\(entries) of \(heard) beacons entered")
+        expect(entries == received, "\(entries) of \(received) beacons entered")
         // A mark follows all messages that wait for the session.
         let mark = [
             "-h", "127.0.0.1", "-p", "\(broker.port)", "-q", "1", "-t", "beacons/lobby/event/mark", "-m", "the end",

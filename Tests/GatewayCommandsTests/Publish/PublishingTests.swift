@@ -78,7 +78,7 @@ import Testing
         }
         let badge = "\(LiveWorld.uuid)/100/7"
         let topic = "beacons/lobby/state/staff/\(badge)"
-        func told(_ gateway: RunningGateway, _ name: String) throws {
+        func reported(_ gateway: RunningGateway, _ name: String) throws {
             try gateway.until("\(name) is published") { _ in
                 try broker.messages(1, of: topic).first?.contains(#""name":"\#(name)","group":"crew""#) == true
             }
@@ -87,12 +87,12 @@ import Testing
         let gateway = try RunningGateway(world, configuration: file)
         try gateway.log.line(with: "hci0 is listening")
         world.advertise(minor: 7)
-        try told(gateway, "Ada")
+        try reported(gateway, "Ada")
         let entity = try broker.messages(1, of: "homeassistant/device_tracker/#")
         #expect(entity.first?.contains(#""name":"staff Ada""#) == true, "\(entity)")
         _ = try world.write("g.yaml", configuration("Ben", true))
         gateway.signal(SIGHUP)
-        try told(gateway, "Ben")
+        try reported(gateway, "Ben")
         #expect(!(try Gateway.run("status", "--json", "--config", file).text.contains("Ben")))
         #expect(gateway.end() == 0)
         for line in try world.lines() {

@@ -16,27 +16,27 @@ import Testing
     }
 
     @Test(arguments: [nil, 6, 9])
-    func `files older than retain are deleted only up to the line in mqtt.json`(shipped: Int?) throws {
+    func `files older than retain are deleted only up to the line in mqtt.json`(published: Int?) throws {
         let world = try LiveWorld()
         // The broker does not run, so the publisher cannot publish, and reports no new checkpoint.
         let broker = try LocalBroker()
         var writer = LineWriter()
         writer.offset = Date().timeIntervalSince1970 - 40 * 86_400
-        for stay in 0..<4 { writer.stay("staff", Double(stay * 100), Double(stay * 100 + 10), minor: 1) }
+        for stay in 0..<4 { writer.completeVisit("staff", Double(stay * 100), Double(stay * 100 + 10), minor: 1) }
         for number in [Int](0..<4) {
             let name = String(format: "events/events-%012d-20260101T00000%dZ.jsonl", number * 3 + 1, number)
             try FileManager.default.createDirectory(atPath: world.path("events"), withIntermediateDirectories: true)
             _ = try world.write(name, writer.lines[number * 3..<number * 3 + 3].map { $0 + "\n" }.joined())
         }
         try FileManager.default.createDirectory(atPath: world.path("state"), withIntermediateDirectories: true)
-        if let shipped { _ = try world.write("state/mqtt.json", #"{"version":1,"sequence":\#(shipped)}"#) }
+        if let published { _ = try world.write("state/mqtt.json", #"{"version":1,"sequence":\#(published)}"#) }
         let before = try segments(world)
         let text = world.configuration("mqtt: {host: 127.0.0.1, port: \(broker.port), keep_alive: 5s}")
             .replacing("  status_socket:", with: "  retain: 1d\n  status_socket:")
         let gateway = try RunningGateway(world, configuration: world.write("g.yaml", text))
         try gateway.log.line(with: "hci0 is listening")
         world.advertise()
-        let expected = (shipped ?? 0) / 3
+        let expected = (published ?? 0) / 3
         // Old files are deleted when a file is closed. The first line after that shows that it was closed.
         gateway.signal(SIGUSR1)
         try gateway.until("as many files were deleted as were shipped") { deleted($0) >= expected }

@@ -16,7 +16,7 @@ import Testing
         let clock = Clock()
         let loop: EventLoop
         private(set) var link: BrokerLink?
-        var told = 0
+        var reported = 0
 
         init() throws {
             let clock = clock
@@ -32,7 +32,7 @@ import Testing
                         directory: "/nowhere", checkpoint: "/nowhere/c", host: "127.0.0.1", port: 1883, clientID: "c")
                 },
                 status: { [unowned self] in
-                    told += 1
+                    reported += 1
                     return "{}\n"
                 }, log: { _, _ in })
             link?.start(durable: 0)
@@ -49,35 +49,35 @@ import Testing
     @Test func `the first scanning adapter is reported at once, later changes together after 1 s`() throws {
         let desk = try Desk()
         try desk.turn()
-        #expect(desk.told == 0, "no adapter was reported yet")
+        #expect(desk.reported == 0, "no adapter was reported yet")
         desk.link?.note(listening: [0])
         try desk.turn()
-        #expect(desk.told == 1)
+        #expect(desk.reported == 1)
         desk.link?.note(listening: [])
         desk.link?.note(listening: [1])
         try desk.turn(after: .milliseconds(999))
-        #expect(desk.told == 1)
+        #expect(desk.reported == 1)
         try desk.turn(after: .milliseconds(1))
-        #expect(desk.told == 2)
+        #expect(desk.reported == 2)
         // An unchanged list of adapters is not reported.
         desk.link?.note(listening: [1])
         try desk.turn(after: .seconds(2))
-        #expect(desk.told == 2)
+        #expect(desk.reported == 2)
     }
 
     @Test func `if no adapter scans, the status is sent after 10 s, then each minute`() throws {
         let desk = try Desk()
         desk.link?.note(listening: [])
         try desk.turn(after: .milliseconds(9_999))
-        #expect(desk.told == 0)
+        #expect(desk.reported == 0)
         try desk.turn(after: .milliseconds(1))
         // The timer of 10 s only sets the timer of the status, which fires in the next turn.
         try desk.turn()
-        #expect(desk.told == 1)
+        #expect(desk.reported == 1)
         try desk.turn(after: .milliseconds(59_999))
-        #expect(desk.told == 1)
+        #expect(desk.reported == 1)
         try desk.turn(after: .milliseconds(1))
-        #expect(desk.told == 2)
+        #expect(desk.reported == 2)
     }
 
     @Test func `if the publisher cannot be started, the status reports it, and no line counts as published`() throws {
@@ -91,6 +91,6 @@ import Testing
         #expect(page.contains("/nowhere/publisher"), "\(page)")
         desk.end()
         try desk.turn(after: .seconds(120))
-        #expect(desk.told == 0, "a link that was removed must not send a status")
+        #expect(desk.reported == 0, "a link that was removed must not send a status")
     }
 }

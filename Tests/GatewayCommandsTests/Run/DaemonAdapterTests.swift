@@ -20,7 +20,7 @@ import Testing
         try DaemonWorld.write(Self.monitor, in: folder)
         let before = try DaemonWorld(folder)
         before.appear(0, Self.first)
-        before.scanner.hear(badge(1), on: 0)
+        before.scanner.receive(badge(1), on: 0)
         #expect(before.state == .satisfied)
         before.end(isKilled: isKilled)
 
@@ -52,17 +52,17 @@ import Testing
         let world = try DaemonWorld(folder)
         for (number, address) in [(0, Self.first), (1, Self.second)] { world.appear(number, address) }
         let start = world.daemon.loop.now
-        world.scanner.hear(badge(1), at: start)
+        world.scanner.receive(badge(1), at: start)
         // 30 s pass. The buffer had room for the reports until 3 s, and another adapter has received others since.
         world.scanner.unread = [
-            { $0.hear(badge(1), at: start + .seconds(3)) },
-            { $0.hear(nil, on: 1, at: start + .milliseconds(3_001)) },
+            { $0.receive(badge(1), at: start + .seconds(3)) },
+            { $0.receive(nil, on: 1, at: start + .milliseconds(3_001)) },
             { scanner in
                 let last = start + .seconds(3)
                 scanner.say(.lost(adapter: 0, count: 99, since: last), at: last)
             },
-            { $0.hear(nil, on: 1, at: start + .seconds(29)) },
-            { $0.hear(nil, on: 0, at: start + .seconds(31)) },
+            { $0.receive(nil, on: 1, at: start + .seconds(29)) },
+            { $0.receive(nil, on: 0, at: start + .seconds(31)) },
         ]
         world.daemon.scanning.drain()
         #expect(world.state == .satisfied)
@@ -82,10 +82,10 @@ import Testing
         try DaemonWorld.write(scanner + Self.monitor, in: folder)
         let world = try DaemonWorld(folder)
         world.appear(0, Self.second)
-        world.scanner.hear(badge(1), on: 0)
+        world.scanner.receive(badge(1), on: 0)
         #expect(world.state == .unsatisfied)
         world.appear(1, Self.first)
-        world.scanner.hear(badge(1), on: 1)
+        world.scanner.receive(badge(1), on: 1)
         #expect(world.state == .satisfied)
         let page = world.daemon.report.page
         #expect(page.contains("\n  hci1 00:AA:01:00:00:01: listening for "), "\(page)")

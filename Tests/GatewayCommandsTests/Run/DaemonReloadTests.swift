@@ -20,7 +20,7 @@ import Testing
     {
         let world = try DaemonWorld(folder, capabilities: capabilities)
         world.appear(0, Self.address)
-        world.scanner.hear(badge(1))
+        world.scanner.receive(badge(1))
         #expect(world.state == .satisfied)
         return world
     }
@@ -53,7 +53,7 @@ import Testing
         // States are kept, and new sightings count.
         #expect(world.state == .satisfied)
         world.wait(.seconds(3))
-        world.scanner.hear(badge(1))
+        world.scanner.receive(badge(1))
         world.wait(.seconds(3))
         #expect(world.state == .satisfied)
         world.wait(.seconds(2))
@@ -69,7 +69,7 @@ import Testing
         world.daemon.reload()
         #expect(world.engine.settings.maxBeacons == 200)
         #expect(world.daemon.configuration.scanner.adapters == [])
-        world.scanner.hear(badge(1))
+        world.scanner.receive(badge(1))
         world.wait(.seconds(8))
         #expect(world.state == .satisfied)
         world.wait(.seconds(2))
@@ -98,7 +98,7 @@ import Testing
         try write("backend: dbus, mode: passive")
         world.daemon.reload()
         world.appear(0, Self.address)
-        world.scanner.unread.append { $0.hear(badge(1)) }
+        world.scanner.unread.append { $0.receive(badge(1)) }
         world.daemon.finish()
         #expect(world.state == .satisfied)
         #expect(world.scannersMade == 2 && world.scanner.stops == 1)

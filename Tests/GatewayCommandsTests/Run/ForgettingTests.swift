@@ -51,14 +51,14 @@ import Testing
     private func places(naming minor: UInt16) throws -> [String] {
         let spelled = #"/1/\#(minor)(?![0-9])|"major":1,"minor":\#(minor)(?![0-9])"#
         return try FileManager.default.subpathsOfDirectory(atPath: folder.url.path).filter { name in
-            guard !name.hasSuffix("g.yaml"), let octets = try? contents(of: folder.path(name)) else { return false }
-            return String(decoding: octets, as: UTF8.self).range(of: spelled, options: .regularExpression) != nil
+            guard !name.hasSuffix("g.yaml"), let bytes = try? contents(of: folder.path(name)) else { return false }
+            return String(decoding: bytes, as: UTF8.self).range(of: spelled, options: .regularExpression) != nil
         }
     }
 
     @Test func `L1: an adapter whose stop was received before an erasure does not scan after it`() throws {
         let world = try running()
-        world.scanner.hear(badge(1))
+        world.scanner.receive(badge(1))
         world.scanner.unread.append { $0.say(.stopped(adapter: 0, since: world.daemon.loop.now, reason: "scripted")) }
         _ = try ask(world, 1)
         #expect(try world.payloads("adapter").last?["state"] as? String == "off")
@@ -67,7 +67,7 @@ import Testing
 
     @Test func `a present beacon is erased, no other beacon exits, and its next sighting is a new entry`() throws {
         let world = try running()
-        for minor: UInt16 in [1, 2] { world.scanner.hear(badge(minor)) }
+        for minor: UInt16 in [1, 2] { world.scanner.receive(badge(minor)) }
         world.finishTurn()
         #expect(try !places(naming: 1).isEmpty)
         let before = try world.payloads("event").count
@@ -80,7 +80,7 @@ import Testing
         let marks = try world.payloads("erased").compactMap { $0["sequence"] as? Int }
         #expect(marks.last == number + 1)
         // No subject exits later than without the erasure.
-        world.scanner.hear(badge(1))
+        world.scanner.receive(badge(1))
         world.finishTurn()
         let event = try #require(try world.payloads("event").last)
         #expect((event["refinement"] as? [String: Any])?["minor"] as? Int == 1)
@@ -100,7 +100,7 @@ import Testing
 
     @Test func `a beacon stays erased after a crash`() throws {
         var world = try running()
-        world.scanner.hear(badge(1))
+        world.scanner.receive(badge(1))
         world.finishTurn()
         _ = try ask(world, 1)
         world.end(isKilled: true)

@@ -32,9 +32,9 @@ import Testing
         try gateway.until("the gateway is outside again") { _ in try states(world).count >= 3 }
         #expect(try states(world) == ["unsatisfied", "satisfied", "unsatisfied"])
         let status = try gateway.status()
-        let told = try #require(status["location"] as? [String: Any])
-        #expect(told["source"] as? String == "gpx")
-        #expect((told["fixes"] as? Int ?? 0) > 50)
+        let reported = try #require(status["location"] as? [String: Any])
+        #expect(reported["source"] as? String == "gpx")
+        #expect((reported["fixes"] as? Int ?? 0) > 50)
         try Schema.expectValid(Gateway.run("status", "--json", "--config", file).output, "--kind", "status")
         #expect(gateway.end() == 0)
         #expect(try payloads(world, type: "visit").map { $0["reason"] as? String } == ["left"])

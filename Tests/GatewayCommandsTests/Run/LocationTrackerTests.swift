@@ -13,13 +13,13 @@ import Testing
         var lines: [String] = []
     }
 
-    private let told = Told()
+    private let reported = Told()
     private let tracker: LocationTracker
 
     init() throws {
-        let told = told
-        tracker = LocationTracker(on: try EventLoop(), log: { _, line in told.lines.append(line) }) {
-            told.news.append($0)
+        let reported = reported
+        tracker = LocationTracker(on: try EventLoop(), log: { _, line in reported.lines.append(line) }) {
+            reported.news.append($0)
         }
     }
 
@@ -36,27 +36,27 @@ import Testing
 
     @Test func `if no circle is monitored, no source is started and nothing is logged`() throws {
         tracker.start(try configuration("{source: gpx, file: /nowhere.gpx}", circle: false))
-        #expect(tracker.standing == nil && told.lines.isEmpty)
+        #expect(tracker.sourceState == nil && reported.lines.isEmpty)
     }
 
     @Test func `a track that cannot be read is logged, and is in the status`() throws {
         tracker.start(try configuration("{source: gpx, file: /nowhere.gpx}"))
-        let trouble = "location.file /nowhere.gpx can't be read, or is not a GPX file; circles have no fix"
-        #expect(told.lines == [trouble])
-        #expect(tracker.standing == LocationTracker.SourceState(name: "gpx", lastFix: nil, trouble: trouble))
+        let failure = "location.file /nowhere.gpx can't be read, or is not a GPX file; circles have no fix"
+        #expect(reported.lines == [failure])
+        #expect(tracker.sourceState == LocationTracker.SourceState(name: "gpx", lastFix: nil, failure: failure))
     }
 
     @Test func `a source without a fix has a problem in the status until the next fix`() throws {
         tracker.start(try configuration("{source: gpx, file: /nowhere.gpx}"))
         tracker.changed(.unavailable(since: at(1), reason: "gpsd is gone"), at: at(2))
-        #expect(told.news == [.lost(since: at(1), reason: "gpsd is gone", at: at(2))])
-        #expect(tracker.standing?.trouble == "gpsd is gone")
+        #expect(reported.news == [.lost(since: at(1), reason: "gpsd is gone", at: at(2))])
+        #expect(tracker.sourceState?.failure == "gpsd is gone")
         let fix = try LocationFix(
             time: at(3), coordinate: try Coordinate(latitude: 48.2, longitude: 16.4), horizontalAccuracy: 5)
         tracker.located(fix)
-        #expect(told.news.last == .fix(fix))
-        #expect(tracker.standing?.trouble == nil && tracker.standing?.lastFix == fix)
-        #expect(told.lines.last == "fixes arrive again, after: gpsd is gone")
+        #expect(reported.news.last == .fix(fix))
+        #expect(tracker.sourceState?.failure == nil && tracker.sourceState?.lastFix == fix)
+        #expect(reported.lines.last == "fixes arrive again, after: gpsd is gone")
     }
 
     @Test func `a reload ends the old source with a loss, and starts the new one`() throws {
@@ -72,10 +72,10 @@ import Testing
         )
         tracker.start(try configuration("{source: gpx, file: /nowhere.gpx}"))
         tracker.restart(try configuration("{source: gpx, file: \(track)}"), at: at(9))
-        #expect(told.news.first == .lost(since: at(9), reason: "the configuration was reloaded", at: at(9)))
-        #expect(tracker.standing?.name == "gpx")
-        #expect(tracker.standing?.trouble == nil)
-        #expect(tracker.standing?.lastFix != nil)
+        #expect(reported.news.first == .lost(since: at(9), reason: "the configuration was reloaded", at: at(9)))
+        #expect(tracker.sourceState?.name == "gpx")
+        #expect(tracker.sourceState?.failure == nil)
+        #expect(tracker.sourceState?.lastFix != nil)
         tracker.stop()
     }
 }

@@ -20,50 +20,50 @@ import Testing
         }
     }
 
-    private func heard() -> [String] {
-        var heard: [String] = []
-        while let text = manager.received() { heard.append(text) }
-        return heard
+    private func received() -> [String] {
+        var received: [String] = []
+        while let text = manager.received() { received.append(text) }
+        return received
     }
 
     @Test func `READY is sent once, when an adapter first scans, and no status is sent twice in succession`() {
         reports.stand("waits for a Bluetooth adapter", isListening: false)
         reports.stand("waits for a Bluetooth adapter", isListening: false)
-        #expect(heard() == ["STATUS=waits for a Bluetooth adapter"])
+        #expect(received() == ["STATUS=waits for a Bluetooth adapter"])
         reports.stand("scans on hci0", isListening: true)
-        #expect(heard() == ["READY=1\nSTATUS=scans on hci0"])
+        #expect(received() == ["READY=1\nSTATUS=scans on hci0"])
         reports.stand("waits for an adapter to scan", isListening: false)
         reports.stand("scans on hci0", isListening: true)
-        #expect(heard() == ["STATUS=waits for an adapter to scan", "STATUS=scans on hci0"])
+        #expect(received() == ["STATUS=waits for an adapter to scan", "STATUS=scans on hci0"])
         // Operators get a line while the gateway waits. When an adapter scans, the line of the adapter reports it.
         #expect(said.lines == ["waits for a Bluetooth adapter", "waits for an adapter to scan"])
     }
 
     @Test func `a reload sends RELOADING, and ends with READY and the present status`() {
         reports.stand("scans on hci0", isListening: true)
-        _ = heard()
+        _ = received()
         var order: [String] = []
-        reports.reload { order = heard() }
+        reports.reload { order = received() }
         #expect(order.count == 1 && order[0].hasPrefix("RELOADING=1\nMONOTONIC_USEC="))
-        #expect(heard() == ["READY=1\nSTATUS=scans on hci0"])
+        #expect(received() == ["READY=1\nSTATUS=scans on hci0"])
     }
 
     @Test func `a reload while no adapter scans yet does not notify systemd that the gateway is ready`() {
         reports.stand("waits for a Bluetooth adapter", isListening: false)
-        _ = heard()
+        _ = received()
         var isDone = false
         reports.reload { isDone = true }
         #expect(isDone)
-        #expect(heard() == [])
+        #expect(received() == [])
         reports.stand("scans on hci0", isListening: true)
-        #expect(heard() == ["READY=1\nSTATUS=scans on hci0"])
+        #expect(received() == ["READY=1\nSTATUS=scans on hci0"])
     }
 
     @Test func `the watchdog is notified, and the end is reported`() {
         #expect(reports.watchdogInterval == .seconds(1))
         reports.live()
         reports.end()
-        #expect(heard() == ["WATCHDOG=1", "STOPPING=1\nSTATUS=ends"])
+        #expect(received() == ["WATCHDOG=1", "STOPPING=1\nSTATUS=ends"])
     }
 
     @Test func `if systemd's socket does not exist, there is only a debug message`() throws {

@@ -28,10 +28,10 @@ import Testing
         try Schema.expectValid(Gateway.run("status", "--json", "--config", file).output, "--kind", "status")
         try Schema.expectValid(Array(world.lines().map { $0 + "\n" }.joined().utf8), "--first", "1")
         #expect(gateway.end() == 0)
-        let told = try rangings(world)
-        #expect(told.map { $0["identifier"] as? String } == ["staff", "staff"])
-        #expect(told.compactMap { ($0["beacons"] as? [[String: Any]])?.count } == [1, 0])
-        let monotonic = told.compactMap { $0["monotonic"] as? Int }
+        let reported = try rangings(world)
+        #expect(reported.map { $0["identifier"] as? String } == ["staff", "staff"])
+        #expect(reported.compactMap { ($0["beacons"] as? [[String: Any]])?.count } == [1, 0])
+        let monotonic = reported.compactMap { $0["monotonic"] as? Int }
         #expect(monotonic.allSatisfy { $0 % 1_000_000 == 0 })
         #expect(monotonic.count == 2 && monotonic[1] - monotonic[0] == 1_000_000)
     }

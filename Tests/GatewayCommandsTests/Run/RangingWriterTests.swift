@@ -33,11 +33,11 @@ import Testing
         var writer = RangingWriter(try configuration(ranging: true))
         try sight(&writer, at: at(10))
         let due = try #require(writer.nextDeadline)
-        var told: [String] = []
-        writer.tell(at: due, clockOffset: ClockOffset(nanoseconds: 0)) { ranging, name in
-            told.append("\(name.identifier) \(ranging.beacons.count)")
+        var reported: [String] = []
+        writer.report(at: due, clockOffset: ClockOffset(nanoseconds: 0)) { ranging, name in
+            reported.append("\(name.identifier) \(ranging.beacons.count)")
         }
-        #expect(told == ["staff 1"])
+        #expect(reported == ["staff 1"])
         #expect(writer.written == 1)
         writer.reload(try configuration(ranging: false))
         #expect(!writer.isOn && writer.nextDeadline == nil && writer.written == 1)

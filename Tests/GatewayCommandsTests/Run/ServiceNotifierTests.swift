@@ -16,12 +16,12 @@ import Testing
             descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
             var name = sockaddr_un()
             name.sun_family = sa_family_t(AF_UNIX)
-            let octets = Array(address.utf8)
+            let bytes = Array(address.utf8)
             withUnsafeMutableBytes(of: &name.sun_path) { place in
-                for (index, octet) in octets.enumerated() { place[index] = octet == UInt8(ascii: "@") ? 0 : octet }
+                for (index, byte) in bytes.enumerated() { place[index] = byte == UInt8(ascii: "@") ? 0 : byte }
             }
             // A path ends with a zero byte. An abstract name is as long as the length of the address specifies.
-            let length = socklen_t(2 + octets.count + (address.hasPrefix("/") ? 1 : 0))
+            let length = socklen_t(2 + bytes.count + (address.hasPrefix("/") ? 1 : 0))
             let result = withUnsafePointer(to: &name) { name in
                 name.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, length) }
             }

@@ -54,7 +54,7 @@ import Testing
             needs: [], configuration: configuration,
             monitor: LiveMonitor(engine: engine),
             malformations: ReportDecoder().malformations, ranging: RangingWriter(configuration), journal: journal,
-            location: LocationTracker.SourceState(name: "gpsd", lastFix: nil, trouble: "gpsd is away"), broker: nil,
+            location: LocationTracker.SourceState(name: "gpsd", lastFix: nil, failure: "gpsd is away"), broker: nil,
             reloads: 3, wakeUps: 4)
     }
 
@@ -63,8 +63,8 @@ import Testing
         status.adapters = (0..<adapters).map {
             ScanStatus.Adapter(number: $0, since: Instant(nanoseconds: 60_000_000_000))
         }
-        status.ways = [
-            ScanStatus.BackendStatus(backend: .management, standing: "closed", isOpen: false, isDenied: true)
+        status.backends = [
+            ScanStatus.BackendStatus(backend: .management, state: "closed", isOpen: false, isDenied: true)
         ]
         return status
     }
@@ -99,9 +99,9 @@ import Testing
         let report = try report(conditions: 300, scanning: scanning(adapters: 60))
         let whole = report.json()
         #expect(try object(whole)["shortened"] == nil)
-        func shortened(_ octetsMax: Int) throws -> [String]? {
-            let text = report.json(octetsMax: octetsMax)
-            #expect(text.utf8.count <= octetsMax)
+        func shortened(_ bytesMax: Int) throws -> [String]? {
+            let text = report.json(bytesMax: bytesMax)
+            #expect(text.utf8.count <= bytesMax)
             return try object(text)["shortened"] as? [String]
         }
         #expect(try shortened(whole.utf8.count) == nil)

@@ -28,13 +28,13 @@ private final class Caller {
     }
 
     /// Returns the bytes that have arrived, and whether the other end has closed the connection.
-    func read() -> (octets: [UInt8], isAtEnd: Bool) {
-        var octets: [UInt8] = []
+    func read() -> (bytes: [UInt8], isAtEnd: Bool) {
+        var bytes: [UInt8] = []
         var part = [UInt8](repeating: 0, count: 65_536)
         while true {
             let count = Glibc.read(descriptor, &part, part.count)
-            guard count > 0 else { return (octets, count == 0) }
-            octets += part.prefix(count)
+            guard count > 0 else { return (bytes, count == 0) }
+            bytes += part.prefix(count)
         }
     }
 
@@ -75,23 +75,23 @@ private final class Desk {
     func end() { server = nil }
 
     /// The maximum number of bytes that were sent in one turn.
-    var octetsMost = 0
+    var bytesMost = 0
 
     func turn(after duration: Duration = .zero) throws {
-        let before = server?.counters.octets ?? 0
+        let before = server?.counters.bytes ?? 0
         clock.now = clock.now + duration
         try loop.turn(waits: false)
-        octetsMost = max(octetsMost, (server?.counters.octets ?? 0) - before)
+        bytesMost = max(bytesMost, (server?.counters.bytes ?? 0) - before)
     }
 
     /// Runs turns until a client has a complete answer.
     func answer(to caller: Caller, within turns: Int, every duration: Duration) throws -> String? {
-        var octets: [UInt8] = []
+        var bytes: [UInt8] = []
         for _ in 0..<turns {
             try turn(after: duration)
             let (more, isAtEnd) = caller.read()
-            octets += more
-            if isAtEnd { return String(decoding: octets, as: UTF8.self) }
+            bytes += more
+            if isAtEnd { return String(decoding: bytes, as: UTF8.self) }
         }
         return nil
     }
@@ -144,9 +144,9 @@ private final class Desk {
         for _ in 0..<51 { try desk.turn(after: .milliseconds(10)) }
         #expect(desk.answers == 5)
         for caller in waiting {
-            let (octets, isAtEnd) = caller.read()
+            let (bytes, isAtEnd) = caller.read()
             #expect(isAtEnd)
-            #expect(String(decoding: octets, as: UTF8.self).hasPrefix("{\"answer\":5}"))
+            #expect(String(decoding: bytes, as: UTF8.self).hasPrefix("{\"answer\":5}"))
         }
     }
 
@@ -167,8 +167,8 @@ private final class Desk {
         #expect((desk.server?.counters.dropped ?? 0) >= 36)
         #expect(desk.answers <= 8)
         // A turn handles up to 32 ready clients, and each gets a portion.
-        #expect(desk.octetsMost > 0)
-        #expect(desk.octetsMost <= 32 * 64 << 10)
+        #expect(desk.bytesMost > 0)
+        #expect(desk.bytesMost <= 32 * 64 << 10)
         // If no other client waits, these clients are disconnected after five seconds.
         for _ in 0..<600 { try desk.turn(after: .milliseconds(10)) }
         #expect(desk.server?.clientCount == 0)
@@ -186,8 +186,8 @@ private final class Desk {
         var isAtEnd = false
         for _ in 0..<200 where !isAtEnd {
             try desk.turn(after: .milliseconds(10))
-            var octet: UInt8 = 0
-            _ = Glibc.read(slow.descriptor, &octet, 1)
+            var byte: UInt8 = 0
+            _ = Glibc.read(slow.descriptor, &byte, 1)
             let (more, ended) = caller.read()
             text += more
             isAtEnd = ended
@@ -262,8 +262,8 @@ private final class Desk {
                 for answer in answers {
                     guard waitUntilReadable(descriptor, milliseconds: 60_000) else { return }
                     let client = accept(descriptor, nil, nil)
-                    let octets = Array(answer.utf8)
-                    _ = octets.withUnsafeBytes { send(client, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+                    let bytes = Array(answer.utf8)
+                    _ = bytes.withUnsafeBytes { send(client, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
                     close(client)
                 }
             }

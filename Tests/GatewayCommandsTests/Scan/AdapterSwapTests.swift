@@ -30,8 +30,8 @@ import Testing
             $0.say(.appeared(adapter: 0, controller: "the first", address: Self.first))
             $0.say(.appeared(adapter: 1, controller: "the second", address: Self.second))
             $0.say(.listening(adapter: 1, reason: "scripted"))
-            $0.hear(badge(1), on: 0)
-            $0.hear(nil, on: 1)
+            $0.receive(badge(1), on: 0)
+            $0.receive(nil, on: 1)
         }
         try world.go(to: 1)
         world.both { scanner in
@@ -47,12 +47,12 @@ import Testing
         }
         for second in 3...12 {
             try world.go(to: Double(second))
-            world.both { $0.hear(nil, on: 0) }
+            world.both { $0.receive(nil, on: 0) }
         }
         world.both {
             $0.say(.appeared(adapter: 1, controller: "the first", address: Self.first))
             $0.say(.listening(adapter: 1, reason: "scripted"))
-            $0.hear(badge(1), on: 1)
+            $0.receive(badge(1), on: 1)
         }
         try world.go(to: 20)
     }
@@ -110,8 +110,8 @@ import Testing
                 "0.0 hci0 listening", "2.0 hci0 off", "3.5 hci0-00AA01000002 listening", "51.5 hci0 listening",
             ])
         #expect(try Told(lines, "event").lines == ["1.0 staff satisfied", "80.5 staff unsatisfied"])
-        let told = try payloads(lines).filter { $0["type"] as? String == "adapter" }
-        #expect(told.last?["address"] as? String == "00:AA:01:00:00:01")
+        let reported = try payloads(lines).filter { $0["type"] as? String == "adapter" }
+        #expect(reported.last?["address"] as? String == "00:AA:01:00:00:01")
         // A conversion waits for the address as a replay does.
         let path = scratch.path("btmon.btsnoop")
         try Data(capture.bytes).write(to: URL(fileURLWithPath: path))

@@ -10,32 +10,32 @@ import Testing
 @testable import GatewayCommands
 
 @Suite struct BeaconTableTests {
-    private func hear(
+    private func receive(
         _ table: inout BeaconTable, _ beacon: BeaconIdentity, _ rssi: Int8?, _ seconds: Double, power: Int8 = -59
     ) {
         let report = AdvertisingReport(
             address: DeviceAddress(7, kind: .random), rssi: rssi.map { RSSI(dBm: $0) }, properties: .legacy, data: 0..<0
         )
-        table.heard(IBeacon(identity: beacon, measuredPower: power), in: report, on: 0, at: at(seconds))
+        table.received(IBeacon(identity: beacon, measuredPower: power), in: report, on: 0, at: at(seconds))
     }
 
     @Test func `the distance follows from the configuration's model and window, as in ranging lines`() throws {
         let settings = RangingSettings(model: .curveFit(.nexus5), window: 2)
         var table = BeaconTable(ranging: settings)
-        hear(&table, badge(1), -90, 0)
-        hear(&table, badge(1), -60, 3.1)
-        hear(&table, badge(1), -61, 4)
+        receive(&table, badge(1), -90, 0)
+        receive(&table, badge(1), -60, 3.1)
+        receive(&table, badge(1), -61, 4)
         let row = try #require(table.rows(at: at(4.5)).first)
         #expect(row.strength == -605)
         #expect(row.distance == settings.model.distance(measuredPower: -59, rssi: -60.5))
         #expect(row.proximity == .near)
-        hear(&table, badge(1), 0, 20)
+        receive(&table, badge(1), 0, 20)
         #expect(table.rows(at: at(20)).first?.proximity == .unknown)
     }
 
     @Test func `a row has the strength, proximity, rate and age of a beacon`() throws {
         var table = BeaconTable()
-        for tenth in 0..<100 { hear(&table, badge(1), tenth % 2 == 0 ? -61 : -62, Double(tenth) / 10) }
+        for tenth in 0..<100 { receive(&table, badge(1), tenth % 2 == 0 ? -61 : -62, Double(tenth) / 10) }
         let row = try #require(table.rows(at: at(10)).first)
         #expect(row.beacon == badge(1))
         #expect(row.strength == -615)
@@ -50,30 +50,30 @@ import Testing
 
     @Test func `rows are sorted by RSSI relative to measured power; rows without an RSSI are last`() {
         var table = BeaconTable()
-        hear(&table, badge(1), -70, 0)
-        hear(&table, badge(2), nil, 0)
-        hear(&table, badge(3), -50, 0)
-        hear(&table, badge(4), -75, 0, power: -80)
+        receive(&table, badge(1), -70, 0)
+        receive(&table, badge(2), nil, 0)
+        receive(&table, badge(3), -50, 0)
+        receive(&table, badge(4), -75, 0, power: -80)
         #expect(table.rows(at: at(0)).map(\.beacon.minor) == [3, 4, 1, 2])
         #expect(table.rows(at: at(0)).last?.proximity == .unknown)
     }
 
     @Test func `a change of less than 3 dB does not move a beacon in the order, and one of 3 dB does`() {
         var table = BeaconTable()
-        hear(&table, badge(1), -60, 0)
-        hear(&table, badge(2), -61, 0)
+        receive(&table, badge(1), -60, 0)
+        receive(&table, badge(2), -61, 0)
         #expect(table.rows(at: at(0)).map(\.beacon.minor) == [1, 2])
-        hear(&table, badge(1), -62, 20)
-        hear(&table, badge(2), -59, 20)
+        receive(&table, badge(1), -62, 20)
+        receive(&table, badge(2), -59, 20)
         #expect(table.rows(at: at(20)).map(\.beacon.minor) == [1, 2])
-        hear(&table, badge(1), -63, 26)
+        receive(&table, badge(1), -63, 26)
         #expect(table.rows(at: at(26)).map(\.beacon.minor) == [2, 1])
     }
 
     @Test func `a beacon is listed until it was silent for 30 s`() {
         var table = BeaconTable()
-        hear(&table, badge(1), -60, 10)
-        hear(&table, badge(2), -60, 11)
+        receive(&table, badge(1), -60, 10)
+        receive(&table, badge(2), -60, 11)
         let unheard = table.rows(at: at(39.999))
         #expect(unheard.map(\.beacon.minor) == [1, 2])
         #expect(unheard.first?.strength == nil)
@@ -85,14 +85,14 @@ import Testing
 
     @Test func `a flood of invented beacons fills a bounded table, and the rest is counted`() {
         var table = BeaconTable()
-        hear(&table, badge(1, major: 9), -60, 0)
-        for number in 0..<10_000 { hear(&table, badge(UInt16(number)), -60, 1) }
+        receive(&table, badge(1, major: 9), -60, 0)
+        for number in 0..<10_000 { receive(&table, badge(UInt16(number)), -60, 1) }
         #expect(table.count == ReceptionTable<BeaconIdentity, Int>.entriesMax)
         #expect(table.unlisted == 10_001 - ReceptionTable<BeaconIdentity, Int>.entriesMax)
         #expect(table.rows(at: at(1)).contains { $0.beacon == badge(1, major: 9) })
         // Five seconds later, other beacons can take their places.
         let unlisted = table.unlisted
-        hear(&table, badge(1, major: 77), -60, 7)
+        receive(&table, badge(1, major: 77), -60, 7)
         #expect(table.unlisted == unlisted)
         #expect(table.rows(at: at(7)).contains { $0.beacon == badge(1, major: 77) })
     }
@@ -104,7 +104,7 @@ import Testing
         for step in 0..<3000 {
             let now = Double(step) / 4
             let minor = UInt16.random(in: 0..<400, using: &random)
-            hear(&table, badge(minor), -60, now)
+            receive(&table, badge(minor), -60, now)
             last[minor] = now
             guard step % 50 == 0 else { continue }
             let expected = Set(last.filter { now - $0.value < 30 }.keys)
@@ -143,42 +143,42 @@ import Testing
             """)
         let conditions = ScanConditions(try ConfigurationFile.load(path, isReplay: false))
         var table = BeaconTable(conditions: conditions)
-        hear(&table, badge(3), -60, 0)
+        receive(&table, badge(3), -60, 0)
         #expect(table.reversed.found == [])
-        for second in 1...3 { hear(&table, badge(1), -60, Double(second)) }
-        hear(&table, badge(2), -60, 4)
+        for second in 1...3 { receive(&table, badge(1), -60, Double(second)) }
+        receive(&table, badge(2), -60, 4)
         #expect(table.reversed.found == [ReversedUUID(identifier: "badge", received: uuid)])
         var wanted = BeaconTable(uuids: [uuid.byteReversed])
-        for second in 1...3 { hear(&wanted, badge(1), -60, Double(second)) }
+        for second in 1...3 { receive(&wanted, badge(1), -60, Double(second)) }
         #expect(wanted.reversed.found == [ReversedUUID(identifier: nil, received: uuid)])
         #expect(wanted.count == 0)
     }
 
     @Test func `if UUIDs are selected, only their beacons are listed`() {
         var table = BeaconTable(uuids: [badge(1).uuid])
-        hear(&table, badge(1), -60, 0)
-        hear(&table, BeaconIdentity(uuid: ProximityUUID(high: 1, low: 2), major: 1, minor: 1), -60, 0)
+        receive(&table, badge(1), -60, 0)
+        receive(&table, BeaconIdentity(uuid: ProximityUUID(high: 1, low: 2), major: 1, minor: 1), -60, 0)
         #expect(table.rows(at: at(0)).map(\.beacon) == [badge(1)])
     }
 }
 
 @Suite struct AdvertiserTableTests {
-    private func hear(
+    private func receive(
         _ table: inout AdvertiserTable, _ data: [UInt8], address: UInt64? = 7, rssi: Int8? = -60,
         properties: AdvertisingReport.Properties = [.legacy, .connectable, .scannable]
     ) {
         let report = AdvertisingReport(
             address: address.map { DeviceAddress($0, kind: .public) }, rssi: rssi.map { RSSI(dBm: $0) },
             properties: properties, data: 0..<data.count)
-        table.heard(report, data: data.span, on: 1, at: at(1))
+        table.received(report, data: data.span, on: 1, at: at(1))
     }
 
     @Test func `rows of advertisers have the address, company, name and iBeacon`() throws {
         var table = AdvertiserTable()
-        hear(
+        receive(
             &table,
             Advert.structure(9, Array("Lamp".utf8)) + Advert.structure(0xFF, [0x59, 0x00, 1, 2]))
-        hear(&table, Advert.data(badge(7)), address: nil, properties: [])
+        receive(&table, Advert.data(badge(7)), address: nil, properties: [])
         let rows = table.rows(at: at(1))
         #expect(rows.count == 2)
         let lamp = try #require(rows.first { $0.address != nil })
@@ -194,10 +194,10 @@ import Testing
 
     @Test func `a complete name is not replaced by a shortened one, and a scan response adds data`() {
         var table = AdvertiserTable()
-        hear(&table, Advert.structure(8, Array("La".utf8)))
+        receive(&table, Advert.structure(8, Array("La".utf8)))
         #expect(table.rows(at: at(1)).map(\.name) == ["La"])
-        hear(&table, Advert.structure(9, Array("Lamp".utf8)), properties: [.legacy, .scanResponse])
-        hear(&table, Advert.structure(8, Array("La".utf8)))
+        receive(&table, Advert.structure(9, Array("Lamp".utf8)), properties: [.legacy, .scanResponse])
+        receive(&table, Advert.structure(8, Array("La".utf8)))
         #expect(table.rows(at: at(1)).map(\.name) == ["Lamp"])
         #expect(table.rows(at: at(1)).map(\.isConnectable) == [true])
     }
@@ -208,15 +208,15 @@ import Testing
     ])
     func `a name cannot control the terminal`(sent: String, shown: String) {
         var table = AdvertiserTable()
-        hear(&table, Advert.structure(9, Array(sent.utf8)))
+        receive(&table, Advert.structure(9, Array(sent.utf8)))
         #expect(table.rows(at: at(1)).map(\.name) == [shown])
     }
 
     @Test func `invalid UTF-8 is replaced, and names are cut to 64 bytes`() {
         var table = AdvertiserTable()
-        hear(&table, Advert.structure(9, [0xFF, 0xC0, 0x41]))
+        receive(&table, Advert.structure(9, [0xFF, 0xC0, 0x41]))
         #expect(table.rows(at: at(1)).map(\.name) == ["\u{FFFD}\u{FFFD}A"])
-        hear(&table, Advert.structure(9, Array(repeating: 0x41, count: 200)))
+        receive(&table, Advert.structure(9, Array(repeating: 0x41, count: 200)))
         #expect(table.rows(at: at(1)).map(\.name) == [String(repeating: "A", count: 64)])
     }
 
@@ -224,7 +224,7 @@ import Testing
         arguments: [[5], [5, 9, 1], [3, 0xFF, 0x4C], [0], [], [1, 9], [2, 0xFF, 0x4C], [255, 255, 255]] as [[UInt8]])
     func `malformed data cause no trap, and the advertiser is listed`(data: [UInt8]) {
         var table = AdvertiserTable()
-        hear(&table, Advert.structure(9, [0x41]) + data)
+        receive(&table, Advert.structure(9, [0x41]) + data)
         #expect(table.rows(at: at(1)).map(\.name) == (data == [1, 9] ? [nil] : ["A"]))
     }
 }

@@ -31,7 +31,7 @@ import Testing
         let world = try RecordedWorld(scratch.path(name), format, configuration: configuration)
         world.both {
             $0.say(.appeared(adapter: 0, controller: "the first", address: Self.first))
-            $0.hear(badge(1), on: 0)
+            $0.receive(badge(1), on: 0)
         }
         try world.go(to: 1)
         world.both {

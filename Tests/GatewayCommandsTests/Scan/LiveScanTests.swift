@@ -81,7 +81,7 @@ final class PseudoTerminal {
             .appeared(adapter: 0, controller: "a test's"), .listening(adapter: 0, reason: "scripted"), .obstacles([]),
         ]
         // These reports are received during the start, and delivered when the first page is drawn.
-        scanner.unread = [{ $0.hear(badge(1), rssi: -70) }, { $0.hear(badge(2), rssi: -50) }]
+        scanner.unread = [{ $0.receive(badge(1), rssi: -70) }, { $0.receive(badge(2), rssi: -50) }]
         scanner.onStart = { more($0, loop) }
         let output = ScanOutput(output, isOurs: false, on: loop)
         output.patience = 0
@@ -194,7 +194,7 @@ final class PseudoTerminal {
                     $0.showsAll = showsAll
                 }, output: pipe.writing
             ) { scanner, loop in
-                scanner.unread.append { $0.hear(Advert.structure(9, Array("La\u{1B}mp".utf8)), address: 9) }
+                scanner.unread.append { $0.receive(Advert.structure(9, Array("La\u{1B}mp".utf8)), address: 9) }
                 Self.later(loop) { pthread_kill(pthread_self(), SIGTERM) }
             }
             let lines = String(decoding: readAvailable(pipe.reading), as: UTF8.self).split(separator: "\n")
@@ -222,7 +222,7 @@ final class PseudoTerminal {
         var error: ExitFailure?
         do {
             _ = try run({ $0.writesJSON = true }, output: pipe.writing, log: { log.append($1) }) { scanner, loop in
-                scanner.unread.append { for minor in 0..<200 { $0.hear(badge(UInt16(minor))) } }
+                scanner.unread.append { for minor in 0..<200 { $0.receive(badge(UInt16(minor))) } }
                 Self.later(loop) { pthread_kill(pthread_self(), SIGTERM) }
             }
         } catch let failure as ExitFailure {

@@ -42,7 +42,7 @@ final class RecordedWorld {
             try monitor.begin(configuration.setups, from: nil, at: start)
         }
 
-        func heard(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {
+        func received(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {
             decoder.hand(report, data, adapter, time, to: &monitor)
         }
 
@@ -154,10 +154,10 @@ func comparable(_ lines: [String]) throws -> [String] {
         for step in 0..<100 {
             try world.go(to: Double(step) / 2)
             world.both { scanner in
-                if !(20..<24).contains(step), !(50..<70).contains(step) { scanner.hear(nil) }
-                if step < 12 || (30..<40).contains(step) { scanner.hear(badge(1), rssi: -60 - Int8(step % 7)) }
+                if !(20..<24).contains(step), !(50..<70).contains(step) { scanner.receive(nil) }
+                if step < 12 || (30..<40).contains(step) { scanner.receive(badge(1), rssi: -60 - Int8(step % 7)) }
                 if step % 5 == 0, step < 50 || step >= 70 {
-                    scanner.hear(badge(2), rssi: nil, at: world.clock.now - .milliseconds(3))
+                    scanner.receive(badge(2), rssi: nil, at: world.clock.now - .milliseconds(3))
                 }
                 // The first adapter stops for nine seconds, which is an outage. The second one starts late and stays.
                 if step == 50 {
@@ -172,7 +172,7 @@ func comparable(_ lines: [String]) throws -> [String] {
                     scanner.say(.lost(adapter: 0, count: 7, since: last), at: last)
                 }
                 if step == 84 { scanner.say(.listening(adapter: 1, reason: "it came")) }
-                if step > 84 { scanner.hear(badge(3), on: 1) }
+                if step > 84 { scanner.receive(badge(3), on: 1) }
             }
         }
         // The last beacons must exit within the recording: it ends with a time, not with a report.
@@ -205,8 +205,8 @@ func comparable(_ lines: [String]) throws -> [String] {
                     case 4: scanner.say(.lost(adapter: adapter, count: age, since: since))
                     case 5: scanner.say(.disappeared(adapter: adapter))
                     case 6: scanner.say(.appeared(adapter: adapter, controller: "again"))
-                    case 7..<12: scanner.hear(nil, on: adapter)
-                    default: scanner.hear(badge(minor, major: minor == 4 ? 8 : 1), rssi: rssi, on: adapter)
+                    case 7..<12: scanner.receive(nil, on: adapter)
+                    default: scanner.receive(badge(minor, major: minor == 4 ? 8 : 1), rssi: rssi, on: adapter)
                     }
                 }
             }
@@ -220,7 +220,7 @@ func comparable(_ lines: [String]) throws -> [String] {
 
     @Test func `a conversion of a recording gives the same events and visits`() throws {
         let (world, config) = try world("a.pcapng", .pcapng)
-        world.both { $0.hear(badge(1)) }
+        world.both { $0.receive(badge(1)) }
         try world.go(to: 1)
         world.both { $0.say(.stopped(adapter: 0, since: at(1000.25), reason: "late")) }
         try world.go(to: 12)
@@ -233,7 +233,7 @@ func comparable(_ lines: [String]) throws -> [String] {
 
     @Test func `a recording has complete records after each flush, with the clock offset of its start`() throws {
         let (world, config) = try world("a.btsnoop", .btsnoop)
-        world.both { $0.hear(badge(1)) }
+        world.both { $0.receive(badge(1)) }
         try world.go(to: 1.5)
         // One second after the first record, the records are in the file, although the recording has not ended.
         let ending = try Gateway.replay(["--config", config, "--sightings", world.path])
@@ -246,12 +246,12 @@ func comparable(_ lines: [String]) throws -> [String] {
     @Test func `finish drains the scanner, so that reports received before the signal are recorded`() throws {
         let (world, _) = try world("a.jsonl", .advertisementLog)
         try world.go(to: 1)
-        world.recorder.unread = [{ $0.hear(badge(5)) }]
+        world.recorder.unread = [{ $0.receive(badge(5)) }]
         let outcome = try world.recording.finish()
         #expect(outcome.reports == 1)
         #expect(outcome.sightings == 1)
         #expect(world.recorder.stops == 1)
-        #expect(outcome.octets == (try contents(of: world.path).count))
+        #expect(outcome.bytes == (try contents(of: world.path).count))
     }
 
     @Test func `T5: if a reader does not read, reports are dropped and the adapter is recorded as not scanning`()
@@ -261,7 +261,7 @@ func comparable(_ lines: [String]) throws -> [String] {
         let data = Advert.data(badge(1))
         let report = AdvertisingReport(address: nil, rssi: nil, properties: .legacy, data: 0..<data.count)
         for (second, hasRoom) in [true, false, false, true, true].enumerated() {
-            try writer.heard(report, data: data.span, on: 0, at: at(Double(second)), hasRoom: hasRoom)
+            try writer.received(report, data: data.span, on: 0, at: at(Double(second)), hasRoom: hasRoom)
         }
         let lines = String(decoding: writer.drain(), as: UTF8.self).split(separator: "\n").map { String($0.prefix(70)) }
         #expect(lines.count == 4)
@@ -284,7 +284,7 @@ func comparable(_ lines: [String]) throws -> [String] {
         let loop = try EventLoop()
         let scanner = ScriptedScanner(now: { loop.now })
         scanner.opening = [.appeared(adapter: 0, controller: "x"), .listening(adapter: 0, reason: "x")]
-        scanner.unread = [{ scanner in for minor in 0..<10 { scanner.hear(badge(UInt16(minor))) } }]
+        scanner.unread = [{ scanner in for minor in 0..<10 { scanner.receive(badge(UInt16(minor))) } }]
         scanner.onStart = { more($0, loop) }
         var options = Recording.Options(to: path, format: format)
         options.observer.backend = .management
@@ -302,7 +302,7 @@ func comparable(_ lines: [String]) throws -> [String] {
                 loop.set(timer, at: loop.now)
             }
             #expect(outcome.reports == 10)
-            #expect(outcome.octets == (try contents(of: scratch.path(name)).count))
+            #expect(outcome.bytes == (try contents(of: scratch.path(name)).count))
             // If the file were incomplete, this would exit with 65.
             #expect(try Gateway.replay(["--sightings", scratch.path(name)]).lines.count == 10)
         }

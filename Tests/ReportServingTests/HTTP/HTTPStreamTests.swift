@@ -9,9 +9,9 @@ import Testing
         var waiting: [UInt8] = []
         var asked = 0
         func stream() -> HTTPStream {
-            let stream = HTTPStream { [self] octets in
+            let stream = HTTPStream { [self] bytes in
                 asked += 1
-                octets += waiting
+                bytes += waiting
                 waiting = []
             }
             stream.isWokenForLines = true
@@ -65,9 +65,9 @@ import Testing
         var pieces = 0
         world.answer = { _ in
             .stream(
-                HTTPStream { octets in
+                HTTPStream { bytes in
                     pieces += 1
-                    octets += [UInt8](repeating: 65, count: HTTPStream.pieceMax)
+                    bytes += [UInt8](repeating: 65, count: HTTPStream.pieceMax)
                 })
         }
         let client = try Client(world.port)

@@ -97,9 +97,9 @@ final class Client {
     /// Ends the sending direction of the connection.
     func endSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-    func send(_ octets: [UInt8]) {
+    func send(_ bytes: [UInt8]) {
         // If the server has closed the connection, the next read shows it.
-        _ = Glibc.send(descriptor, octets, octets.count, Int32(MSG_NOSIGNAL))
+        _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
     }
 
     /// Reads the bytes that have arrived; at most about `limit` in total.

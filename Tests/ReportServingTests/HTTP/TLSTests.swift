@@ -52,13 +52,13 @@ import Testing
         var (pieces, streams): (Int, [HTTPStream]) = (0, [])
         world.answer = { _ in
             var stream: HTTPStream?
-            let made = HTTPStream { octets in
+            let made = HTTPStream { bytes in
                 guard pieces < 40 else {
                     stream?.finish()
                     return
                 }
                 pieces += 1
-                octets += Array(repeating: UInt8(ascii: "x"), count: 5000)
+                bytes += Array(repeating: UInt8(ascii: "x"), count: 5000)
             }
             stream = made
             streams.append(made)

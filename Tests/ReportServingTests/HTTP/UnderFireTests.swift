@@ -12,9 +12,9 @@ import Testing
         world.answer = { request in
             guard request.path == "/events" else { return .whole(.text(200, "here")) }
             return .stream(
-                HTTPStream { octets in
+                HTTPStream { bytes in
                     pieces += 1
-                    octets += [UInt8](repeating: 65, count: HTTPStream.pieceMax)
+                    bytes += [UInt8](repeating: 65, count: HTTPStream.pieceMax)
                 })
         }
         var clients: [Client] = []
@@ -97,18 +97,18 @@ import Testing
         let good = Array("GET /secret HTTP/1.1\r\nHost: evil.example\r\nOrigin: http://evil.example\r\n\r\n".utf8)
         let count = 1000
         for _ in 0..<count {
-            var octets = good
+            var bytes = good
             for _ in 0..<Int.random(in: 1...8, using: &generator) {
-                let place = Int.random(in: 0..<octets.count, using: &generator)
+                let place = Int.random(in: 0..<bytes.count, using: &generator)
                 switch Int.random(in: 0..<3, using: &generator) {
-                case 0: octets[place] = UInt8.random(in: 0...255, using: &generator)
-                case 1: octets.removeSubrange(place..<min(octets.count, place + 5))
-                default: octets.insert(UInt8.random(in: 0...255, using: &generator), at: place)
+                case 0: bytes[place] = UInt8.random(in: 0...255, using: &generator)
+                case 1: bytes.removeSubrange(place..<min(bytes.count, place + 5))
+                default: bytes.insert(UInt8.random(in: 0...255, using: &generator), at: place)
                 }
-                if octets.isEmpty { octets = [0] }
+                if bytes.isEmpty { bytes = [0] }
             }
             let client = try Client(world.port)
-            client.send(octets)
+            client.send(bytes)
             client.endSending()
             try await world.turn(until: "the connection is closed") {
                 // An incomplete request ends only at its deadline, so the clock must move.

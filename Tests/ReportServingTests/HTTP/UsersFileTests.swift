@@ -4,7 +4,7 @@ import Testing
 @testable import ReportServing
 
 @Suite struct UsersFileTests {
-    private func mistake(_ text: String) -> UsersFile.FormatError? {
+    private func formatError(_ text: String) -> UsersFile.FormatError? {
         do throws(UsersFile.FormatError) {
             _ = try UsersFile(Array(text.utf8))
             return nil
@@ -25,16 +25,16 @@ import Testing
         ("ada:$5$a$b\nada:$5$c$d\n", 2, "twice"), ("ada:$5$a\u{0}\n", 0, "not UTF-8 text"),
     ])
     func `an error has the number of its line and no password`(_ text: String, _ line: Int, _ words: String) throws {
-        let mistake = try #require(self.mistake(text))
-        #expect(mistake.line == line)
-        #expect(mistake.words.contains(words), "\(mistake.words)")
+        let formatError = try #require(self.formatError(text))
+        #expect(formatError.line == line)
+        #expect(formatError.words.contains(words), "\(formatError.words)")
         // The text in the place of a hash can be a password, so an error must not contain it.
-        #expect(!mistake.words.contains("secret"))
+        #expect(!formatError.words.contains("secret"))
     }
 
     @Test func `more than 1,000 users are an error`() {
         let text = (0...1000).map { "u\($0):$5$a$b\n" }.joined()
-        #expect(mistake(text)?.words.contains("1000") == true)
+        #expect(formatError(text)?.words.contains("1000") == true)
     }
 
     // Hashes of the same two passwords, made with Python's crypt.

@@ -63,8 +63,9 @@ import Testing
         #expect(
             batch.inputs
                 == [
-                    .heard(adapter: 0, at: at(1)), .heard(adapter: 1, at: at(1)), .heard(adapter: 0, at: at(2)),
-                    .heard(adapter: 1, at: at(2)), .changed(stop), .changed(start),
+                    .received(adapter: 0, at: at(1)), .received(adapter: 1, at: at(1)),
+                    .received(adapter: 0, at: at(2)),
+                    .received(adapter: 1, at: at(2)), .changed(stop), .changed(start),
                 ] + sightings.map { .sighted($0) })
     }
 

@@ -14,7 +14,7 @@ import Testing
             // In every second run, many inputs have the same time.
             let world = CutSimulation(seed: seed, areApart: seed % 2 == 0)
             let all = try world.batches()
-            let parts = try world.batches(octetsMax: 120)
+            let parts = try world.batches(bytesMax: 120)
             let decided = try CutEngine.decisions(world, of: all)
             if let difference = Self.difference(decided, try CutEngine.decisions(world, of: parts)) {
                 Issue.record("BEACON_SEED=\(seed), batches and smaller batches: \(difference)")

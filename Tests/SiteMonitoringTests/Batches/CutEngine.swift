@@ -35,7 +35,7 @@ struct CutEngine {
         for input in world.inputs.sorted(by: { $0.time < $1.time }) {
             let name = "g\(world.gateways[input.adapter])/hci\(input.adapter)"
             switch input.kind {
-            case .heard: site.heard(name, at: input.time)
+            case .received: site.received(name, at: input.time)
             case .sighted(let advertiser, let rssi):
                 site.sighted(Batch.Sighting(at: input.time, adapter: 0, advertiser, rssi: rssi), by: name)
             case .changed(let kind): site.changed(kind, name, at: input.time)
@@ -47,7 +47,7 @@ struct CutEngine {
     /// Returns the actions for batches, whose inputs the engine receives in the order of a site.
     static func decisions(_ world: CutSimulation, of batches: [CutBatch]) throws -> ContiguousArray<Action> {
         var site = try CutEngine(world)
-        let read = try batches.map { try Batch(octets: $0.octets) }
+        let read = try batches.map { try Batch(bytes: $0.bytes) }
         var inputs: [(time: Instant, batch: Int, index: Int, input: Batch.Input)] = []
         for (place, batch) in read.enumerated() {
             for (index, input) in batch.inputs.enumerated() { inputs.append((input.time, place, index, input)) }
@@ -57,7 +57,7 @@ struct CutEngine {
         for (_, place, _, input) in inputs {
             func name(_ adapter: Int) -> String { "\(read[place].key.gateway)/\(read[place].adapters[adapter].name)" }
             switch input {
-            case .heard(let adapter, let time): site.heard(name(adapter), at: time)
+            case .received(let adapter, let time): site.received(name(adapter), at: time)
             case .changed(let change): site.changed(change.kind, name(change.adapter), at: change.time)
             case .sighted(let sighting): site.sighted(sighting, by: name(sighting.adapter))
             }
@@ -65,8 +65,8 @@ struct CutEngine {
         return site.end()
     }
 
-    private mutating func heard(_ adapter: String, at time: Instant) {
-        if let adapter = adapters[adapter] { engine.heard(adapter, at: time, into: &actions) }
+    private mutating func received(_ adapter: String, at time: Instant) {
+        if let adapter = adapters[adapter] { engine.received(adapter, at: time, into: &actions) }
     }
 
     private mutating func changed(_ kind: Batch.Change.Kind, _ adapter: String, at time: Instant) {

@@ -9,7 +9,7 @@ struct CutSimulation {
     /// One input of a gateway from one of its adapters.
     struct Input {
         enum Kind {
-            case heard
+            case received
             case sighted(Batch.Advertiser, RSSI?)
             case changed(Batch.Change.Kind)
         }
@@ -110,14 +110,14 @@ struct CutSimulation {
                 silentUntil = second + 1
             }
             if second >= silentUntil {
-                for minor in 0..<5 { hear(UInt16(minor), by: adapter, in: second) }
-                if random.chance(80) { add(.heard, adapter, at: Double(second) + fraction()) }
+                for minor in 0..<5 { noteReport(UInt16(minor), by: adapter, in: second) }
+                if random.chance(80) { add(.received, adapter, at: Double(second) + fraction()) }
             }
             second += 1
         }
     }
 
-    private mutating func hear(_ minor: UInt16, by adapter: Int, in second: Int) {
+    private mutating func noteReport(_ minor: UInt16, by adapter: Int, in second: Int) {
         // Each beacon passes the adapter again and again, with a period of its own.
         let place = (second + Int(minor) * 7 + adapter * 11) % (9 + Int(minor) * 4)
         guard place < 6 else { return }
@@ -149,12 +149,12 @@ struct CutSimulation {
     // MARK: Batches
 
     /// Returns the batches that all gateways send.
-    func batches(octetsMax: Int = 512 << 10) throws -> [CutBatch] {
+    func batches(bytesMax: Int = 512 << 10) throws -> [CutBatch] {
         var sent: [CutBatch] = []
         for gateway in 0...(gateways.max() ?? 0) {
             var settings = try BatchCutter.Settings(
                 site: LogName("campus"), gateway: LogName("g\(gateway)"), boot: UInt128(gateway + 1))
-            settings.octetsMax = octetsMax
+            settings.bytesMax = bytesMax
             var cutter = BatchCutter(settings, nextSequence: 1, start: Self.start)
             var places: [Int: Int] = [:]
             for adapter in gateways.indices where gateways[adapter] == gateway {
@@ -170,7 +170,7 @@ struct CutSimulation {
                     next = next + interval
                 }
                 switch input.kind {
-                case .heard: cutter.heard(place, at: input.time)
+                case .received: cutter.received(place, at: input.time)
                 case .sighted(let advertiser, let rssi):
                     cutter.sighted(advertiser, rssi: rssi, by: place, at: input.time)
                 case .changed(let kind): cutter.changed(kind, place, at: input.time, reason: nil)

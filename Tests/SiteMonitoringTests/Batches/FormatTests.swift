@@ -6,15 +6,15 @@ import Testing
 @Suite struct FormatTests {
     private static let seed = SeededGenerator.seed
 
-    private static func isTaken(_ octets: [UInt8]) -> Bool {
-        do throws(BatchFormatError) { return try !Batch(octets: octets).octets.isEmpty } catch { return false }
+    private static func isTaken(_ bytes: [UInt8]) -> Bool {
+        do throws(BatchFormatError) { return try !Batch(bytes: bytes).bytes.isEmpty } catch { return false }
     }
 
     @Test func `a batch that is encoded and decoded again equals the original`() throws {
         var batches = RandomBatch(seed: Self.seed)
         for number in 0..<400 {
             let batch = try batches.next()
-            let isSame = try Batch(octets: batch.octets) == batch
+            let isSame = try Batch(bytes: batch.bytes) == batch
             #expect(isSame, "batch \(number) of seed \(Self.seed)")
         }
     }
@@ -22,27 +22,27 @@ import Testing
     @Test func `a truncated or extended batch is refused, even with a valid checksum`() throws {
         var batches = RandomBatch(seed: Self.seed, areSmall: true)
         for number in 0..<30 {
-            let octets = try batches.next().octets
+            let bytes = try batches.next().bytes
             var taken: [Int] = []
-            for count in octets.indices {
-                let short = Array(octets.prefix(count))
+            for count in bytes.indices {
+                let short = Array(bytes.prefix(count))
                 if Self.isTaken(short) { taken.append(count) }
                 // A valid checksum must not help, except at the place where it restores the batch itself.
-                if count != octets.count - 4, Self.isTaken((short + [0, 0, 0, 0]).checked) { taken.append(-count) }
+                if count != bytes.count - 4, Self.isTaken((short + [0, 0, 0, 0]).checked) { taken.append(-count) }
             }
             #expect(taken.isEmpty, "batch \(number) of seed \(Self.seed)")
-            #expect(!Self.isTaken((octets + [0]).checked))
+            #expect(!Self.isTaken((bytes + [0]).checked))
         }
     }
 
     @Test func `a batch with one flipped bit is refused`() throws {
         var batches = RandomBatch(seed: Self.seed, areSmall: true)
         for number in 0..<15 {
-            let octets = try batches.next().octets
+            let bytes = try batches.next().bytes
             var taken: [Int] = []
-            for place in octets.indices {
+            for place in bytes.indices {
                 for bit in 0..<8 {
-                    var damaged = octets
+                    var damaged = bytes
                     damaged[place] ^= 1 << UInt8(bit)
                     if Self.isTaken(damaged) { taken.append(place) }
                 }
@@ -56,16 +56,16 @@ import Testing
         var random = SeededGenerator(state: Self.seed)
         var read = 0
         for _ in 0..<100 {
-            let octets = try batches.next().octets
-            for place in 4..<octets.count {
-                var made = octets
+            let bytes = try batches.next().bytes
+            for place in 4..<bytes.count {
+                var made = bytes
                 made[place] = random.pick([made[place] ^ 1, made[place] ^ 0x80, 0, 0xFF, UInt8(random.below(256))])
                 if random.chance(30) { made.remove(at: random.below(made.count - 5) + 4) }
                 if random.chance(30) { made.insert(UInt8(random.below(256)), at: random.below(made.count - 4)) }
                 made = made.checked
-                guard let batch = try? Batch(octets: made) else { continue }
+                guard let batch = try? Batch(bytes: made) else { continue }
                 read += 1
-                guard batch.octets != made else { continue }
+                guard batch.bytes != made else { continue }
                 Issue.record("batch of seed \(Self.seed), byte \(place)")
             }
         }
@@ -76,8 +76,8 @@ import Testing
     @Test func `random bytes after the magic number and the version are refused, even with a valid checksum`() {
         var random = SeededGenerator(state: Self.seed)
         for _ in 0..<5_000 {
-            let octets = [0x42, 0x47, 0x53, 0x42, 1] + (0..<random.below(200)).map { _ in UInt8(random.below(256)) }
-            #expect(!Self.isTaken((octets + [0, 0, 0, 0]).checked))
+            let bytes = [0x42, 0x47, 0x53, 0x42, 1] + (0..<random.below(200)).map { _ in UInt8(random.below(256)) }
+            #expect(!Self.isTaken((bytes + [0, 0, 0, 0]).checked))
         }
     }
 
@@ -87,11 +87,11 @@ import Testing
     func `a count above the possible number of elements is refused before memory is reserved`(table: Int) throws {
         let empty = try makeBatch(from: 0, to: 0, adapters: [], sightings: [])
         // The last bytes before the checksum are the numbers of changes, UUIDs, advertisers and sightings.
-        var octets = empty.octets
-        #expect(octets.suffix(8).prefix(4) == [0, 0, 0, 0])
-        let place = octets.count - 8 + table
-        octets.replaceSubrange(place...place, with: [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F])
-        #expect(throws: BatchFormatError.self) { try Batch(octets: octets.checked) }
+        var bytes = empty.bytes
+        #expect(bytes.suffix(8).prefix(4) == [0, 0, 0, 0])
+        let place = bytes.count - 8 + table
+        bytes.replaceSubrange(place...place, with: [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F])
+        #expect(throws: BatchFormatError.self) { try Batch(bytes: bytes.checked) }
         // The limit is 24 bytes of memory for each byte of a batch. A sighting has at least 4 bytes, and a change at
         // least 3.
         #expect(MemoryLayout<Batch.Sighting>.stride <= 4 * 24)
@@ -99,33 +99,33 @@ import Testing
     }
 
     @Test func `a number with more bytes than necessary is refused`() throws {
-        var octets = try makeBatch(from: 0, to: 0, adapters: [], sightings: []).octets
-        octets.replaceSubrange((octets.count - 5)..<(octets.count - 4), with: [0x80, 0])
+        var bytes = try makeBatch(from: 0, to: 0, adapters: [], sightings: []).bytes
+        bytes.replaceSubrange((bytes.count - 5)..<(bytes.count - 4), with: [0x80, 0])
         #expect(
             throws: BatchFormatError.invalid(
-                at: octets.count - 4, "the number of sightings has more bytes than necessary")
+                at: bytes.count - 4, "the number of sightings has more bytes than necessary")
         ) {
-            try Batch(octets: octets.checked)
+            try Batch(bytes: bytes.checked)
         }
     }
 
     @Test func `a later version is refused with the advice to upgrade, and other bytes as not a batch`() throws {
-        var octets = try makeBatch(from: 0, to: 0, adapters: [], sightings: []).octets
-        octets[4] = 2
-        #expect(throws: BatchFormatError.version(2)) { try Batch(octets: octets) }
+        var bytes = try makeBatch(from: 0, to: 0, adapters: [], sightings: []).bytes
+        bytes[4] = 2
+        #expect(throws: BatchFormatError.version(2)) { try Batch(bytes: bytes) }
         #expect("\(BatchFormatError.version(2))".contains("upgrade"))
-        #expect(throws: BatchFormatError.notABatch) { try Batch(octets: Array("HELO".utf8) + octets) }
-        #expect(throws: BatchFormatError.notABatch) { try Batch(octets: []) }
+        #expect(throws: BatchFormatError.notABatch) { try Batch(bytes: Array("HELO".utf8) + bytes) }
+        #expect(throws: BatchFormatError.notABatch) { try Batch(bytes: []) }
     }
 
     /// The sizes in section “Size” of docs/site-format.md: one adapter in one second.
     @Test(arguments: [
-        (beacons: 0, each: 0, addresses: true, octets: 89),
-        (beacons: 50, each: 1, addresses: false, octets: 753),
-        (beacons: 50, each: 1, addresses: true, octets: 1053),
-        (beacons: 50, each: 10, addresses: true, octets: 3255),
+        (beacons: 0, each: 0, addresses: true, bytes: 89),
+        (beacons: 50, each: 1, addresses: false, bytes: 753),
+        (beacons: 50, each: 1, addresses: true, bytes: 1053),
+        (beacons: 50, each: 10, addresses: true, bytes: 3255),
     ])
-    func `one second of an adapter has the stated size`(beacons: Int, each: Int, addresses: Bool, octets: Int) throws {
+    func `one second of an adapter has the stated size`(beacons: Int, each: Int, addresses: Bool, bytes: Int) throws {
         let reports = try Batch.Adapter.Reports(first: at(4_000_000), last: at(4_000_000.99))
         let adapter = try Batch.Adapter(
             name: "hci0", address: DeviceAddress(0x00AA_0100_0002, kind: .public), isListening: true, reports: reports)
@@ -138,6 +138,6 @@ import Testing
         }
         let batch = try makeBatch(
             from: 4_000_000_000_000_000, to: 4_000_001_000_000_000, adapters: [adapter], sightings: sightings)
-        #expect(batch.octets.count == octets)
+        #expect(batch.bytes.count == bytes)
     }
 }

@@ -16,11 +16,11 @@ import Testing
         let file = Self.folder.appending(path: "\(name).batch")
         if ProcessInfo.processInfo.environment["BEACON_KEEP_BATCHES"] != nil {
             // An existing file must not change, because it was written by the version that introduced the format.
-            try Data(batch.octets).write(to: file, options: .withoutOverwriting)
+            try Data(batch.bytes).write(to: file, options: .withoutOverwriting)
         }
-        let octets = [UInt8](try Data(contentsOf: file))
-        #expect(try Batch(octets: octets) == batch)
-        #expect(batch.octets == octets)
+        let bytes = [UInt8](try Data(contentsOf: file))
+        #expect(try Batch(bytes: bytes) == batch)
+        #expect(batch.bytes == bytes)
     }
 
     private static func batch(_ name: String) throws -> Batch {

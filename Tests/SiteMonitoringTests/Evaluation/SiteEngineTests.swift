@@ -7,7 +7,7 @@ import Testing
 @Suite struct SiteEngineTests {
     private static let seeds = SeededGenerator.seeds(environment("BEACON_SITE_ENGINE_RUNS", default: 12))
 
-    private func texts(_ lines: [SiteLine]) -> [String] { lines.map { String(decoding: $0.octets, as: UTF8.self) } }
+    private func texts(_ lines: [SiteLine]) -> [String] { lines.map { String(decoding: $0.bytes, as: UTF8.self) } }
 
     @Test func `the same log gives the same numbered lines, also if a copy of the engine continues`() throws {
         var (count, repeats, late) = (0, UInt64(0), UInt64(0))
@@ -67,7 +67,7 @@ import Testing
         var lines: [SiteLine] = []
         var engine = try SiteEngine(site: LogName("hall"), WatchedSetup())
         for entry in entries {
-            engine.take(LogEntry(number: entry.number, stored: entry.stored, octets: [1, 2, 3]), into: &lines)
+            engine.take(LogEntry(number: entry.number, stored: entry.stored, bytes: [1, 2, 3]), into: &lines)
             engine.take(entry, into: &lines)
         }
         #expect(lines == (try SiteSimulation.lines(of: entries)))

@@ -13,7 +13,7 @@ struct SiteSimulation {
         var started: Int64
         let skew: Int64
         var sequence: UInt64 = 0
-        var toldTo: Int64?
+        var reportedTo: Int64?
         var kept: [Batch] = []
         var cutOffUntil = 0
         var offUntil = 0
@@ -61,8 +61,8 @@ struct SiteSimulation {
     /// Stores a configuration in the log.
     mutating func configure(_ text: String) throws {
         let key = BatchKey(gateway: try LogName("configuration"), boot: 1, sequence: UInt64(log.allBatches.count))
-        let octets = SiteMessage.configuration(Array(text.utf8)).octets
-        _ = try log.client().send(.append(key, octets), at: now)
+        let bytes = SiteMessage.configuration(Array(text.utf8)).bytes
+        _ = try log.client().send(.append(key, bytes), at: now)
     }
 
     /// Returns the lines that one process computes from the log.
@@ -104,9 +104,9 @@ struct SiteSimulation {
             if hasFaults, random.chance(4) {
                 gateways[place].client.script(random.pick([.storedTwice, .inverted]), for: .append)
             }
-            let octets = SiteMessage.batch(batch).octets
+            let bytes = SiteMessage.batch(batch).bytes
             _ = try gateways[place].client.send(
-                .append(batch.key, octets), at: now + .milliseconds(5 + random.below(100)))
+                .append(batch.key, bytes), at: now + .milliseconds(5 + random.below(100)))
         }
         gateways[place].kept = []
         _ = gateways[place].client.answers(at: now)
@@ -118,7 +118,7 @@ struct SiteSimulation {
         guard random.chance(1) else { return }
         gateways[place].boot += 1
         gateways[place].sequence = 0
-        gateways[place].toldTo = nil
+        gateways[place].reportedTo = nil
         gateways[place].started = Self.start + Int64(second) * Self.second
         gateways[place].offUntil = second + 1 + random.below(12)
         if random.chance(50) { gateways[place].kept = [] }
@@ -127,8 +127,8 @@ struct SiteSimulation {
     private mutating func cut(_ place: Int) throws -> Batch {
         let cut = Self.start + Int64(second) * Self.second
         let sinceStart = cut - gateways[place].started
-        let begin = max(gateways[place].toldTo ?? 0, sinceStart - Self.second)
-        gateways[place].toldTo = sinceStart
+        let begin = max(gateways[place].reportedTo ?? 0, sinceStart - Self.second)
+        gateways[place].reportedTo = sinceStart
         gateways[place].sequence += 1
         var sightings: [Batch.Sighting] = []
         for badge in places.indices where places[badge] == place && random.chance(80) {

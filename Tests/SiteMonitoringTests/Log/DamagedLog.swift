@@ -4,7 +4,7 @@ import SiteMonitoring
 
 /// The errors that a damaged log can have.
 enum LogDamage: CaseIterable, Sendable {
-    case losesBatch, repeatsBatch, saysNewOfRepeat, inverts, changesOctet, numbersFromZero, forgetsFirst, wrongLast
+    case losesBatch, repeatsBatch, saysNewOfRepeat, inverts, changesByte, numbersFromZero, forgetsFirst, wrongLast
     case givesLeaseToAll, keepsLeaseForever, renewsOld, leaseRevisionStands
     case takesAnyValue, valueRevisionStands, wrongValue, losesPiece, showsUnfinished, saysSeconds, noName
 }
@@ -17,7 +17,7 @@ final class DamagedWorld: TimedLogWorld {
         self.damage = damage
         // With the full limits the tests take long. A tenth of the size checks the same.
         var limits = LogLimits()
-        (limits.batchOctetsMax, limits.requestsMax) = (50_000, 64)
+        (limits.batchBytesMax, limits.requestsMax) = (50_000, 64)
         world = MemoryWorld(limits)
     }
 
@@ -62,14 +62,14 @@ private final class DamagedLog: SightingLog {
 
     private func changed(_ request: LogRequest) -> LogRequest {
         switch (damage, request) {
-        case (.repeatsBatch, .append(let key, let octets)):
-            .append(BatchKey(gateway: key.gateway, boot: key.boot, sequence: key.sequence &+ world.tick()), octets)
+        case (.repeatsBatch, .append(let key, let bytes)):
+            .append(BatchKey(gateway: key.gateway, boot: key.boot, sequence: key.sequence &+ world.tick()), bytes)
         case (.saysNewOfRepeat, _): request
-        case (.losesBatch, .append(let key, let octets)) where octets.count % 7 == 3:
-            .append(BatchKey(gateway: key.gateway, boot: 9, sequence: 9), octets)
-        case (.takesAnyValue, .writeValue(let key, let octets, _)): .writeValue(key, octets, over: nil)
+        case (.losesBatch, .append(let key, let bytes)) where bytes.count % 7 == 3:
+            .append(BatchKey(gateway: key.gateway, boot: 9, sequence: 9), bytes)
+        case (.takesAnyValue, .writeValue(let key, let bytes, _)): .writeValue(key, bytes, over: nil)
         case (.showsUnfinished, .writeSnapshot(let piece)):
-            .writeSnapshot(SnapshotPiece(piece.name, index: piece.index, isLast: true, octets: piece.octets))
+            .writeSnapshot(SnapshotPiece(piece.name, index: piece.index, isLast: true, bytes: piece.bytes))
         case (.renewsOld, .renewLease(let lease)): .acquireLease(lease.holder)
         default: request
         }
@@ -80,7 +80,7 @@ private final class DamagedLog: SightingLog {
         case (.saysNewOfRepeat, .appended(let offset, _)): .appended(offset: offset, isRepeat: false)
         case (.inverts, .batches(let page)):
             .batches(LogPage(entries: page.entries.reversed(), first: page.first, last: page.last))
-        case (.changesOctet, .batches(let page)): .batches(page.changed { $0.map { $0 & 0x7F } })
+        case (.changesByte, .batches(let page)): .batches(page.changed { $0.map { $0 & 0x7F } })
         case (.numbersFromZero, .batches(let page)): .batches(page.renumbered { $0 - 1 })
         case (.forgetsFirst, .batches(let page)): .batches(LogPage(entries: page.entries, first: 2, last: page.last))
         case (.wrongLast, .batches(let page)):
@@ -93,7 +93,7 @@ private final class DamagedLog: SightingLog {
         case (.leaseRevisionStands, .lease(.held(let lease))): .lease(.held(Lease(holder: lease.holder, revision: 1)))
         case (.valueRevisionStands, .written): .written(revision: 1)
         case (.wrongValue, .value(let value?)):
-            .value(StoredValue(octets: value.octets + [0], revision: value.revision))
+            .value(StoredValue(bytes: value.bytes + [0], revision: value.revision))
         case (.losesPiece, .piece): .piece(nil)
         case (.saysSeconds, .batches(let page)):
             .batches(page.stored { Instant(nanoseconds: $0.nanoseconds / 1_000_000_000) })
@@ -117,14 +117,14 @@ extension LogPage {
     }
 
     fileprivate func changed(_ change: ([UInt8]) -> [UInt8]) -> LogPage {
-        mapped { LogEntry(number: $0.number, stored: $0.stored, octets: change($0.octets)) }
+        mapped { LogEntry(number: $0.number, stored: $0.stored, bytes: change($0.bytes)) }
     }
 
     fileprivate func renumbered(_ change: (UInt64) -> UInt64) -> LogPage {
-        mapped { LogEntry(number: change($0.number), stored: $0.stored, octets: $0.octets) }
+        mapped { LogEntry(number: change($0.number), stored: $0.stored, bytes: $0.bytes) }
     }
 
     fileprivate func stored(_ change: (Instant) -> Instant) -> LogPage {
-        mapped { LogEntry(number: $0.number, stored: change($0.stored), octets: $0.octets) }
+        mapped { LogEntry(number: $0.number, stored: change($0.stored), bytes: $0.bytes) }
     }
 }

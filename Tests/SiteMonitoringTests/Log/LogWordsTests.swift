@@ -23,13 +23,13 @@ import Testing
     }
 
     @Test func `a range has at least one batch, and starts at the first batch or later`() {
-        let range = LogRange(from: 0, countMax: -1, octetsMax: -1, patience: .seconds(-1))
-        #expect(range == LogRange(from: 1, countMax: 1, octetsMax: 0, patience: .zero))
+        let range = LogRange(from: 0, countMax: -1, bytesMax: -1, patience: .seconds(-1))
+        #expect(range == LogRange(from: 1, countMax: 1, bytesMax: 0, patience: .zero))
     }
 
     @Test func `only an unanswered request can have been executed, and only three errors can be temporary`() {
         let all: [SiteLogError] = [
-            .unavailable("x"), .unanswered(.seconds(5)), .full("x"), .tooBig("x", octets: 2, most: 1),
+            .unavailable("x"), .unanswered(.seconds(5)), .full("x"), .tooBig("x", bytes: 2, most: 1),
             .tooMany("x", count: 2, most: 1), .notPermitted("x"), .missing("x"), .damaged("x", "y"), .refused("x"),
             .badName("x"),
         ]

@@ -12,7 +12,7 @@ import Testing
 
     private func batch(_ sequence: UInt64) throws -> LogRequest { .append(try key(sequence), [UInt8(sequence)]) }
 
-    private var stored: [UInt8] { world.log.allBatches.flatMap(\.octets) }
+    private var stored: [UInt8] { world.log.allBatches.flatMap(\.bytes) }
 
     @Test func `if a log is unreachable, a request fails at once and stores nothing`() throws {
         let client = world.log.client()
@@ -120,7 +120,7 @@ import Testing
 
     @Test func `a full log accepts no more batches, and loses none`() throws {
         let client = world.log.client()
-        world.log.batchOctetsMax = 2
+        world.log.batchBytesMax = 2
         for sequence in 1...3 as ClosedRange<UInt64> { _ = try client.send(try batch(sequence), at: world.now) }
         #expect(client.answers(at: world.now).last?.result == .failure(.full("batches")))
         #expect(stored == [1, 2])

@@ -31,13 +31,13 @@ struct NaiveOrder {
         var lateOnes: Set<UInt64> = []
         var next: UInt64 = 1
         var waiting: [(batch: Batch, at: Int64)] = []
-        var heardAt: Int64
+        var receivedAt: Int64
         var isSilent = false
         var isWaitedFor = false
         var waitedForFrom: Int64 = 0
         var nearAt: Int64 = 0
         var completeTo: Int64?
-        var toldTo: Instant?
+        var reportedTo: Instant?
         var listening: [(name: String, isListening: Bool)] = []
         var stored: [(ahead: Int64, at: Int64)] = []
         var skew: Int64?
@@ -49,7 +49,7 @@ struct NaiveOrder {
     }
 
     let limits: OrderLimits
-    var told: [Told] = []
+    var reported: [Told] = []
     var held: [Told] = []
     var watermark: Int64 = 0
     var active: Int64 = 0
@@ -91,7 +91,7 @@ struct NaiveOrder {
                 guard let first = silent.first else { return moveOn() }
                 streams.remove(at: first)
             }
-            streams.append(Stream(gateway: name, boot: boot, heardAt: active))
+            streams.append(Stream(gateway: name, boot: boot, receivedAt: active))
             place = streams.count - 1
         }
         note(batch, stored.nanoseconds, place!)
@@ -106,7 +106,7 @@ struct NaiveOrder {
     private mutating func note(_ batch: Batch, _ stored: Int64, _ place: Int) {
         let sequence = batch.key.sequence
         streams[place].stored.append((stored - batch.span.cut.nanoseconds, active))
-        streams[place].heardAt = active
+        streams[place].receivedAt = active
         streams[place].isSilent = false
         let (least, isSettled) = clock(place)
         streams[place].skew = isSettled ? least - (batch.span.wall.nanoseconds - batch.span.cut.nanoseconds) : nil
@@ -151,7 +151,7 @@ struct NaiveOrder {
     private mutating func giveUpOverdue(_ place: Int) {
         while let oldest = streams[place].waiting.map(\.at).min(), active - oldest >= timeout { giveUp(place) }
         // M3.
-        if !streams[place].isSilent, active - streams[place].heardAt >= timeout {
+        if !streams[place].isSilent, active - streams[place].receivedAt >= timeout {
             streams[place].isSilent = true
             if streams[place].isWaitedFor { leave(place, "the gateway sends nothing") }
         }
@@ -201,7 +201,7 @@ struct NaiveOrder {
             if let before, time < before, before - time <= tolerance { return before }
             return time
         }
-        if let toldTo = streams[place].toldTo, let before, batch.span.from > toldTo {
+        if let reportedTo = streams[place].reportedTo, let before, batch.span.from > reportedTo {
             stopAll(place, before, "no batch covers the time until the next batch")
         }
         let names = batch.adapters.map { "\(batch.key.gateway)/\($0.name)" }
@@ -221,7 +221,7 @@ struct NaiveOrder {
         }
         let completeTo = siteTime(batch.span.completeTo)
         streams[place].completeTo = completeTo
-        streams[place].toldTo = batch.span.completeTo
+        streams[place].reportedTo = batch.span.completeTo
         if completeTo < watermark {
             if streams[place].isWaitedFor { leave(place, "the gateway's clock went back") }
             return
@@ -236,7 +236,7 @@ struct NaiveOrder {
         _ siteTime: (Instant) -> Int64
     ) {
         switch input {
-        case .heard(let adapter, _): if !isLate { hold(place, time, "\(names[adapter]) heard") }
+        case .received(let adapter, _): if !isLate { hold(place, time, "\(names[adapter]) heard") }
         case .sighted(let sighting):
             let (minor, rssi) = (sighting.advertiser.beacon.minor, sighting.rssi.map { "\($0.dBm)" } ?? "-")
             if isLate {
@@ -341,6 +341,6 @@ struct NaiveOrder {
             watermark = max(watermark, least)
         }
         held.sort(by: Told.precedes)
-        while let first = held.first, first.time < watermark { told.append(held.removeFirst()) }
+        while let first = held.first, first.time < watermark { reported.append(held.removeFirst()) }
     }
 }

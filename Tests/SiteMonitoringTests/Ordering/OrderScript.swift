@@ -47,11 +47,11 @@ struct OrderScript {
     var watermark: Double { Double(order.watermark.nanoseconds - Self.start) / 1e9 }
 
     /// Returns the inputs that the engine received from a gateway, as texts with the seconds since the start.
-    func told(_ gateway: String) -> [String] {
+    func reported(_ gateway: String) -> [String] {
         inputs.filter { $0.place.gateway.description == gateway }.map { input in
             let time = "\(Double(input.place.time.nanoseconds - Self.start) / 1e9)"
             switch input.what {
-            case .heard: return "\(time) heard"
+            case .received: return "\(time) heard"
             case .sighted: return "\(time) sighted"
             case .listens: return "\(time) listens"
             case .stopped(_, _, let reason): return "\(time) stopped: \(reason ?? "-")"

@@ -28,7 +28,7 @@ struct OrderWorld {
         var sequence: UInt64 = 0
         // Whether its process has not cut a batch yet.
         var isStart = true
-        var toldTo: Int64?
+        var reportedTo: Int64?
         // Whether each adapter scans, by its index.
         var adapters: [Bool]
         var cutOffUntil = 0
@@ -58,7 +58,7 @@ struct OrderWorld {
         }
         for second in 1...seconds {
             for place in gateways.indices {
-                if weather == .foul { Self.trouble(&gateways[place], second, &random) }
+                if weather == .foul { Self.failure(&gateways[place], second, &random) }
                 guard second >= gateways[place].offUntil else { continue }
                 let cut = Self.start + Int64(second) * Self.second + Int64(random.below(50)) * 1_000_000
                 let batch = try Self.cut(&gateways[place], at: cut, weather, &random)
@@ -114,7 +114,7 @@ struct OrderWorld {
         }
     }
 
-    private static func trouble(_ gateway: inout Gateway, _ second: Int, _ random: inout SeededGenerator) {
+    private static func failure(_ gateway: inout Gateway, _ second: Int, _ random: inout SeededGenerator) {
         if random.chance(1) { gateway.cutOffUntil = second + random.below(25) }
         if random.chance(1) { gateway.skew = Int64(random.below(20) - 10) * Self.second }
         if random.chance(1) {
@@ -122,7 +122,7 @@ struct OrderWorld {
             gateway.boot += 1
             gateway.sequence = UInt64(random.below(9))
             gateway.isStart = true
-            gateway.toldTo = nil
+            gateway.reportedTo = nil
             gateway.started = Self.start + Int64(second) * Self.second
             gateway.offUntil = second + 1 + random.below(12)
             if random.chance(50) { gateway.kept = [] }
@@ -143,11 +143,11 @@ struct OrderWorld {
     ) throws -> Batch {
         let sinceStart = cut - gateway.started
         let completeTo = sinceStart - Int64(random.below(5)) * 1_000_000
-        var begin = gateway.toldTo ?? max(completeTo - second, 0)
+        var begin = gateway.reportedTo ?? max(completeTo - second, 0)
         // A machine that slept has no data of that time.
         if completeTo - begin > 2 * second { begin = completeTo - second }
         begin = min(begin, completeTo)
-        gateway.toldTo = completeTo
+        gateway.reportedTo = completeTo
         gateway.sequence += 1
         defer { gateway.isStart = false }
         // There are only 20 different times in a second, so that some data have the same time.

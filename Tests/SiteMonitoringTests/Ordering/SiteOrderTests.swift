@@ -7,7 +7,7 @@ import Testing
     private static let worlds = SeededGenerator.seeds(environment("BEACON_SITE_WORLDS", default: 300))
 
     /// Passes the entries of a log to an order. Returns the order, and its inputs as texts.
-    private func told(_ entries: [OrderWorld.Entry], _ limits: OrderLimits = OrderLimits()) -> (
+    private func reported(_ entries: [OrderWorld.Entry], _ limits: OrderLimits = OrderLimits()) -> (
         SiteOrder, [NaiveOrder.Told]
     ) {
         var order = SiteOrder(limits)
@@ -20,7 +20,7 @@ import Testing
         func name(_ number: SiteAdapterNumber) -> String { order.adapters[Int(number.offset)].name }
         let text: String
         switch input.what {
-        case .heard(let adapter): text = "\(name(adapter)) heard"
+        case .received(let adapter): text = "\(name(adapter)) heard"
         case .sighted(let advertiser, let rssi, let adapter):
             text = "\(name(adapter)) sighted \(advertiser.beacon.minor) \(rssi.map { "\($0.dBm)" } ?? "-")"
         case .listens(let adapter, let reason): text = "\(name(adapter)) listens" + (reason.map { " \($0)" } ?? "")
@@ -48,22 +48,22 @@ import Testing
             let world = try OrderWorld(seed: seed, .foul)
             var naive = NaiveOrder(limits)
             for entry in world.entries { naive.take(entry.batch, stored: entry.stored) }
-            let (order, told) = told(world.entries, limits)
-            guard told == naive.told, order.watermark.nanoseconds == naive.watermark,
+            let (order, reported) = reported(world.entries, limits)
+            guard reported == naive.reported, order.watermark.nanoseconds == naive.watermark,
                 order.counters.lateSightings == naive.late
             else {
-                let index = zip(told, naive.told).enumerated().first { $0.element.0 != $0.element.1 }?.offset
-                let place = index ?? min(told.count, naive.told.count)
+                let index = zip(reported, naive.reported).enumerated().first { $0.element.0 != $0.element.1 }?.offset
+                let place = index ?? min(reported.count, naive.reported.count)
                 Issue.record(
                     """
-                    BEACON_SEED=\(seed): at \(place) of \(told.count) and \(naive.told.count): \
-                    \(place < told.count ? "\(told[place])" : "-"), \
-                    naively \(place < naive.told.count ? "\(naive.told[place])" : "-"); \
+                    BEACON_SEED=\(seed): at \(place) of \(reported.count) and \(naive.reported.count): \
+                    \(place < reported.count ? "\(reported[place])" : "-"), \
+                    naively \(place < naive.reported.count ? "\(naive.reported[place])" : "-"); \
                     late \(order.counters.lateSightings), naively \(naive.late)
                     """)
                 return
             }
-            inputs += told.count
+            inputs += reported.count
             corrections += Int(order.counters.corrections)
             silences += Int(order.counters.silences)
             missing += Int(order.counters.missingBatches)
@@ -78,10 +78,10 @@ import Testing
     @Test func `if clocks are right and nothing is late, all sightings are in the order of their times`() throws {
         for seed in Self.worlds.prefix(150) {
             let world = try OrderWorld(seed: seed, .fair, seconds: 30)
-            let (order, told) = told(world.entries)
+            let (order, reported) = reported(world.entries)
             let end = order.watermark.nanoseconds
             let expected = world.sightings.filter { $0.time < end }.sorted { ($0.time, $0.text) < ($1.time, $1.text) }
-            let sightings = told.filter { $0.text.contains("sighted") }
+            let sightings = reported.filter { $0.text.contains("sighted") }
             let areInOrder = sightings.map(\.time) == expected.map(\.time)
             #expect(areInOrder, "BEACON_SEED=\(seed)")
             let texts = sightings.sorted { ($0.time, $0.text) < ($1.time, $1.text) }.map(\.text)
@@ -95,12 +95,12 @@ import Testing
     @Test func `batches that are repeated, or arrive after the next one, change nothing`() throws {
         for seed in Self.worlds.prefix(150) {
             var world = try OrderWorld(seed: seed, .fair, seconds: 30)
-            let (before, told) = told(world.entries)
+            let (before, reported) = reported(world.entries)
             var random = SeededGenerator(state: seed ^ 0x5EED)
             world.disturb(&random)
-            let (after, disturbed) = self.told(world.entries)
+            let (after, disturbed) = self.reported(world.entries)
             // A failure must not print thousands of inputs, so only the result of the comparison is checked.
-            let isSame = disturbed == told
+            let isSame = disturbed == reported
             #expect(isSame, "BEACON_SEED=\(seed): \(before.counters), disturbed \(after.counters)")
             #expect(after.watermark == before.watermark, "BEACON_SEED=\(seed)")
             #expect(after.counters.sightings == before.counters.sightings, "BEACON_SEED=\(seed)")

@@ -14,7 +14,7 @@ import Testing
         let bytes = Array("conditions:\n  - identifier: staff\n    uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E\n".utf8)
         switch Configuration.parse(bytes, file: "gateway.yaml") {
         case .success(let configuration): print(configuration.monitors.count)
-        case .failure(let mistakes): print(mistakes)
+        case .failure(let errors): print(errors)
         }
     }
 

@@ -130,7 +130,7 @@ import Testing
         let script = ScriptedSightings()
         let monitor = try BeaconMonitor("script", source: script)
         async let hearing: Void = monitor.run()
-        await script.hear(badge)
+        await script.receive(badge)
         await script.wait(.seconds(30))
         script.finish()
         try await hearing
@@ -183,7 +183,7 @@ import Testing
         }
         let inhibitor = LogindInhibitor(program: "my-gateway")
         let session = BackgroundActivitySession(reason: "beacons are scanned", provider: inhibitor)
-        if case .refused(let why) = session.standing { print(why) }
+        if case .refused(let why) = session.status { print(why) }
     }
 
     static func inhibitor() {

@@ -100,7 +100,7 @@ import Testing
         let arrival = clock.now
         await monitor.sighted(sighting(7, by: adapter, at: arrival))
         // For two minutes, the adapter receives other reports, but none of this beacon.
-        for _ in 0..<120 { await monitor.heard(adapter, at: clock.turn(by: .seconds(1))) }
+        for _ in 0..<120 { await monitor.received(adapter, at: clock.turn(by: .seconds(1))) }
         await monitor.end()
         #expect(try await events.next()?.state == .satisfied)
         #expect(try await events.next() == nil)

@@ -96,7 +96,7 @@ import Testing
         var entries = batch.entries.mutableSpan
         let isTaken = FrameBatch.take(event: event, adapter: 0, time: time, to: &entries, &counts)
         batch.counts = counts
-        engine.heard(batch, of: [adapter], into: &actions)
+        engine.received(batch, of: [adapter], into: &actions)
         batch.removeAll()
         #expect(isTaken)
     }

@@ -31,7 +31,7 @@ package struct BatchCutter: Sendable {
         package var boot: UInt128
         /// The maximum size of a batch in bytes: `max_batch`. A batch that cannot be divided can be larger: about
         /// 36,000 bytes if a gateway has 255 adapters.
-        package var octetsMax = LogLimits().batchOctetsMax
+        package var bytesMax = LogLimits().batchBytesMax
         /// The maximum number of sightings and changes that wait for the next cut.
         package var pendingMax = 65_536
 
@@ -79,7 +79,7 @@ package struct BatchCutter: Sendable {
     }
 
     /// Takes a report of any kind by an adapter.
-    package mutating func heard(_ adapter: Int, at time: Instant) { _ = take(adapter, at: time) }
+    package mutating func received(_ adapter: Int, at time: Instant) { _ = take(adapter, at: time) }
 
     /// Takes a report with an iBeacon by an adapter.
     package mutating func sighted(_ advertiser: Batch.Advertiser, rssi: RSSI?, by adapter: Int, at time: Instant) {
@@ -103,7 +103,7 @@ package struct BatchCutter: Sendable {
         guard adapters.isPlace(adapter), !adapters[adapter].isOverfull else { return nil }
         if !adapters[adapter].listens { note(.started, adapter, at: admit(time), reason: nil) }
         let time = adapters[adapter].admit(admit(time))
-        adapters[adapter].hear(at: time)
+        adapters[adapter].noteReport(at: time)
         return time
     }
 
@@ -132,7 +132,7 @@ package struct BatchCutter: Sendable {
         if adapters[adapter].listens {
             let time = admit(time)
             note(
-                .stopped(since: adapters[adapter].lastHeard ?? time), adapter, at: time,
+                .stopped(since: adapters[adapter].lastReceived ?? time), adapter, at: time,
                 reason: "more was received than could be sent")
         }
         adapters[adapter].isOverfull = true
@@ -180,7 +180,7 @@ package struct CutBatch: Sendable, Hashable {
     /// The batch, with its own sequence number.
     package let batch: Batch
     /// The encoded batch.
-    package let octets: [UInt8]
+    package let bytes: [UInt8]
 }
 
 extension Batch.Change {
@@ -189,7 +189,7 @@ extension Batch.Change {
         if isReason(text) { return text }
         var words = ""
         for scalar in text.unicodeScalars where scalar.properties.generalCategory != .control {
-            guard words.utf8.count + UTF8.width(scalar) <= BatchBounds.reasonOctetsMax else { break }
+            guard words.utf8.count + UTF8.width(scalar) <= BatchBounds.reasonBytesMax else { break }
             words.unicodeScalars.append(scalar)
         }
         return words

@@ -72,14 +72,14 @@ struct BatchMaker {
 
     mutating func make(_ piece: BatchPiece) throws(BatchError) {
         let batch = try batch(of: piece)
-        let octets = batch.octets
+        let bytes = batch.bytes
         // A piece that cannot be divided has at most one sighting, one change and 255 adapters. It is sent although it
         // is too large.
-        if octets.count > settings.octetsMax, let (first, second) = piece.halves {
+        if bytes.count > settings.bytesMax, let (first, second) = piece.halves {
             try make(first)
             return try make(second)
         }
-        made.append(CutBatch(batch: batch, octets: octets))
+        made.append(CutBatch(batch: batch, bytes: bytes))
         nextSequence += 1
         isStart = false
     }

@@ -16,7 +16,7 @@ struct CutAdapter {
     /// Whether the adapter scanned at the end of the previous batch.
     fileprivate(set) var listenedAtCut = false
     /// The time of the latest report.
-    private(set) var lastHeard: Instant?
+    private(set) var lastReceived: Instant?
     // The time of the last change.
     private var lastChange: Instant?
     private(set) var reports: (first: Instant, last: Instant)?
@@ -40,8 +40,8 @@ struct CutAdapter {
     func admit(_ time: Instant) -> Instant { max(time, lastChange ?? time) }
 
     /// Records a report.
-    mutating func hear(at time: Instant) {
-        lastHeard = max(lastHeard ?? time, time)
+    mutating func noteReport(at time: Instant) {
+        lastReceived = max(lastReceived ?? time, time)
         reports = (min(reports?.first ?? time, time), max(reports?.last ?? time, time))
     }
 
@@ -50,7 +50,7 @@ struct CutAdapter {
     /// - Returns: its time, which is after all earlier reports.
     mutating func change(_ kind: Batch.Change.Kind, at time: Instant) -> Instant {
         var time = admit(time)
-        if let lastHeard, lastHeard >= time { time = lastHeard + .microseconds(1) }
+        if let lastReceived, lastReceived >= time { time = lastReceived + .microseconds(1) }
         lastChange = time
         isGone = kind == .removed
         isFree = false

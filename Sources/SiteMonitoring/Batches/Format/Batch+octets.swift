@@ -3,37 +3,37 @@ import BluetoothLE
 
 extension Batch {
     /// The encoded batch, format version 1 (docs/site-format.md). Each batch has exactly one encoding.
-    package var octets: [UInt8] {
-        var octets = BatchFormat.magic
-        octets.reserveCapacity(256 + sightings.count * 16)
-        octets.append(BatchFormat.version)
-        octets.append(span.isStart ? BatchFormat.isStart : 0)
-        octets.append(fixed: key.boot)
-        octets.append(fixed: key.sequence)
-        octets.append(short: site.description)
-        octets.append(short: key.gateway.description)
-        octets.append(fixed: span.from.microseconds)
-        octets.append(time: span.completeTo, since: span.from)
-        octets.append(time: span.cut, since: span.completeTo)
-        octets.append(fixed: span.wall.microseconds)
-        octets.append(UInt8(adapters.count))
-        for adapter in adapters { octets.append(adapter, since: span.from) }
-        octets.append(variable: UInt64(changes.count))
+    package var bytes: [UInt8] {
+        var bytes = BatchFormat.magic
+        bytes.reserveCapacity(256 + sightings.count * 16)
+        bytes.append(BatchFormat.version)
+        bytes.append(span.isStart ? BatchFormat.isStart : 0)
+        bytes.append(fixed: key.boot)
+        bytes.append(fixed: key.sequence)
+        bytes.append(short: site.description)
+        bytes.append(short: key.gateway.description)
+        bytes.append(fixed: span.from.microseconds)
+        bytes.append(time: span.completeTo, since: span.from)
+        bytes.append(time: span.cut, since: span.completeTo)
+        bytes.append(fixed: span.wall.microseconds)
+        bytes.append(UInt8(adapters.count))
+        for adapter in adapters { bytes.append(adapter, since: span.from) }
+        bytes.append(variable: UInt64(changes.count))
         var last = span.from
         for change in changes {
-            octets.append(change, since: last)
+            bytes.append(change, since: last)
             last = change.time
         }
         let table = AdvertiserTable(sightings)
-        octets.append(table)
-        octets.append(variable: UInt64(sightings.count))
+        bytes.append(table)
+        bytes.append(variable: UInt64(sightings.count))
         last = span.from
         for sighting in sightings {
-            octets.append(sighting, since: last, table)
+            bytes.append(sighting, since: last, table)
             last = sighting.time
         }
-        octets.append(fixed: CRC32.of(octets))
-        return octets
+        bytes.append(fixed: CRC32.of(bytes))
+        return bytes
     }
 }
 
@@ -150,7 +150,7 @@ extension [UInt8] {
     fileprivate mutating func append(_ sighting: Batch.Sighting, since last: Instant, _ table: AdvertiserTable) {
         append(variable: table.place(of: sighting.advertiser))
         append(UInt8(truncatingIfNeeded: sighting.adapter))
-        append(RSSI.octet(sighting.rssi))
+        append(RSSI.byte(sighting.rssi))
         append(time: sighting.time, since: last)
     }
 }

@@ -2,20 +2,20 @@ import BaseTypes
 import BluetoothLE
 
 extension Batch {
-    /// Parses a batch. Only the bytes that ``octets`` writes are accepted, so each batch has exactly one encoding.
+    /// Parses a batch. Only the bytes that ``bytes`` writes are accepted, so each batch has exactly one encoding.
     ///
     /// Memory use is limited by the number of bytes, whatever they contain.
     ///
     /// - Throws: ``BatchFormatError``.
-    package init(octets: [UInt8]) throws(BatchFormatError) {
+    package init(bytes: [UInt8]) throws(BatchFormatError) {
         let head = BatchFormat.magic.count
-        guard octets.count > head, octets.starts(with: BatchFormat.magic) else { throw .notABatch }
-        guard octets[head] == BatchFormat.version else { throw .version(octets[head]) }
-        let end = octets.count - BatchFormat.checkOctets
+        guard bytes.count > head, bytes.starts(with: BatchFormat.magic) else { throw .notABatch }
+        guard bytes[head] == BatchFormat.version else { throw .version(bytes[head]) }
+        let end = bytes.count - BatchFormat.checkBytes
         guard end > head else { throw .damaged }
-        var check = BatchReader(octets, from: end, to: octets.count)
-        guard CRC32.of(octets[..<end]) == (try check.fixed(UInt32.self, "the check")) else { throw .damaged }
-        var reader = BatchReader(octets, from: head + 1, to: end)
+        var check = BatchReader(bytes, from: end, to: bytes.count)
+        guard CRC32.of(bytes[..<end]) == (try check.fixed(UInt32.self, "the check")) else { throw .damaged }
+        var reader = BatchReader(bytes, from: head + 1, to: end)
         let parts = try Parts(&reader)
         guard reader.left == 0 else { throw reader.invalid("\(reader.left) bytes follow the batch") }
         do throws(BatchError) {
@@ -36,7 +36,7 @@ private struct Parts {
     var sightings: [Batch.Sighting] = []
 
     init(_ reader: inout BatchReader) throws(BatchFormatError) {
-        let flags = try reader.octet("the flags")
+        let flags = try reader.byte("the flags")
         guard flags & ~BatchFormat.isStart == 0 else {
             throw reader.invalid("an unknown flag")
         }
@@ -52,12 +52,12 @@ private struct Parts {
             try Batch.Span(
                 from: from, completeTo: completeTo, cut: cut, wall: wall, isStart: flags & BatchFormat.isStart != 0)
         }
-        for _ in 0..<(try reader.octet("the number of adapters")) { adapters.append(try reader.adapter(since: from)) }
-        let changeCount = try reader.count("changes", octetsMin: BatchFormat.changeOctetsMin)
+        for _ in 0..<(try reader.byte("the number of adapters")) { adapters.append(try reader.adapter(since: from)) }
+        let changeCount = try reader.count("changes", bytesMin: BatchFormat.changeBytesMin)
         changes.reserveCapacity(changeCount)
         for _ in 0..<changeCount { changes.append(try reader.change(since: changes.last?.time ?? from)) }
         var table = try ReadAdvertisers(&reader)
-        let sightingCount = try reader.count("sightings", octetsMin: BatchFormat.sightingOctetsMin)
+        let sightingCount = try reader.count("sightings", bytesMin: BatchFormat.sightingBytesMin)
         sightings.reserveCapacity(sightingCount)
         for _ in 0..<sightingCount {
             sightings.append(try reader.sighting(since: sightings.last?.time ?? from, &table))
@@ -77,7 +77,7 @@ private struct ReadAdvertisers {
     private var namedCount = 0
 
     init(_ reader: inout BatchReader) throws(BatchFormatError) {
-        let uuidCount = try reader.count("UUIDs", octetsMin: BatchFormat.uuidOctetsMin)
+        let uuidCount = try reader.count("UUIDs", bytesMin: BatchFormat.uuidBytesMin)
         var uuids: [ProximityUUID] = []
         uuids.reserveCapacity(uuidCount)
         for _ in 0..<uuidCount {
@@ -87,7 +87,7 @@ private struct ReadAdvertisers {
             if let last = uuids.last, uuid <= last { throw reader.invalid("the UUIDs are not sorted") }
             uuids.append(uuid)
         }
-        let count = try reader.count("advertisers", octetsMin: BatchFormat.advertiserOctetsMin)
+        let count = try reader.count("advertisers", bytesMin: BatchFormat.advertiserBytesMin)
         advertisers.reserveCapacity(count)
         // Advertisers are sorted, so their UUIDs must appear in order and without a gap.
         var next = 0
@@ -132,14 +132,14 @@ extension BatchReader {
     }
 
     fileprivate mutating func adapter(since from: Instant) throws(BatchFormatError) -> Batch.Adapter {
-        let flags = try octet("an adapter's flags")
+        let flags = try byte("an adapter's flags")
         guard flags & ~(BatchFormat.isListening | BatchFormat.hasAddress | BatchFormat.hasReports) == 0 else {
             throw invalid("an unknown flag")
         }
         let name = try short("an adapter's name")
         var address: DeviceAddress?
         if flags & BatchFormat.hasAddress != 0 {
-            let read = try self.address(try octet("an address"))
+            let read = try self.address(try byte("an address"))
             guard read.value != 0 else { throw invalid("an adapter's address is zero") }
             address = read
         }
@@ -158,8 +158,8 @@ extension BatchReader {
     }
 
     fileprivate mutating func change(since last: Instant) throws(BatchFormatError) -> Batch.Change {
-        let adapter = Int(try octet("a change's adapter"))
-        let code = try octet("a change")
+        let adapter = Int(try byte("a change's adapter"))
+        let code = try byte("a change")
         let time = try time("a change", since: last)
         let kind: Batch.Change.Kind
         switch code & ~BatchFormat.hasReason {
@@ -173,7 +173,7 @@ extension BatchReader {
         }
         var reason: String?
         if code & BatchFormat.hasReason != 0 {
-            reason = try text("a reason", count: try count("bytes of a reason", octetsMin: 1))
+            reason = try text("a reason", count: try count("bytes of a reason", bytesMin: 1))
         }
         return try Parts.valid { () throws(BatchError) in
             try Batch.Change(kind, adapter: adapter, at: time, reason: reason)
@@ -183,8 +183,8 @@ extension BatchReader {
     fileprivate mutating func advertiser(_ uuid: ProximityUUID) throws(BatchFormatError) -> Batch.Advertiser {
         let major = try fixed(UInt16.self, "a major")
         let minor = try fixed(UInt16.self, "a minor")
-        let power = Int8(bitPattern: try octet("a measured power"))
-        let kind = try octet("an address")
+        let power = Int8(bitPattern: try byte("a measured power"))
+        let kind = try byte("an address")
         return Batch.Advertiser(
             BeaconIdentity(uuid: uuid, major: major, minor: minor), measuredPower: power,
             address: kind == BatchFormat.noAddress ? nil : try address(kind))
@@ -194,8 +194,8 @@ extension BatchReader {
         since last: Instant, _ table: inout ReadAdvertisers
     ) throws(BatchFormatError) -> Batch.Sighting {
         let advertiser = try table.advertiser(try variable("an advertiser"), self)
-        let adapter = Int(try octet("a sighting's adapter"))
-        let rssi = RSSI(reported: try octet("an RSSI"))
+        let adapter = Int(try byte("a sighting's adapter"))
+        let rssi = RSSI(reported: try byte("an RSSI"))
         return Batch.Sighting(at: try time("a sighting", since: last), adapter: adapter, advertiser, rssi: rssi)
     }
 }

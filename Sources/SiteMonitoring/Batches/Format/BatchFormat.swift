@@ -6,7 +6,7 @@ enum BatchFormat {
     /// The only version that is written.
     static let version: UInt8 = 1
     /// The size of the check at the end, in bytes.
-    static let checkOctets = 4
+    static let checkBytes = 4
 
     /// The bit of the batch's own flags.
     static let isStart: UInt8 = 1
@@ -19,7 +19,7 @@ enum BatchFormat {
 
     /// The minimum sizes of the elements, in bytes. With them, a count that cannot fit into the remaining bytes is
     /// refused.
-    static let changeOctetsMin = 3, uuidOctetsMin = 16, advertiserOctetsMin = 7, sightingOctetsMin = 4
+    static let changeBytesMin = 3, uuidBytesMin = 16, advertiserBytesMin = 7, sightingBytesMin = 4
 }
 
 /// A reason why bytes are not a valid batch. A refused batch has changed nothing.

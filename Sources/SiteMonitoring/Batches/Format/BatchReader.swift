@@ -4,14 +4,14 @@ import BluetoothLE
 /// Reads values from the bytes of a possible batch. Each error has the index of the byte at which data are missing or
 /// invalid.
 struct BatchReader: ~Copyable {
-    private let octets: [UInt8]
+    private let bytes: [UInt8]
     /// The index of the next byte.
     private(set) var place: Int
     // The end of the bytes that can be read.
     private let end: Int
 
-    init(_ octets: [UInt8], from place: Int, to end: Int) {
-        self.octets = octets
+    init(_ bytes: [UInt8], from place: Int, to end: Int) {
+        self.bytes = bytes
         self.place = place
         self.end = end
     }
@@ -22,10 +22,10 @@ struct BatchReader: ~Copyable {
     /// Returns an error at the current byte, about the value that was read last or is read next.
     func invalid(_ what: String) -> BatchFormatError { .invalid(at: place, what) }
 
-    mutating func octet(_ what: String) throws(BatchFormatError) -> UInt8 {
+    mutating func byte(_ what: String) throws(BatchFormatError) -> UInt8 {
         guard place < end else { throw .short(at: place, what) }
         defer { place += 1 }
-        return octets[place]
+        return bytes[place]
     }
 
     mutating func fixed<Number: FixedWidthInteger>(
@@ -35,7 +35,7 @@ struct BatchReader: ~Copyable {
         guard left >= size else { throw .short(at: place, what) }
         var number: Number = 0
         for index in stride(from: size - 1, through: 0, by: -1) {
-            number = number << 8 | Number(truncatingIfNeeded: octets[place + index])
+            number = number << 8 | Number(truncatingIfNeeded: bytes[place + index])
         }
         place += size
         return number
@@ -46,23 +46,23 @@ struct BatchReader: ~Copyable {
         var number: UInt64 = 0
         var shift: UInt64 = 0
         while true {
-            let octet = try octet(what)
+            let byte = try byte(what)
             // The tenth byte has room for the last bit only.
-            guard shift < 63 || octet <= 1 else { throw invalid("\(what) has more than 64 bits") }
-            number |= UInt64(octet & 0x7F) << shift
-            guard octet & 0x80 != 0 else {
-                guard octet != 0 || shift == 0 else { throw invalid("\(what) has more bytes than necessary") }
+            guard shift < 63 || byte <= 1 else { throw invalid("\(what) has more than 64 bits") }
+            number |= UInt64(byte & 0x7F) << shift
+            guard byte & 0x80 != 0 else {
+                guard byte != 0 || shift == 0 else { throw invalid("\(what) has more bytes than necessary") }
                 return number
             }
             shift += 7
         }
     }
 
-    /// Reads the number of elements that follow. It must not exceed the number of elements of `octetsMin` bytes that
+    /// Reads the number of elements that follow. It must not exceed the number of elements of `bytesMin` bytes that
     /// fit into the remaining bytes.
-    mutating func count(_ what: String, octetsMin: Int) throws(BatchFormatError) -> Int {
+    mutating func count(_ what: String, bytesMin: Int) throws(BatchFormatError) -> Int {
         let count = try variable("the number of \(what)")
-        guard count <= UInt64(left / octetsMin) else {
+        guard count <= UInt64(left / bytesMin) else {
             throw invalid("\(count) \(what) do not fit into the remaining bytes")
         }
         return Int(count)
@@ -87,7 +87,7 @@ struct BatchReader: ~Copyable {
 
     mutating func text(_ what: String, count: Int) throws(BatchFormatError) -> String {
         guard left >= count else { throw .short(at: place, what) }
-        guard let text = String(validating: octets[place..<(place + count)], as: UTF8.self) else {
+        guard let text = String(validating: bytes[place..<(place + count)], as: UTF8.self) else {
             throw invalid("\(what) is not valid UTF-8")
         }
         place += count
@@ -96,7 +96,7 @@ struct BatchReader: ~Copyable {
 
     /// Reads the number of bytes of a text, at most 255, and the text.
     mutating func short(_ what: String) throws(BatchFormatError) -> String {
-        try text(what, count: Int(try octet(what)))
+        try text(what, count: Int(try byte(what)))
     }
 
     /// Reads an address, whose type was read before.

@@ -40,7 +40,7 @@ final class SocketScanner: AdvertisingScanner {
             let report = AdvertisingReport(
                 address: DeviceAddress(address, kind: .random), rssi: RSSI(dBm: Int8(bitPattern: buffer[0])),
                 properties: .legacy, data: 0..<(count - 7))
-            handler?.heard(report, data: buffer.span.extracting(7..<count), on: 0, at: loop.now)
+            handler?.received(report, data: buffer.span.extracting(7..<count), on: 0, at: loop.now)
         }
     }
 

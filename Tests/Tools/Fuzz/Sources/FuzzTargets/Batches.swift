@@ -7,14 +7,14 @@ import SiteMonitoring
 /// - Returns: whether libFuzzer should keep the input; true for a valid batch, and if the input is shorter than 512
 ///   bytes.
 func fuzzBatch(_ input: Span<UInt8>) -> Bool {
-    let raw = octets(input, from: 0)
+    let raw = bytes(input, from: 0)
     // A client that does not know the format can send any bytes, so the input is also parsed as it is.
     _ = read(raw)
     let body = [0x42, 0x47, 0x53, 0x42, 1] + raw
     let check = CRC32.of(body)
     let whole = body + stride(from: 0, to: 32, by: 8).map { UInt8(truncatingIfNeeded: check >> $0) }
     guard let batch = read(whole) else { return raw.count < 512 }
-    precondition(batch.octets == whole, "a batch has two encodings")
+    precondition(batch.bytes == whole, "a batch has two encodings")
     var last = batch.span.from
     for input in batch.inputs {
         precondition(last <= input.time && input.time <= batch.span.completeTo, "an input has an invalid time")
@@ -23,8 +23,8 @@ func fuzzBatch(_ input: Span<UInt8>) -> Bool {
     return true
 }
 
-private func read(_ octets: [UInt8]) -> Batch? {
-    do throws(BatchFormatError) { return try Batch(octets: octets) } catch {
+private func read(_ bytes: [UInt8]) -> Batch? {
+    do throws(BatchFormatError) { return try Batch(bytes: bytes) } catch {
         precondition(!error.description.isEmpty, "an error has no description")
         return nil
     }

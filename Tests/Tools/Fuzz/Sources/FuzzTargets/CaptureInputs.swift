@@ -9,7 +9,7 @@ internal import Glibc
 /// - Returns: whether libFuzzer should keep the input.
 func fuzzCapture(_ input: Span<UInt8>, of target: Target) -> Bool {
     guard input.count > 2 else { return false }
-    var bytes = octets(input, from: 2)
+    var bytes = bytes(input, from: 2)
     begin(&bytes, as: target, variant: input[1])
     let fields = input[1] & 0x80 != 0 ? otherFields : FieldMap()
     // Decompressed data can have a thousand times the size of the input. With a window of a few bytes, reading them
@@ -34,7 +34,7 @@ let otherFields: FieldMap = {
     } catch { preconditionFailure("\(error)") }
 }()
 
-func octets(_ input: Span<UInt8>, from start: Int) -> [UInt8] {
+func bytes(_ input: Span<UInt8>, from start: Int) -> [UInt8] {
     (min(start, input.count)..<input.count).map { input[$0] }
 }
 

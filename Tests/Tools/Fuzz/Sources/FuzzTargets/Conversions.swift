@@ -10,7 +10,7 @@ internal import Glibc
 /// - Returns: whether libFuzzer should keep the input; true if it can be read as a capture.
 func fuzzConversion(_ input: Span<UInt8>) -> Bool {
     guard input.count > 2 else { return false }
-    let bytes = octets(input, from: 2)
+    let bytes = bytes(input, from: 2)
     let fields = input[1] & 0x80 != 0 ? otherFields : FieldMap()
     let options = CaptureOptions(fields: fields, windowSize: 4096)
     guard let original = Beacons(.bytes(bytes, name: "input"), options, ofConversion: false) else { return false }

@@ -21,8 +21,8 @@ func checkStructures(_ payload: Span<UInt8>) {
                 continue
             }
             slowBeacons.append(beacon)
-            let octets = beacon.manufacturerData
-            for index in octets.indices { precondition(payload[structure.data.lowerBound + index] == octets[index]) }
+            let bytes = beacon.manufacturerData
+            for index in bytes.indices { precondition(payload[structure.data.lowerBound + index] == bytes[index]) }
         }
     } catch let thrown { slowError = thrown }
     precondition(beacons == slowBeacons)

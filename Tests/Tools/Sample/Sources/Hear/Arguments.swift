@@ -49,7 +49,7 @@ struct Arguments {
     func perform() async {
         guard let script else { return }
         for _ in 0..<6 {
-            await script.hear(BeaconIdentity(uuid: Hear.staff, major: 1, minor: 7))
+            await script.receive(BeaconIdentity(uuid: Hear.staff, major: 1, minor: 7))
             await script.wait(.seconds(10))
         }
         await script.wait(exitTimeout)

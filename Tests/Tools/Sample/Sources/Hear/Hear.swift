@@ -14,7 +14,7 @@ import Glibc
     /// an argument is invalid, and EXIT_FAILURE after any other error.
     static func main() async {
         do {
-            try await hear(Arguments(CommandLine.arguments.dropFirst()))
+            try await receive(Arguments(CommandLine.arguments.dropFirst()))
         } catch let error as ScanningError where error.kind == .denied {
             fail("\(error)", code: EX_NOPERM)
         } catch let error as ScanningError where error.kind == .unavailable {
@@ -26,7 +26,7 @@ import Glibc
         }
     }
 
-    static func hear(_ arguments: Arguments) async throws {
+    static func receive(_ arguments: Arguments) async throws {
         let monitor = try BeaconMonitor("site", scanning: arguments.scanning)
         var settings = ConditionSettings()
         settings.exitTimeout = arguments.exitTimeout

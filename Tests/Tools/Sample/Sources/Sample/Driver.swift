@@ -88,10 +88,10 @@ struct Driver {
         _ = try await (following, visiting, running)
         tally.recordsAhead = await model.recordsAhead
         (tally.events, tally.owed, tally.surprise) = events.balance
-        let stays = visits.balance
-        tally.visits = stays.delivered
-        tally.owed += stays.owed
-        tally.surprise = tally.surprise ?? stays.surprise
+        let visits = visits.balance
+        tally.visits = visits.delivered
+        tally.owed += visits.owed
+        tally.surprise = tally.surprise ?? visits.surprise
         return tally
     }
 
@@ -120,8 +120,8 @@ struct Driver {
                 wanted.append((identifier, stand.minor))
             }
             if !wanted.contains(where: { $0.0 == identifier }) { wanted.append((identifier, minor)) }
-            let stays = Set(wanted.map(\.0))
-            let gone = expectation.stands.filter { !stays.contains($0.key) }
+            let visits = Set(wanted.map(\.0))
+            let gone = expectation.stands.filter { !visits.contains($0.key) }
             for (identifier, _) in gone.sorted(by: { $0.value.place < $1.value.place }) {
                 expectation.remove(identifier, at: now)
             }
@@ -147,11 +147,11 @@ struct Driver {
     private func comeAndGo(_ monitor: BeaconMonitor) async throws {
         var entries = monitor.events
         entries.notifyOnExit = false
-        let (all, some, stays) = (monitor.events, entries, monitor.visits)
+        let (all, some, visits) = (monitor.events, entries, monitor.visits)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { for try await _ in all {} }
             group.addTask { for try await _ in some {} }
-            group.addTask { for try await _ in stays {} }
+            group.addTask { for try await _ in visits {} }
             group.cancelAll()
             try await group.waitForAll()
         }
