@@ -24,7 +24,7 @@ public final class ManualClock: MonitorClock {
         var watchers: [(until: Instant, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
-    private let hands: Mutex<State>
+    private let state: Mutex<State>
 
     /// Creates a clock that stays at `start` until it is moved.
     ///
@@ -32,20 +32,20 @@ public final class ManualClock: MonitorClock {
     ///   - start: the first time of the clock; 1,000 s by default, so that tests can use earlier times.
     ///   - offset: how far the wall clock is ahead of this clock.
     public init(_ start: Instant = Instant(nanoseconds: 1_000_000_000_000), offset: ClockOffset = .zero) {
-        hands = Mutex(State(now: start, offset: offset))
+        state = Mutex(State(now: start, offset: offset))
     }
 
     /// The current time of the clock.
-    public var now: Instant { hands.withLock { $0.now } }
+    public var now: Instant { state.withLock { $0.now } }
 
     /// How far the wall clock is ahead of this clock. Set it to simulate a step of the wall clock.
     public var offset: ClockOffset {
-        get { hands.withLock { $0.offset } }
-        set { hands.withLock { $0.offset = newValue } }
+        get { state.withLock { $0.offset } }
+        set { state.withLock { $0.offset = newValue } }
     }
 
     /// The number of tasks that currently wait in ``sleep(until:)``.
-    public var sleepers: Int { hands.withLock { $0.sleepers.count } }
+    public var sleepers: Int { state.withLock { $0.sleepers.count } }
 
     /// Moves the clock forward and wakes the tasks whose time is reached. A negative duration counts as zero.
     ///
@@ -58,11 +58,11 @@ public final class ManualClock: MonitorClock {
     @discardableResult public func turn(to time: Instant) -> Instant { turn { max($0, time) } }
 
     private func turn(_ body: (Instant) -> Instant) -> Instant {
-        let (now, due) = hands.withLock { hands in
-            hands.now = body(hands.now)
-            let due = hands.sleepers.filter { $0.value.until <= hands.now }
-            for id in due.keys { hands.sleepers[id] = nil }
-            return (hands.now, due.values.map(\.continuation))
+        let (now, due) = state.withLock { state in
+            state.now = body(state.now)
+            let due = state.sleepers.filter { $0.value.until <= state.now }
+            for id in due.keys { state.sleepers[id] = nil }
+            return (state.now, due.values.map(\.continuation))
         }
         for continuation in due { continuation.resume() }
         return now
@@ -72,42 +72,42 @@ public final class ManualClock: MonitorClock {
     ///
     /// - Throws: `CancellationError` as soon as the task is cancelled.
     public func sleep(until instant: Instant) async throws {
-        let id = hands.withLock { hands in
-            hands.given += 1
-            return hands.given
+        let id = state.withLock { state in
+            state.given += 1
+            return state.given
         }
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-                let (answer, watchers) = hands.withLock {
-                    hands -> (Result<Void, any Error>?, [CheckedContinuation<Void, Never>]) in
-                    if hands.cancelled.remove(id) != nil { return (.failure(CancellationError()), []) }
-                    if hands.now >= instant { return (.success(()), []) }
-                    hands.sleepers[id] = Sleeper(until: instant, continuation: continuation)
-                    let watchers = hands.watchers.filter { $0.until == instant }.map(\.continuation)
-                    hands.watchers.removeAll { $0.until == instant }
+                let (answer, watchers) = state.withLock {
+                    state -> (Result<Void, any Error>?, [CheckedContinuation<Void, Never>]) in
+                    if state.cancelled.remove(id) != nil { return (.failure(CancellationError()), []) }
+                    if state.now >= instant { return (.success(()), []) }
+                    state.sleepers[id] = Sleeper(until: instant, continuation: continuation)
+                    let watchers = state.watchers.filter { $0.until == instant }.map(\.continuation)
+                    state.watchers.removeAll { $0.until == instant }
                     return (nil, watchers)
                 }
                 for watcher in watchers { watcher.resume() }
                 if let answer { continuation.resume(with: answer) }
             }
         } onCancel: {
-            let sleeper = hands.withLock { hands -> Sleeper? in
-                if let sleeper = hands.sleepers.removeValue(forKey: id) { return sleeper }
-                hands.cancelled.insert(id)
+            let sleeper = state.withLock { state -> Sleeper? in
+                if let sleeper = state.sleepers.removeValue(forKey: id) { return sleeper }
+                state.cancelled.insert(id)
                 return nil
             }
             sleeper?.continuation.resume(throwing: CancellationError())
         }
-        hands.withLock { _ = $0.cancelled.remove(id) }
+        state.withLock { _ = $0.cancelled.remove(id) }
     }
 
     /// Returns as soon as a task sleeps until exactly `instant`. A test can use it to wait until a monitor has set a
     /// deadline.
     public func sleeper(until instant: Instant) async {
         await withCheckedContinuation { continuation in
-            let isThere = hands.withLock { hands in
-                if hands.sleepers.values.contains(where: { $0.until == instant }) { return true }
-                hands.watchers.append((instant, continuation))
+            let isThere = state.withLock { state in
+                if state.sleepers.values.contains(where: { $0.until == instant }) { return true }
+                state.watchers.append((instant, continuation))
                 return false
             }
             if isThere { continuation.resume() }

@@ -8,11 +8,11 @@ import Synchronization
 ///
 ///     let script = ScriptedSightings()
 ///     let monitor = try BeaconMonitor("script", source: script)
-///     async let hearing: Void = monitor.run()
+///     async let running: Void = monitor.run()
 ///     await script.receive(badge)
 ///     await script.wait(.seconds(30))
 ///     script.finish()
-///     try await hearing
+///     try await running
 ///
 /// Each call returns when the monitor has processed it completely; its events are then available to subscribers. A call
 /// before `BeaconMonitor.run()` waits for it. A call after the end returns immediately, and so does one whose task is

@@ -151,7 +151,7 @@ package enum UnixSocket {
     /// The answer of the process at a socket.
     package enum Answer: Equatable {
         /// No process listens there.
-        case nobody
+        case noListener
         /// A process listens, but did not answer: it has too many clients, or it hangs.
         case busy
         /// All bytes up to the end of the answer.
@@ -185,7 +185,7 @@ package enum UnixSocket {
                 descriptor.rawValue, SOL_SOCKET, option, &patience, socklen_t(MemoryLayout<timeval>.size))
         }
         do throws(Errno) {
-            guard try connect(descriptor, path) else { return .nobody }
+            guard try connect(descriptor, path) else { return .noListener }
         } catch .wouldBlock {
             // The queue of connections was full all the time (connect(2), unix(7)).
             return .busy

@@ -268,13 +268,13 @@ package struct GPSDSession: Sendable {
     /// `eph`, or `epx` and `epy` combined, count as 68 %, although gpsd_json(5) calls their certainty unknown and gpsd
     /// computes its own values for 95 %. So a fix can be more accurate than assumed, and then a state is kept too long,
     /// not too short (rule G2). Without them, the last dilution of precision is used, times
-    /// ``GPXPoint/accuracyUnlessSaid``.
+    /// ``GPXPoint/accuracyUnlessSet``.
     private func accuracy(_ report: GPSDReport, at now: Instant) -> Double? {
         if let error = report.number("eph") { return error }
         if let x = report.number("epx"), let y = report.number("epy"), x >= 0, y >= 0 {
             return (x * x + y * y).squareRoot()
         }
         guard let dilution, now - dilution.time <= Self.patience else { return nil }
-        return dilution.value * GPXPoint.accuracyUnlessSaid
+        return dilution.value * GPXPoint.accuracyUnlessSet
     }
 }

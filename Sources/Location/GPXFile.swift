@@ -10,7 +10,7 @@ public struct GPXPoint: Sendable, Hashable {
     /// The Global Positioning System Standard Positioning Service Performance Standard (5th edition, 2020, §3.8) limits
     /// horizontal errors to 8 m at 95 %, which is 4.9 m at 68 % for a circular distribution. In files with `hdop`, it
     /// is multiplied by this value.
-    public static let accuracyUnlessSaid = 5.0
+    public static let accuracyUnlessSet = 5.0
 
     /// The position.
     public var coordinate: Coordinate
@@ -21,7 +21,7 @@ public struct GPXPoint: Sendable, Hashable {
     /// The altitude in metres above mean sea level (`ele`); `nil` if the file has none.
     public var altitude: Double?
     /// The accuracy in metres, 68 %.
-    public var horizontalAccuracy = Self.accuracyUnlessSaid
+    public var horizontalAccuracy = Self.accuracyUnlessSet
     /// The line of the file in which it starts, from 1.
     public var line = 0
 

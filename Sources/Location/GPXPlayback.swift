@@ -57,20 +57,20 @@ final class GPXPlayback: LocationPlayback {
 
     private func takeDue(at now: Instant) -> [LocationOutput] {
         state.withLock { state in
-            var news: [LocationOutput] = []
-            while var current = state, let item = current.upcoming, news.count < Self.itemsMax {
+            var outputs: [LocationOutput] = []
+            while var current = state, let item = current.upcoming, outputs.count < Self.itemsMax {
                 let time = current.timeline.time(of: item)
                 guard time <= now else { break }
                 current.upcoming = current.timeline.player.next()
                 switch item {
                 case .fix(let fix):
-                    news.append(.fix(current.timeline.played(fix)))
-                    if current.upcoming == nil { news.append(.lost(since: time, reason: "the file has ended")) }
-                case .pause: news.append(.lost(since: time, reason: "the file has a break"))
+                    outputs.append(.fix(current.timeline.played(fix)))
+                    if current.upcoming == nil { outputs.append(.lost(since: time, reason: "the file has ended")) }
+                case .pause: outputs.append(.lost(since: time, reason: "the file has a break"))
                 }
                 state = current
             }
-            return news
+            return outputs
         }
     }
 

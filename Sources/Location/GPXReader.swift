@@ -219,7 +219,7 @@ import Glibc
             }
         default:
             if let dilution = Self.number(text), dilution >= 0, dilution <= 1_000_000 {
-                point?.horizontalAccuracy = dilution * GPXPoint.accuracyUnlessSaid
+                point?.horizontalAccuracy = dilution * GPXPoint.accuracyUnlessSet
             } else {
                 note("an invalid hdop")
             }

@@ -10,7 +10,7 @@ final class LocationMailbox: Sendable {
     static let changesMax = 1024
 
     private struct State {
-        var news: [LocationOutput] = []
+        var outputs: [LocationOutput] = []
         var dropped = 0
         /// The waiting tasks by their numbers. Each element is delivered to one of them.
         var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
@@ -26,13 +26,13 @@ final class LocationMailbox: Sendable {
     /// The number of waiting tasks.
     var waiterCount: Int { state.withLock { $0.waiters.count } }
 
-    func put(_ news: LocationOutput) {
+    func put(_ outputs: LocationOutput) {
         let waiters = state.withLock { state in
-            if state.news.count == Self.changesMax {
-                state.news.removeFirst()
+            if state.outputs.count == Self.changesMax {
+                state.outputs.removeFirst()
                 state.dropped += 1
             }
-            state.news.append(news)
+            state.outputs.append(outputs)
             return Self.takeWaiters(&state)
         }
         for waiter in waiters { waiter.resume() }
@@ -45,9 +45,9 @@ final class LocationMailbox: Sendable {
 
     private func takeAll() -> [LocationOutput] {
         state.withLock { state in
-            let news = state.news
-            state.news = []
-            return news
+            let outputs = state.outputs
+            state.outputs = []
+            return outputs
         }
     }
 
@@ -91,13 +91,13 @@ final class LocationMailbox: Sendable {
     private func waits(_ id: Int) async -> Bool {
         while true {
             let isOver = state.withLock { state -> Bool? in
-                if !state.news.isEmpty { return false }
+                if !state.outputs.isEmpty { return false }
                 return state.isEnded || Task.isCancelled ? true : nil
             }
             if let isOver { return !isOver }
             await withCheckedContinuation { (waiter: CheckedContinuation<Void, Never>) in
                 let isDue = state.withLock { state in
-                    if !state.news.isEmpty || state.isEnded || Task.isCancelled { return true }
+                    if !state.outputs.isEmpty || state.isEnded || Task.isCancelled { return true }
                     state.waiters[id] = waiter
                     return false
                 }

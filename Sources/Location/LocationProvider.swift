@@ -74,9 +74,9 @@ enum LocationOutput: Sendable, Hashable {
     static func report(
         _ all: [LocationOutput], at now: Instant, to monitor: isolated BeaconMonitor, _ feed: LocationFeed
     ) {
-        for news in all {
-            report([news], at: now, feed)
-            switch news {
+        for output in all {
+            report([output], at: now, feed)
+            switch output {
             case .fix(let fix): monitor.located(fix)
             case .lost(let since, let reason): monitor.lostLocation(since: since, reason: reason)
             case .flags: break
@@ -86,8 +86,8 @@ enum LocationOutput: Sendable, Hashable {
 
     /// Passes news to a feed.
     static func report(_ all: [LocationOutput], at now: Instant, _ feed: LocationFeed) {
-        for news in all {
-            switch news {
+        for output in all {
+            switch output {
             case .fix(let fix): feed.located(fix)
             // The feed detects itself that there is no fix.
             case .lost: feed.advance(to: now)

@@ -47,7 +47,7 @@ package final class PublisherProcess {
     // A process that sends more messages in a second is not our publisher.
     private static let messagesPerSecond = 2000
     // Equal remarks are logged once per episode. An episode of failures ends when the process is healthy again.
-    private static let saidMax = 64
+    private static let reportedMax = 64
     private static let remarksPerMinute = 100
     // The kernel closes the files of a process, and so the pair, shortly before the process counts as ended.
     private static let reapInterval: Duration = .milliseconds(10)
@@ -87,7 +87,7 @@ package final class PublisherProcess {
     private var isStopping = false
     private var isOver = false
     private var endsInEpisode = 0
-    private var said: Set<PublisherRemark> = []
+    private var reported: Set<PublisherRemark> = []
     private var second: (begin: Instant, messages: Int)
     private var minute: (begin: Instant, remarks: Int)
     private var durable = 0
@@ -352,11 +352,11 @@ package final class PublisherProcess {
         guard second.messages <= Self.messagesPerSecond else { return false }
         switch PublisherMessage(rawValue: kind) {
         case .status:
-            guard let said = PublisherStatus(bytes) else { return false }
-            receive(said, at: now)
+            guard let received = PublisherStatus(bytes) else { return false }
+            receive(received, at: now)
         case .remark:
-            guard let said = PublisherRemark(bytes) else { return false }
-            remark(said)
+            guard let received = PublisherRemark(bytes) else { return false }
+            remark(received)
         case .pong:
             guard bytes.count < 20, let number = Int(String(decoding: bytes, as: UTF8.self)), number <= pings
             else { return false }
@@ -371,7 +371,7 @@ package final class PublisherProcess {
         guard !isStopping else { return }
         if let pingTimer { loop.set(pingTimer, at: now + timing.pingInterval) }
         guard now - startTime >= timing.steadyAfter else { return }
-        said = []
+        reported = []
         guard endsInEpisode > 0 else { return }
         let times = endsInEpisode == 1 ? "once" : "\(endsInEpisode) times"
         (endsInEpisode, failure) = (0, nil)
@@ -380,19 +380,19 @@ package final class PublisherProcess {
             .remark(PublisherRemark(isError: false, text: "the publisher process runs again; it had ended \(times)")))
     }
 
-    private func receive(_ said: PublisherStatus, at now: Instant) {
-        var said = said
+    private func receive(_ received: PublisherStatus, at now: Instant) {
+        var received = received
         // The status is not trusted: it cannot contain lines that are not durable, or an attempt that is more than a
         // day away.
         if isForever {
-            said.published = min(said.published, max(durable, status.published))
-            said.released = min(said.released, durable)
+            received.published = min(received.published, max(durable, status.published))
+            received.released = min(received.released, durable)
         }
-        said.since = min(said.since, now)
-        said.nextAttempt = said.nextAttempt.map { min($0, now + .seconds(86_400)) }
+        received.since = min(received.since, now)
+        received.nextAttempt = received.nextAttempt.map { min($0, now + .seconds(86_400)) }
         let wasConnected = status.version != nil
-        status = said
-        let isConnected = said.version != nil
+        status = received
+        let isConnected = received.version != nil
         if isConnected != wasConnected { take(.connection(isThere: isConnected)) }
     }
 
@@ -402,8 +402,8 @@ package final class PublisherProcess {
         minute.remarks += 1
         guard minute.remarks <= Self.remarksPerMinute else { return }
         // A process that is restarted repeatedly sends the same remarks repeatedly.
-        if said.count >= Self.saidMax { said = [] }
-        guard said.insert(remark).inserted else { return }
+        if reported.count >= Self.reportedMax { reported = [] }
+        guard reported.insert(remark).inserted else { return }
         take(.remark(remark))
     }
 }

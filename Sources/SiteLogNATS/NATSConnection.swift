@@ -120,7 +120,7 @@ import SiteMonitoring
         try check(unsafe natsOptions_SetServers(made, &pointers, Int32(pointers.count)))
         try check(unsafe natsOptions_SetName(made, options.name.description))
         switch options.identity {
-        case .nobody: break
+        case .anonymous: break
         case .user(let user, let password): try check(unsafe natsOptions_SetUserInfo(made, user, password))
         case .credentials(let path): try check(unsafe natsOptions_SetUserCredentialsFromFiles(made, path, nil))
         }

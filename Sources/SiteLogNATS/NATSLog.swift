@@ -100,9 +100,9 @@ package final class NATSLog: SightingLog {
     }
 
     package func answers(at now: Instant) -> [LogAnswer] {
-        let came = link.take(at: now)
-        for message in came.messages { receive(message) }
-        for denial in came.denials { refuse(denial) }
+        let inputs = link.take(at: now)
+        for message in inputs.messages { receive(message) }
+        for denial in inputs.denials { refuse(denial) }
         for (ticket, one) in pending where one.end <= now { finish(ticket, .failure(one.failure)) }
         let answers = ready.prefix(limits.requestsMax).sorted { $0.ticket < $1.ticket }
         ready.removeFirst(answers.count)

@@ -4,7 +4,7 @@ package import SiteMonitoring
 package struct NATSOptions: Sendable {
     /// The identity of the client. The permissions of each user are set on the servers.
     package enum Identity: Sendable {
-        case nobody
+        case anonymous
         case user(String, password: String)
         /// A file with a JWT and its seed, as `nsc` writes them.
         case credentials(String)
@@ -25,7 +25,7 @@ package struct NATSOptions: Sendable {
     /// URLs such as `nats://10.0.0.1:4222`; at least one. The client learns the addresses of all servers from any of
     /// them.
     package var servers: [String]
-    package var identity = Identity.nobody
+    package var identity = Identity.anonymous
     package var encryption: Encryption?
     /// The name of the connection in the servers' lists.
     package var name: LogName

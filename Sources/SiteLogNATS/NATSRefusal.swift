@@ -39,7 +39,7 @@ struct NATSRefusal {
 
     private var who: String {
         switch options.identity {
-        case .nobody: "a connection without a user"
+        case .anonymous: "a connection without a user"
         case .user(let user, password: _): "'\(user)'"
         case .credentials(let path): "the user of \(path)"
         }

@@ -20,8 +20,8 @@ struct BeaconGateway: ParsableCommand {
 
     static func main() {
         do {
-            if let mistake = CommandNames.mistake(in: Array(CommandLine.arguments.dropFirst())) {
-                throw ValidationError(mistake)
+            if let problem = CommandNames.problem(in: Array(CommandLine.arguments.dropFirst())) {
+                throw ValidationError(problem)
             }
             var command = try parseAsRoot()
             try command.run()

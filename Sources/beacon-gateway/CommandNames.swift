@@ -12,7 +12,7 @@ enum CommandNames {
     private static let distanceMax = 2
 
     /// Returns the error in the command name of a command line; `nil` if the name is valid, or if there is none.
-    static func mistake(in arguments: [String]) -> String? {
+    static func problem(in arguments: [String]) -> String? {
         guard var word = arguments.first else { return nil }
         if word == "help" {
             guard arguments.count > 1 else { return nil }

@@ -20,62 +20,62 @@ private let second = DeviceAddress(0x00AA_0100_0002, kind: .public)
     }
 
     private func information(_ address: DeviceAddress) -> ManagementEvent.Result {
-        ManagementWorld.information(address: address.value)
+        ManagementFixture.information(address: address.value)
     }
 
     // MARK: The management socket
 
     @Test
     func `L7: a number with another address after a loss is a new adapter; the old one disappears with its state`() {
-        let world = ManagementWorld()
-        world.settle(information: information(first))
-        _ = world.report()
-        #expect(world.isListening)
-        world.reported = []
-        world.session.resynchronize(at: world.now)
-        world.collect()
-        world.settle(information: information(second), handle: 2)
-        #expect(addresses(world.reported) == ["hci0 gone", "hci0 \(second)"])
+        let fixture = ManagementFixture()
+        fixture.settle(information: information(first))
+        _ = fixture.report()
+        #expect(fixture.isListening)
+        fixture.reported = []
+        fixture.session.resynchronize(at: fixture.now)
+        fixture.collect()
+        fixture.settle(information: information(second), handle: 2)
+        #expect(addresses(fixture.reported) == ["hci0 gone", "hci0 \(second)"])
         // The monitor was added to the other controller, so this one must get its own.
-        #expect(world.session.adapters.first?.monitor == 2)
-        #expect(world.session.changes.map(\.address) == [second.value])
+        #expect(fixture.session.adapters.first?.monitor == 2)
+        #expect(fixture.session.changes.map(\.address) == [second.value])
     }
 
     @Test func `L7: the session asks an adapter for its address, and leaves it alone if the address is not listed`() {
         var options = ManagementOptions()
         options.adapters = AdapterSelection(["00:aa:01:00:00:01"])
-        let world = ManagementWorld(options)
-        world.answer(.success, .indexes([0, 1]))
-        world.answer(.success, ManagementWorld.information(address: second.value, current: [.lowEnergy]))
-        world.answer(.success, information(first))
-        #expect(addresses(world.reported) == ["hci1 \(first)"])
-        #expect(world.open.map(\.index) == [1])
+        let fixture = ManagementFixture(options)
+        fixture.answer(.success, .indexes([0, 1]))
+        fixture.answer(.success, ManagementFixture.information(address: second.value, current: [.lowEnergy]))
+        fixture.answer(.success, information(first))
+        #expect(addresses(fixture.reported) == ["hci1 \(first)"])
+        #expect(fixture.open.map(\.index) == [1])
         // The adapter is off, and it is not switched on either.
-        world.advance(by: .seconds(60))
-        #expect(world.open.allSatisfy { $0.index == 1 })
-        #expect(!world.report(of: 0))
-        world.receive(.indexRemoved, of: 0)
-        #expect(addresses(world.reported) == ["hci1 \(first)"])
+        fixture.advance(by: .seconds(60))
+        #expect(fixture.open.allSatisfy { $0.index == 1 })
+        #expect(!fixture.report(of: 0))
+        fixture.receive(.indexRemoved, of: 0)
+        #expect(addresses(fixture.reported) == ["hci1 \(first)"])
     }
 
     @Test func `L7: another controller that gets the number of an adapter used only by its address is left alone`() {
         var options = ManagementOptions()
         options.adapters = AdapterSelection(["00:AA:01:00:00:01"])
-        let world = ManagementWorld(options)
-        world.settle(information: information(first))
-        _ = world.report()
-        world.reported = []
-        world.session.resynchronize(at: world.now)
-        world.collect()
-        world.settle(information: information(second))
-        #expect(addresses(world.reported) == ["hci0 gone"])
-        #expect(!world.isListening && world.session.adapters.first?.monitor == nil)
-        #expect(world.reported.last == .obstacles([.unavailable]))
+        let fixture = ManagementFixture(options)
+        fixture.settle(information: information(first))
+        _ = fixture.report()
+        fixture.reported = []
+        fixture.session.resynchronize(at: fixture.now)
+        fixture.collect()
+        fixture.settle(information: information(second))
+        #expect(addresses(fixture.reported) == ["hci0 gone"])
+        #expect(!fixture.isListening && fixture.session.adapters.first?.monitor == nil)
+        #expect(fixture.reported.last == .obstacles([.unavailable]))
         // The selected controller appears under another number.
-        world.receive(.indexAdded, of: 1)
-        world.settle(information: information(first), handle: 3)
-        #expect(addresses(world.reported) == ["hci0 gone", "hci1 \(first)"])
-        #expect(world.isListening)
+        fixture.receive(.indexAdded, of: 1)
+        fixture.settle(information: information(first), handle: 3)
+        #expect(addresses(fixture.reported) == ["hci0 gone", "hci1 \(first)"])
+        #expect(fixture.isListening)
     }
 
     // MARK: bluetoothd

@@ -44,75 +44,75 @@ private let second = DeviceAddress(0x00AA_0100_0002, kind: .public)
 
 /// Rule L7 in the supervisor: which controller a number means, and which adapters are used.
 @Suite struct ScanSupervisorAdapterTests {
-    private func world(_ adapters: [String] = []) throws -> ScanWorld {
+    private func fixture(_ adapters: [String] = []) throws -> ScanFixture {
         var options = ScanSupervisor.Options()
         options.backends = [.management]
         options.deafAfter = nil
         options.adapters = AdapterSelection(adapters)
-        let world = try ScanWorld(options)
-        try world.supervisor.start(world.handler)
-        return world
+        let fixture = try ScanFixture(options)
+        try fixture.supervisor.start(fixture.handler)
+        return fixture
     }
 
-    private func appear(_ world: ScanWorld, _ number: Int, _ address: DeviceAddress?) {
-        world.scanners[.management]?.say(.appeared(adapter: number, controller: "a test's", address: address))
+    private func appear(_ fixture: ScanFixture, _ number: Int, _ address: DeviceAddress?) {
+        fixture.scanners[.management]?.say(.appeared(adapter: number, controller: "a test's", address: address))
     }
 
     @Test func `L7: if the address of a number changes, one adapter disappears and another one appears`() throws {
-        let world = try world()
-        appear(world, 0, first)
-        world.scanners[.management]?.listen()
-        world.scanners[.management]?.report()
-        _ = world.handler.changes()
-        world.clock.now = at(1)
-        appear(world, 0, second)
-        #expect(world.handler.changes() == ["stopped hci0 1", "disappeared hci0 1", "appeared hci0 1"])
+        let fixture = try fixture()
+        appear(fixture, 0, first)
+        fixture.scanners[.management]?.listen()
+        fixture.scanners[.management]?.report()
+        _ = fixture.handler.changes()
+        fixture.clock.now = at(1)
+        appear(fixture, 0, second)
+        #expect(fixture.handler.changes() == ["stopped hci0 1", "disappeared hci0 1", "appeared hci0 1"])
         // The new adapter has none of the previous adapter's state.
-        let adapter = try #require(world.supervisor.status.adapters.first)
+        let adapter = try #require(fixture.supervisor.status.adapters.first)
         #expect(adapter.address == second && adapter.reports == 0 && adapter.lastReport == nil)
-        #expect(world.log.contains("warning: hci0 is gone: hci0 is now \(second), and was \(first)"))
+        #expect(fixture.log.contains("warning: hci0 is gone: hci0 is now \(second), and was \(first)"))
         // The same address again must not be reported as a change.
-        appear(world, 0, second)
-        #expect(world.handler.changes() == [])
+        appear(fixture, 0, second)
+        #expect(fixture.handler.changes() == [])
     }
 
     @Test func `L7: an adapter that is listed by its address is used under any name`() throws {
-        let world = try world(["00:aa:01:00:00:01"])
-        appear(world, 0, second)
-        world.scanners[.management]?.listen(0)
-        world.scanners[.management]?.report(on: 0)
-        world.scanners[.management]?.say(.lost(adapter: 0, count: 3, since: at(0)))
-        #expect(world.handler.notes == [])
-        appear(world, 1, first)
-        world.scanners[.management]?.listen(1)
-        world.scanners[.management]?.report(on: 1)
-        #expect(world.handler.notes == ["appeared hci1 0", "listening hci1 0", "report hci1 0"])
-        #expect(world.supervisor.status.adapters.map(\.number) == [1])
+        let fixture = try fixture(["00:aa:01:00:00:01"])
+        appear(fixture, 0, second)
+        fixture.scanners[.management]?.listen(0)
+        fixture.scanners[.management]?.report(on: 0)
+        fixture.scanners[.management]?.say(.lost(adapter: 0, count: 3, since: at(0)))
+        #expect(fixture.handler.notes == [])
+        appear(fixture, 1, first)
+        fixture.scanners[.management]?.listen(1)
+        fixture.scanners[.management]?.report(on: 1)
+        #expect(fixture.handler.notes == ["appeared hci1 0", "listening hci1 0", "report hci1 0"])
+        #expect(fixture.supervisor.status.adapters.map(\.number) == [1])
     }
 
     @Test(arguments: [true, false])
-    func `L7: a new controller with the name of one listed by address is not used`(isSaidToBeGone: Bool) throws {
-        let world = try world(["00:AA:01:00:00:01"])
-        appear(world, 0, first)
-        world.scanners[.management]?.listen()
-        _ = world.handler.changes()
-        world.clock.now = at(1)
-        if isSaidToBeGone { world.scanners[.management]?.say(.disappeared(adapter: 0)) }
-        appear(world, 0, second)
-        world.scanners[.management]?.listen()
-        world.scanners[.management]?.report()
-        #expect(world.handler.notes == ["stopped hci0 1", "disappeared hci0 1"])
+    func `L7: a new controller with the name of one listed by address is not used`(isReportedGone: Bool) throws {
+        let fixture = try fixture(["00:AA:01:00:00:01"])
+        appear(fixture, 0, first)
+        fixture.scanners[.management]?.listen()
+        _ = fixture.handler.changes()
+        fixture.clock.now = at(1)
+        if isReportedGone { fixture.scanners[.management]?.say(.disappeared(adapter: 0)) }
+        appear(fixture, 0, second)
+        fixture.scanners[.management]?.listen()
+        fixture.scanners[.management]?.report()
+        #expect(fixture.handler.notes == ["stopped hci0 1", "disappeared hci0 1"])
         // The listed controller gets the name again.
-        world.scanners[.management]?.say(.disappeared(adapter: 0))
-        appear(world, 0, first)
-        #expect(world.handler.changes().suffix(1) == ["appeared hci0 1"])
+        fixture.scanners[.management]?.say(.disappeared(adapter: 0))
+        appear(fixture, 0, first)
+        #expect(fixture.handler.changes().suffix(1) == ["appeared hci0 1"])
     }
 
     @Test func `an adapter that reports no address is not used if only an address is listed`() throws {
-        let world = try world(["00:AA:01:00:00:01"])
-        appear(world, 0, nil)
-        world.scanners[.management]?.listen()
-        world.scanners[.management]?.report()
-        #expect(world.handler.notes == [])
+        let fixture = try fixture(["00:AA:01:00:00:01"])
+        appear(fixture, 0, nil)
+        fixture.scanners[.management]?.listen()
+        fixture.scanners[.management]?.report()
+        #expect(fixture.handler.notes == [])
     }
 }

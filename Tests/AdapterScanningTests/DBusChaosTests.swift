@@ -16,7 +16,7 @@ import Testing
 
     /// A session, its requests that were not answered yet, the state that it reported, and the contradictions that were
     /// found.
-    struct World {
+    struct Fixture {
         var session: DBusSession
         var now = Instant(nanoseconds: 1_000_000_000_000)
         var open: [DBusRequest] = []
@@ -184,26 +184,26 @@ import Testing
 
     @Test func `after random events in random order, the reports are consistent and all adapters scan in the end`() {
         for seed in SeededGenerator.seeds(environment("BEACON_ROUNDS", default: 300)) {
-            var world = World(
+            var fixture = Fixture(
                 session: DBusSession(options: .init(mayPowerCycle: true, devicesMax: 16)),
                 dice: SeededGenerator(state: seed))
-            world.isConnected = true
-            world.feed { $0.connected(at: $1, into: &$2) }
+            fixture.isConnected = true
+            fixture.feed { $0.connected(at: $1, into: &$2) }
             for _ in 0..<300 {
-                if !world.open.isEmpty, world.chance(2) {
-                    let request = world.open.remove(at: Int.random(in: 0..<world.open.count, using: &world.dice))
-                    let failure = world.chance(3) ? Self.errors.randomElement(using: &world.dice) : nil
-                    let adapters = (0..<Int.random(in: 0..<4, using: &world.dice)).map { _ in world.adapter() }
-                    world.answer(request, failure: failure, adapters: adapters)
+                if !fixture.open.isEmpty, fixture.chance(2) {
+                    let request = fixture.open.remove(at: Int.random(in: 0..<fixture.open.count, using: &fixture.dice))
+                    let failure = fixture.chance(3) ? Self.errors.randomElement(using: &fixture.dice) : nil
+                    let adapters = (0..<Int.random(in: 0..<4, using: &fixture.dice)).map { _ in fixture.adapter() }
+                    fixture.answer(request, failure: failure, adapters: adapters)
                 } else {
-                    world.something()
+                    fixture.something()
                 }
-                if !world.wrong.isEmpty { break }
+                if !fixture.wrong.isEmpty { break }
             }
-            if world.wrong.isEmpty { world.settle() }
-            #expect(world.wrong == [], "BEACON_SEED=\(seed)")
-            #expect(world.session.devices.count <= 16)
-            if !world.wrong.isEmpty { return }
+            if fixture.wrong.isEmpty { fixture.settle() }
+            #expect(fixture.wrong == [], "BEACON_SEED=\(seed)")
+            #expect(fixture.session.devices.count <= 16)
+            if !fixture.wrong.isEmpty { return }
         }
     }
 }

@@ -9,62 +9,62 @@ import Testing
 @Suite(.serialized)
 struct DBusStepTests {
     @Test func `an adapter whose scan is restarted is not listening until the scan runs again`() throws {
-        let world = try DBusWorld()
-        try world.startMock()
-        let scanner = try world.listening()
+        let fixture = try DBusFixture()
+        try fixture.startMock()
+        let scanner = try fixture.listening()
         #expect(scanner.take(.restartScan, on: 0) == .taken)
-        #expect(world.recorder.listening == [])
-        try world.until("the adapter scans") { world.recorder.starts == 2 }
-        #expect(world.calls("StopDiscovery").count == 1)
-        #expect(world.calls("StartDiscovery").count == 2)
+        #expect(fixture.recorder.listening == [])
+        try fixture.until("the adapter scans") { fixture.recorder.starts == 2 }
+        #expect(fixture.calls("StopDiscovery").count == 1)
+        #expect(fixture.calls("StartDiscovery").count == 2)
         scanner.stop()
     }
 
     @Test(arguments: ["org.bluez.Error.InProgress", "org.bluez.Error.Failed", "org.bluez.Error.NotReady"])
     func `a scan that cannot be stopped is started nevertheless`(error: String) throws {
-        let world = try DBusWorld()
-        try world.startMock()
-        let scanner = try world.listening()
-        world.report(#"{"do":"fail","method":"StopDiscovery","error":"\#(error)"}"#)
-        try world.until("the mock is set to fail") { world.isDone("fail") == 1 }
+        let fixture = try DBusFixture()
+        try fixture.startMock()
+        let scanner = try fixture.listening()
+        fixture.report(#"{"do":"fail","method":"StopDiscovery","error":"\#(error)"}"#)
+        try fixture.until("the mock is set to fail") { fixture.isDone("fail") == 1 }
         #expect(scanner.take(.restartScan, on: 0) == .taken)
-        try world.until("the adapter scans") { world.recorder.starts == 2 }
+        try fixture.until("the adapter scans") { fixture.recorder.starts == 2 }
         scanner.stop()
     }
 
     @Test func `an adapter is switched off and on if that is allowed, and takes no other step meanwhile`() throws {
-        let world = try DBusWorld()
-        try world.startMock()
-        let scanner = try world.listening { $0.mayPowerCycle = true }
+        let fixture = try DBusFixture()
+        try fixture.startMock()
+        let scanner = try fixture.listening { $0.mayPowerCycle = true }
         #expect(scanner.take(.powerCycle, on: 0) == .taken)
         guard case .skipped = scanner.take(.restartScan, on: 0) else {
             Issue.record("a step was taken during another one")
             return
         }
-        try world.until("the adapter scans") { world.recorder.starts == 2 }
-        #expect(world.calls("Set").map { $0["value"] as? String } == ["b:0", "b:1"])
+        try fixture.until("the adapter scans") { fixture.recorder.starts == 2 }
+        #expect(fixture.calls("Set").map { $0["value"] as? String } == ["b:0", "b:1"])
         scanner.stop()
     }
 
     @Test func `if the power cannot be switched on, this is repeated until it succeeds`() throws {
-        let world = try DBusWorld()
-        try world.startMock()
-        let scanner = try world.listening { $0.mayPowerCycle = true }
-        world.report(#"{"do":"fail","method":"Set","error":"org.bluez.Error.Busy","count":2,"after":1}"#)
-        try world.until("the mock is set to fail the second and third call") { world.isDone("fail") == 1 }
+        let fixture = try DBusFixture()
+        try fixture.startMock()
+        let scanner = try fixture.listening { $0.mayPowerCycle = true }
+        fixture.report(#"{"do":"fail","method":"Set","error":"org.bluez.Error.Busy","count":2,"after":1}"#)
+        try fixture.until("the mock is set to fail the second and third call") { fixture.isDone("fail") == 1 }
         #expect(scanner.take(.powerCycle, on: 0) == .taken)
-        try world.until("the adapter scans") { world.recorder.starts == 2 }
-        #expect(world.calls("Set").count == 4)
+        try fixture.until("the adapter scans") { fixture.recorder.starts == 2 }
+        #expect(fixture.calls("Set").count == 4)
         scanner.stop()
     }
 
     @Test func `a power cycle that a policy refuses is skipped from then on, and the adapter scans again`() throws {
-        let world = try DBusWorld(
+        let fixture = try DBusFixture(
             policy: #"<deny send_destination="org.bluez" send_interface="org.freedesktop.DBus.Properties"/>"#)
-        try world.startMock()
-        let scanner = try world.listening { $0.mayPowerCycle = true }
+        try fixture.startMock()
+        let scanner = try fixture.listening { $0.mayPowerCycle = true }
         #expect(scanner.take(.powerCycle, on: 0) == .taken)
-        try world.until("the adapter scans again") { world.recorder.starts == 2 }
+        try fixture.until("the adapter scans again") { fixture.recorder.starts == 2 }
         guard case .skipped(let reason) = scanner.take(.powerCycle, on: 0) else {
             Issue.record("the power cycle was taken again")
             return
@@ -74,9 +74,9 @@ struct DBusStepTests {
     }
 
     @Test func `a step that cannot be taken is skipped with a reason`() throws {
-        let world = try DBusWorld()
-        try world.startMock()
-        let scanner = world.scanner()
+        let fixture = try DBusFixture()
+        try fixture.startMock()
+        let scanner = fixture.scanner()
         let steps: [(WatchdogStep, Int)] = [(.widen, 0), (.powerCycle, 0), (.reset, 0), (.restartScan, 7)]
         for (step, adapter) in steps {
             guard case .skipped = scanner.take(step, on: adapter) else {
@@ -84,8 +84,8 @@ struct DBusStepTests {
                 return
             }
         }
-        try scanner.start(world.recorder)
-        try world.until("the adapter scans") { world.recorder.listening == [0] }
+        try scanner.start(fixture.recorder)
+        try fixture.until("the adapter scans") { fixture.recorder.listening == [0] }
         for (step, adapter) in steps {
             guard case .skipped(let reason) = scanner.take(step, on: adapter) else {
                 Issue.record("\(step) was taken")
@@ -93,8 +93,8 @@ struct DBusStepTests {
             }
             #expect(!reason.isEmpty)
         }
-        world.report(#"{"do":"power","adapter":0,"on":false}"#)
-        try world.until("the adapter is off") { world.recorder.stops == 1 }
+        fixture.report(#"{"do":"power","adapter":0,"on":false}"#)
+        try fixture.until("the adapter is off") { fixture.recorder.stops == 1 }
         #expect(scanner.take(.restartScan, on: 0) == .skipped(reason: "the adapter is off"))
         scanner.stop()
     }
@@ -155,12 +155,12 @@ struct DBusStepTests {
     ]
 
     @Test func `messages with invalid arguments are counted, and the scanner continues`() throws {
-        let world = try DBusWorld()
-        try world.startMock(#"[{"index":0,"monitors":true}]"#)
-        let scanner = try world.listening()
-        let client = try #require(world.calls("StartDiscovery").first?["sender"] as? String)
+        let fixture = try DBusFixture()
+        try fixture.startMock(#"[{"index":0,"monitors":true}]"#)
+        let scanner = try fixture.listening()
+        let client = try #require(fixture.calls("StartDiscovery").first?["sender"] as? String)
         for (path, (interface, member), signature, arguments) in Self.odd {
-            world.report(
+            fixture.report(
                 #"{"do":"signal","path":"\#(path)","interface":"\#(interface)","member":"\#(member)","signature":"\#(signature)","arguments":"\#(arguments)"}"#
             )
         }
@@ -172,24 +172,24 @@ struct DBusStepTests {
             ("/beacon_gateway/hci7/monitor", "Activate", "i", "(1,)"),
             ("/", "Activate", "i", "(1,)"),
         ] {
-            world.report(
+            fixture.report(
                 #"{"do":"call","client":"\#(client)","path":"\#(path)","interface":"\#(DBusName.monitor)","member":"\#(member)","signature":"\#(signature)","arguments":"\#(arguments)"}"#
             )
         }
-        world.advertise("C0:00:00:00:00:09", rssi: -33)
-        try world.until("the report after them is received") { world.recorder.received.contains { $0.rssi == -33 } }
+        fixture.advertise("C0:00:00:00:00:09", rssi: -33)
+        try fixture.until("the report after them is received") { fixture.recorder.received.contains { $0.rssi == -33 } }
         #expect(scanner.statistics.mistyped >= 10)
-        #expect(world.recorder.listening == [0])
-        #expect(world.recorder.beacons.count == 1)
-        #expect(world.recorder.received.allSatisfy { $0.data.count <= 1650 })
+        #expect(fixture.recorder.listening == [0])
+        #expect(fixture.recorder.beacons.count == 1)
+        #expect(fixture.recorder.received.allSatisfy { $0.data.count <= 1650 })
         scanner.stop()
     }
 
     @Test func `forged signals of another process cannot remove bluetoothd, its adapter or the connection`() throws {
-        let world = try DBusWorld()
-        try world.startMock()
-        let scanner = try world.listening()
-        let client = try #require(world.calls("StartDiscovery").first?["sender"] as? String)
+        let fixture = try DBusFixture()
+        try fixture.startMock()
+        let scanner = try fixture.listening()
+        let client = try #require(fixture.calls("StartDiscovery").first?["sender"] as? String)
         let forged = [
             [
                 "/org/freedesktop/DBus", "org.freedesktop.DBus.NameOwnerChanged", "string:org.bluez", "string::1.0",
@@ -202,14 +202,14 @@ struct DBusStepTests {
             ["/org/bluez/hci0", "org.freedesktop.DBus.Local.Disconnected"],
         ]
         for message in forged {
-            let arguments = ["--bus=\(world.address)", "--type=signal", "--dest=\(client)"] + message
+            let arguments = ["--bus=\(fixture.address)", "--type=signal", "--dest=\(client)"] + message
             try SpawnedProcess("/usr/bin/dbus-send", arguments).wait()
         }
-        world.advertise()
-        try world.until("the reports of bluetoothd are received") { world.recorder.received.count == 1 }
+        fixture.advertise()
+        try fixture.until("the reports of bluetoothd are received") { fixture.recorder.received.count == 1 }
         scanner.drain()
-        #expect(world.recorder.listening == [0])
-        #expect(world.recorder.stops == 0)
+        #expect(fixture.recorder.listening == [0])
+        #expect(fixture.recorder.stops == 0)
         #expect(scanner.statistics.foreign == 2)
         scanner.stop()
     }

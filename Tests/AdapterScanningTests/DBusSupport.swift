@@ -10,31 +10,31 @@ import Testing
 
 /// A handler that records its calls, in order.
 final class Recorder: ScanHandler {
-    struct Heard: Equatable {
+    struct ReceivedReport: Equatable {
         var adapter: Int
         var address: DeviceAddress?
         var rssi: Int8?
         var data: [UInt8]
     }
 
-    var received: [Heard] = []
+    var received: [ReceivedReport] = []
     var changes: [ScanChange] = []
     var times: [Instant] = []
     var beacons: [IBeacon] = []
     var onChange: ((ScanChange) -> Void)?
-    var onHeard: (() -> Void)?
+    var onReceived: (() -> Void)?
     private var decoder = ReportDecoder()
 
     func received(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {
         var bytes: [UInt8] = []
         for index in data.indices { bytes.append(data[index]) }
         #expect(report.data == 0..<bytes.count)
-        received.append(Heard(adapter: adapter, address: report.address, rssi: report.rssi?.dBm, data: bytes))
+        received.append(ReceivedReport(adapter: adapter, address: report.address, rssi: report.rssi?.dBm, data: bytes))
         times.append(time)
         var sink = Sink()
         decoder.hand(report, data, adapter, time, to: &sink)
         beacons += sink.beacons
-        onHeard?()
+        onReceived?()
     }
 
     func changed(_ change: ScanChange, at time: Instant) {
@@ -73,7 +73,7 @@ final class Recorder: ScanHandler {
 }
 
 /// A private bus with a mock of bluetoothd, and one event loop that waits for all of it.
-final class DBusWorld {
+final class DBusFixture {
     let loop: EventLoop
     let recorder = Recorder()
     private let bus: PrivateBus

@@ -61,7 +61,7 @@ extension Instant {
 
 /// The kernel's side of the management socket. It stores the commands of the session, and passes messages from the test
 /// to the session.
-final class ManagementWorld {
+final class ManagementFixture {
     var session: ManagementSession
     var now: Instant = .second(100)
     /// The commands that have no answer yet, in order.
@@ -133,9 +133,9 @@ final class ManagementWorld {
     /// Answers all commands as a kernel without errors does, until none is left. Set Powered and Set Low Energy change
     /// the settings.
     func settle(
-        information: ManagementEvent.Result = ManagementWorld.information(), handles: [UInt16] = [],
+        information: ManagementEvent.Result = ManagementFixture.information(), handles: [UInt16] = [],
         isOffloaded: Bool = false, handle: UInt16 = 1,
-        configuration: ScanConfiguration = ManagementWorld.kernelConfiguration
+        configuration: ScanConfiguration = ManagementFixture.kernelConfiguration
     ) {
         var settings: ControllerSettings = []
         if case .information(let known) = information { settings = known.current }
@@ -167,13 +167,13 @@ final class ManagementWorld {
     /// Returns a session whose adapter is listening: the first report of the passive scan was received.
     static func listening(
         _ options: ManagementOptions = ManagementOptions(), isOffloaded: Bool = false
-    ) -> ManagementWorld {
-        let world = ManagementWorld(options)
-        world.settle(isOffloaded: isOffloaded)
-        _ = world.report()
-        world.reported = []
-        world.records = 0
-        return world
+    ) -> ManagementFixture {
+        let fixture = ManagementFixture(options)
+        fixture.settle(isOffloaded: isOffloaded)
+        _ = fixture.report()
+        fixture.reported = []
+        fixture.records = 0
+        return fixture
     }
 
     var isListening: Bool { session.adapters.contains(where: \.isListening) }

@@ -469,13 +469,13 @@ private final class HandedOver: ScanHandler {
         let kernel: LossyKernel
         let scanner: any AdvertisingScanner
         if backend == .hci {
-            let world = try raw()
-            (kernel, scanner) = (world.0, world.2)
+            let fixture = try raw()
+            (kernel, scanner) = (fixture.0, fixture.2)
             Self.flood { kernel.report($0, onLineOf: 0) }
             kernel.report(1, onLineOf: 1)
         } else {
-            let world = try management()
-            (kernel, scanner) = (world.0, world.2)
+            let fixture = try management()
+            (kernel, scanner) = (fixture.0, fixture.2)
             Self.flood { kernel.report($0, of: 0) }
         }
         handler.onLoss = {

@@ -6,28 +6,28 @@ import Testing
 
 @Suite struct ManagementSessionTests {
     @Test func `the steps to listening are list, information, features, settings, monitor and first report`() {
-        let world = ManagementWorld()
-        #expect(world.commands == [.readIndexList])
-        world.answer(.success, .indexes([0]))
-        #expect(world.commands == [.readInformation])
-        world.answer(.success, ManagementWorld.information())
+        let fixture = ManagementFixture()
+        #expect(fixture.commands == [.readIndexList])
+        fixture.answer(.success, .indexes([0]))
+        #expect(fixture.commands == [.readInformation])
+        fixture.answer(.success, ManagementFixture.information())
         #expect(
-            world.reported.contains(
+            fixture.reported.contains(
                 .appeared(
                     adapter: 0, controller: "00:AA:01:00:00:42, Bluetooth 4.2, company 1521",
                     address: DeviceAddress(0xAA_0100_0042, kind: .public))))
-        #expect(world.commands == [.readMonitorFeatures])
-        world.answer(.success, .features(MonitorFeatures(isOffloaded: false, handlesMax: 32, handles: [])))
-        #expect(world.commands == [.readConfiguration])
-        world.answer(.success, .configuration(ManagementWorld.kernelConfiguration))
-        #expect(world.commands == [.setConfiguration(ScanConfiguration([.window: 0x60]))])
-        world.answer()
-        #expect(world.commands == [.addMonitor(.beacons)])
-        world.answer(.success, .handle(1))
-        #expect(!world.isListening)
-        #expect(world.report())
+        #expect(fixture.commands == [.readMonitorFeatures])
+        fixture.answer(.success, .features(MonitorFeatures(isOffloaded: false, handlesMax: 32, handles: [])))
+        #expect(fixture.commands == [.readConfiguration])
+        fixture.answer(.success, .configuration(ManagementFixture.kernelConfiguration))
+        #expect(fixture.commands == [.setConfiguration(ScanConfiguration([.window: 0x60]))])
+        fixture.answer()
+        #expect(fixture.commands == [.addMonitor(.beacons)])
+        fixture.answer(.success, .handle(1))
+        #expect(!fixture.isListening)
+        #expect(fixture.report())
         #expect(
-            world.reported.suffix(2) == [
+            fixture.reported.suffix(2) == [
                 .listening(adapter: 0, reason: "it scans for advertisement monitor 1"), .obstacles([]),
             ])
     }
@@ -35,364 +35,364 @@ import Testing
     @Test func `a scan for a part of the time sets window and interval, and is reported as thinned`() {
         var options = ManagementOptions()
         options.timing = ScanTiming(interval: 960, window: 96)
-        let world = ManagementWorld(options)
-        world.answer(.success, .indexes([0]))
-        world.answer(.success, ManagementWorld.information())
-        world.answer(.success, .features(MonitorFeatures(isOffloaded: false, handlesMax: 32, handles: [])))
-        world.answer(.success, .configuration(ManagementWorld.kernelConfiguration))
-        #expect(world.commands == [.setConfiguration(ScanConfiguration([.interval: 960, .window: 96]))])
-        world.answer()
-        world.answer(.success, .handle(1))
-        #expect(world.report())
-        #expect(world.reported.last == .obstacles([.thinned]))
+        let fixture = ManagementFixture(options)
+        fixture.answer(.success, .indexes([0]))
+        fixture.answer(.success, ManagementFixture.information())
+        fixture.answer(.success, .features(MonitorFeatures(isOffloaded: false, handlesMax: 32, handles: [])))
+        fixture.answer(.success, .configuration(ManagementFixture.kernelConfiguration))
+        #expect(fixture.commands == [.setConfiguration(ScanConfiguration([.interval: 960, .window: 96]))])
+        fixture.answer()
+        fixture.answer(.success, .handle(1))
+        #expect(fixture.report())
+        #expect(fixture.reported.last == .obstacles([.thinned]))
     }
 
     @Test func `a newly plugged-in adapter cannot be discovering, so it is listening once it has the monitor`() {
-        let world = ManagementWorld()
-        world.answer(.success, .indexes([]))
-        #expect(world.reported == [.obstacles([.unavailable])])
-        world.receive(.indexAdded)
-        world.settle()
-        #expect(world.isListening)
+        let fixture = ManagementFixture()
+        fixture.answer(.success, .indexes([]))
+        #expect(fixture.reported == [.obstacles([.unavailable])])
+        fixture.receive(.indexAdded)
+        fixture.settle()
+        #expect(fixture.isListening)
     }
 
     @Test func `reports of another program's discovery are not delivered until its end is reported`() {
-        let world = ManagementWorld()
-        world.settle()
-        #expect(!world.report(isMonitors: false))
-        #expect(world.session.reportsEarly == 1)
-        world.receive(.discovering(true))
-        #expect(!world.report(isMonitors: false))
-        world.receive(.discovering(false))
-        #expect(world.isListening)
-        #expect(world.report(isMonitors: false))
+        let fixture = ManagementFixture()
+        fixture.settle()
+        #expect(!fixture.report(isMonitors: false))
+        #expect(fixture.session.reportsEarly == 1)
+        fixture.receive(.discovering(true))
+        #expect(!fixture.report(isMonitors: false))
+        fixture.receive(.discovering(false))
+        #expect(fixture.isListening)
+        #expect(fixture.report(isMonitors: false))
     }
 
     @Test func `if no end of a discovery is reported, listening starts after 10.5 s, not 1 ns earlier`() {
-        let world = ManagementWorld()
-        world.settle()
-        let begin = world.now
-        world.advance(to: begin + .milliseconds(10_500) - .nanoseconds(1))
-        #expect(!world.isListening)
-        #expect(world.session.nextDeadline == begin + .milliseconds(10_500))
-        world.advance(to: begin + .milliseconds(10_500))
-        #expect(world.isListening)
+        let fixture = ManagementFixture()
+        fixture.settle()
+        let begin = fixture.now
+        fixture.advance(to: begin + .milliseconds(10_500) - .nanoseconds(1))
+        #expect(!fixture.isListening)
+        #expect(fixture.session.nextDeadline == begin + .milliseconds(10_500))
+        fixture.advance(to: begin + .milliseconds(10_500))
+        #expect(fixture.isListening)
     }
 
     @Test func `a discovery that starts while the adapter is listening changes nothing`() {
-        let world = ManagementWorld.listening()
-        world.receive(.discovering(true))
-        #expect(world.report(isMonitors: false))
-        world.receive(.discovering(false))
-        #expect(world.reported == [])
+        let fixture = ManagementFixture.listening()
+        fixture.receive(.discovering(true))
+        #expect(fixture.report(isMonitors: false))
+        fixture.receive(.discovering(false))
+        #expect(fixture.reported == [])
     }
 
     @Test func `a discovery reported less than 1 s after the monitor delays listening, unless a report came`() {
         for (lag, isHeld) in [(Duration.seconds(1) - .nanoseconds(1), true), (.seconds(1), false)] {
-            let world = ManagementWorld()
-            world.answer(.success, .indexes([]))
-            world.receive(.indexAdded)
-            world.settle()
-            #expect(world.isListening)
-            world.advance(by: lag)
-            world.receive(.discovering(true))
-            #expect(world.isListening != isHeld)
-            world.receive(.discovering(false))
-            #expect(world.isListening)
+            let fixture = ManagementFixture()
+            fixture.answer(.success, .indexes([]))
+            fixture.receive(.indexAdded)
+            fixture.settle()
+            #expect(fixture.isListening)
+            fixture.advance(by: lag)
+            fixture.receive(.discovering(true))
+            #expect(fixture.isListening != isHeld)
+            fixture.receive(.discovering(false))
+            #expect(fixture.isListening)
         }
-        let world = ManagementWorld()
-        world.answer(.success, .indexes([]))
-        world.receive(.indexAdded)
-        world.settle()
-        _ = world.report()
-        world.receive(.discovering(true))
-        #expect(world.isListening)
+        let fixture = ManagementFixture()
+        fixture.answer(.success, .indexes([]))
+        fixture.receive(.indexAdded)
+        fixture.settle()
+        _ = fixture.report()
+        fixture.receive(.discovering(true))
+        #expect(fixture.isListening)
     }
 
     // MARK: Failures
 
     @Test func `if another program switches power off and on, the monitor stays, and the adapter listens again`() {
-        let world = ManagementWorld.listening()
-        world.advance(by: .seconds(1))
-        world.receive(.settings([.lowEnergy]))
+        let fixture = ManagementFixture.listening()
+        fixture.advance(by: .seconds(1))
+        fixture.receive(.settings([.lowEnergy]))
         #expect(
-            world.reported == [
-                .stopped(adapter: 0, since: world.now, reason: "it was switched off"), .obstacles([.waiting]),
+            fixture.reported == [
+                .stopped(adapter: 0, since: fixture.now, reason: "it was switched off"), .obstacles([.waiting]),
             ])
-        #expect(!world.report())
-        world.reported = []
-        world.advance(by: .seconds(1))
-        world.receive(.settings([.lowEnergy, .powered]))
-        #expect(world.reported.first == .listening(adapter: 0, reason: "it scans for advertisement monitor 1"))
-        #expect(world.commands == [])
+        #expect(!fixture.report())
+        fixture.reported = []
+        fixture.advance(by: .seconds(1))
+        fixture.receive(.settings([.lowEnergy, .powered]))
+        #expect(fixture.reported.first == .listening(adapter: 0, reason: "it scans for advertisement monitor 1"))
+        #expect(fixture.commands == [])
     }
 
     @Test func `an adapter that another program switched off is switched on after 5 s, not 1 ns earlier`() {
-        let world = ManagementWorld.listening()
-        world.receive(.settings([.lowEnergy]))
-        let off = world.now
-        world.advance(to: off + .seconds(5) - .nanoseconds(1))
-        #expect(world.commands == [])
-        world.advance(to: off + .seconds(5))
-        #expect(world.commands == [.setPowered(true)])
-        world.answer(.success, .settings([.powered, .lowEnergy]))
-        #expect(world.isListening)
+        let fixture = ManagementFixture.listening()
+        fixture.receive(.settings([.lowEnergy]))
+        let off = fixture.now
+        fixture.advance(to: off + .seconds(5) - .nanoseconds(1))
+        #expect(fixture.commands == [])
+        fixture.advance(to: off + .seconds(5))
+        #expect(fixture.commands == [.setPowered(true)])
+        fixture.answer(.success, .settings([.powered, .lowEnergy]))
+        #expect(fixture.isListening)
     }
 
     @Test func `an adapter that another program switched off stays off if it must not be switched on`() {
         var options = ManagementOptions()
         options.powersAdapters = false
-        let world = ManagementWorld.listening(options)
-        world.receive(.settings([.lowEnergy]))
-        world.advance(by: .seconds(3600))
-        #expect(world.commands == [])
-        #expect(world.session.nextDeadline == nil)
-        #expect(world.reported.last == .obstacles([.waiting]))
+        let fixture = ManagementFixture.listening(options)
+        fixture.receive(.settings([.lowEnergy]))
+        fixture.advance(by: .seconds(3600))
+        #expect(fixture.commands == [])
+        #expect(fixture.session.nextDeadline == nil)
+        #expect(fixture.reported.last == .obstacles([.waiting]))
     }
 
     @Test func `if rfkill blocks, its kind is reported and nothing is sent until 1 s after the block's end`() throws {
-        let world = ManagementWorld.listening()
+        let fixture = ManagementFixture.listening()
         var rfkill = RFKillState()
         _ = rfkill.received(HCITest.bytes("0100000002020100").span) { _ in "hci0" }
-        world.session.received(rfkill, at: world.now)
-        world.collect()
-        world.receive(.settings([.lowEnergy]))
+        fixture.session.received(rfkill, at: fixture.now)
+        fixture.collect()
+        fixture.receive(.settings([.lowEnergy]))
         #expect(
-            world.reported == [
-                .stopped(adapter: 0, since: world.now, reason: "rfkill blocks it"), .obstacles([.blocked]),
+            fixture.reported == [
+                .stopped(adapter: 0, since: fixture.now, reason: "rfkill blocks it"), .obstacles([.blocked]),
             ])
-        world.advance(by: .seconds(600))
-        #expect(world.commands == [])
-        #expect(world.session.nextDeadline == nil)
+        fixture.advance(by: .seconds(600))
+        #expect(fixture.commands == [])
+        #expect(fixture.session.nextDeadline == nil)
         _ = rfkill.received(HCITest.bytes("0100000002020001").span) { _ in "hci0" }
-        world.session.received(rfkill, at: world.now)
-        world.collect()
-        #expect(world.reported.last == .obstacles([.blockedByHardware]))
+        fixture.session.received(rfkill, at: fixture.now)
+        fixture.collect()
+        #expect(fixture.reported.last == .obstacles([.blockedByHardware]))
         _ = rfkill.received(HCITest.bytes("0100000002020000").span) { _ in "hci0" }
-        world.session.received(rfkill, at: world.now)
-        world.collect()
-        #expect(world.reported.last == .obstacles([.waiting]))
-        let unblocked = world.now
-        world.advance(to: unblocked + .seconds(1) - .nanoseconds(1))
-        #expect(world.commands == [])
-        world.advance(to: unblocked + .seconds(1))
-        #expect(world.commands == [.setPowered(true)])
-        world.answer(.success, .settings([.powered, .lowEnergy]))
-        #expect(world.isListening)
+        fixture.session.received(rfkill, at: fixture.now)
+        fixture.collect()
+        #expect(fixture.reported.last == .obstacles([.waiting]))
+        let unblocked = fixture.now
+        fixture.advance(to: unblocked + .seconds(1) - .nanoseconds(1))
+        #expect(fixture.commands == [])
+        fixture.advance(to: unblocked + .seconds(1))
+        #expect(fixture.commands == [.setPowered(true)])
+        fixture.answer(.success, .settings([.powered, .lowEnergy]))
+        #expect(fixture.isListening)
     }
 
     @Test func `an adapter that is off for 0.1 s after a hardware error listens again without a command`() {
-        let world = ManagementWorld.listening()
-        world.receive(.settings([.lowEnergy]))
-        world.advance(by: .milliseconds(100))
-        world.receive(.settings([.lowEnergy, .powered]))
-        #expect(world.isListening)
-        #expect(world.commands == [])
+        let fixture = ManagementFixture.listening()
+        fixture.receive(.settings([.lowEnergy]))
+        fixture.advance(by: .milliseconds(100))
+        fixture.receive(.settings([.lowEnergy, .powered]))
+        #expect(fixture.isListening)
+        #expect(fixture.commands == [])
     }
 
     @Test func `if a bluetoothd that starts removes all monitors, another one is added at once`() {
-        let world = ManagementWorld.listening()
-        world.receive(.monitorRemoved(0))
+        let fixture = ManagementFixture.listening()
+        fixture.receive(.monitorRemoved(0))
         #expect(
-            world.reported.first
+            fixture.reported.first
                 == .stopped(
-                    adapter: 0, since: world.now, reason: "all monitors were removed, because a bluetoothd starts"))
-        #expect(world.records == 1)
+                    adapter: 0, since: fixture.now, reason: "all monitors were removed, because a bluetoothd starts"))
+        #expect(fixture.records == 1)
         // The bluetoothd may have changed the scan window.
-        #expect(world.commands == [.readConfiguration])
-        world.settle()
-        #expect(world.session.adapters[0].monitor == 1)
-        #expect(world.report())
-        #expect(world.isListening)
+        #expect(fixture.commands == [.readConfiguration])
+        fixture.settle()
+        #expect(fixture.session.adapters[0].monitor == 1)
+        #expect(fixture.report())
+        #expect(fixture.isListening)
     }
 
     @Test func `if a bluetoothd starts while the adapter is off, the monitor is added when the power is on`() {
-        let world = ManagementWorld.listening()
-        world.receive(.settings([.lowEnergy]))
-        world.receive(.monitorRemoved(0))
-        world.settle()
-        #expect(world.session.adapters[0].monitor == nil)
-        world.receive(.settings([.lowEnergy, .powered]))
-        #expect(world.commands == [.addMonitor(.beacons)])
+        let fixture = ManagementFixture.listening()
+        fixture.receive(.settings([.lowEnergy]))
+        fixture.receive(.monitorRemoved(0))
+        fixture.settle()
+        #expect(fixture.session.adapters[0].monitor == nil)
+        fixture.receive(.settings([.lowEnergy, .powered]))
+        #expect(fixture.commands == [.addMonitor(.beacons)])
     }
 
     @Test func `if another client's monitor is removed, nothing changes; if the own one is, it is added again`() {
-        let world = ManagementWorld.listening()
-        world.receive(.monitorRemoved(2))
-        #expect(world.reported == [])
-        world.receive(.monitorRemoved(1))
-        #expect(world.commands == [.addMonitor(.beacons)])
+        let fixture = ManagementFixture.listening()
+        fixture.receive(.monitorRemoved(2))
+        #expect(fixture.reported == [])
+        fixture.receive(.monitorRemoved(1))
+        #expect(fixture.commands == [.addMonitor(.beacons)])
         #expect(
-            world.reported.first
-                == .stopped(adapter: 0, since: world.now, reason: "another program removed its monitor"))
+            fixture.reported.first
+                == .stopped(adapter: 0, since: fixture.now, reason: "another program removed its monitor"))
     }
 
     @Test func `an unplugged adapter stops and disappears; plugged in, its complete state is requested again`() {
-        let world = ManagementWorld.listening()
-        world.receive(.settings([.lowEnergy]))
-        world.receive(.indexRemoved)
+        let fixture = ManagementFixture.listening()
+        fixture.receive(.settings([.lowEnergy]))
+        fixture.receive(.indexRemoved)
         #expect(
-            world.reported == [
-                .stopped(adapter: 0, since: world.now, reason: "it was switched off"), .obstacles([.waiting]),
+            fixture.reported == [
+                .stopped(adapter: 0, since: fixture.now, reason: "it was switched off"), .obstacles([.waiting]),
                 .disappeared(adapter: 0), .obstacles([.unavailable]),
             ])
-        world.reported = []
-        world.receive(.indexAdded)
+        fixture.reported = []
+        fixture.receive(.indexAdded)
         // bluetoothd removes all monitors and switches the adapter on while the state is being requested.
-        world.receive(.monitorRemoved(0))
-        world.receive(.settings([.lowEnergy]))
-        world.receive(.settings([.lowEnergy, .powered]))
-        world.settle()
-        #expect(world.isListening)
-        #expect(world.reported.contains { if case .appeared(0, _, _) = $0 { true } else { false } })
+        fixture.receive(.monitorRemoved(0))
+        fixture.receive(.settings([.lowEnergy]))
+        fixture.receive(.settings([.lowEnergy, .powered]))
+        fixture.settle()
+        #expect(fixture.isListening)
+        #expect(fixture.reported.contains { if case .appeared(0, _, _) = $0 { true } else { false } })
     }
 
     @Test func `without bluetoothd, a dual-mode controller gets Low Energy, power after 1 s, then the monitor`() {
-        let world = ManagementWorld()
-        world.answer(.success, .indexes([0]))
-        world.answer(.success, ManagementWorld.information(current: []))
-        world.answer(.success, .features(MonitorFeatures(isOffloaded: false, handlesMax: 32, handles: [])))
-        world.answer(.success, .configuration(ManagementWorld.kernelConfiguration))
-        world.answer()
-        #expect(world.commands == [.setLowEnergy])
-        world.answer(.success, .settings([.lowEnergy]))
-        #expect(world.commands == [])
-        #expect(world.session.nextDeadline == world.now + .seconds(1))
-        world.advance(by: .seconds(1))
-        #expect(world.commands == [.setPowered(true)])
-        world.answer(.success, .settings([.lowEnergy, .powered]))
-        #expect(world.commands == [.addMonitor(.beacons)])
+        let fixture = ManagementFixture()
+        fixture.answer(.success, .indexes([0]))
+        fixture.answer(.success, ManagementFixture.information(current: []))
+        fixture.answer(.success, .features(MonitorFeatures(isOffloaded: false, handlesMax: 32, handles: [])))
+        fixture.answer(.success, .configuration(ManagementFixture.kernelConfiguration))
+        fixture.answer()
+        #expect(fixture.commands == [.setLowEnergy])
+        fixture.answer(.success, .settings([.lowEnergy]))
+        #expect(fixture.commands == [])
+        #expect(fixture.session.nextDeadline == fixture.now + .seconds(1))
+        fixture.advance(by: .seconds(1))
+        #expect(fixture.commands == [.setPowered(true)])
+        fixture.answer(.success, .settings([.lowEnergy, .powered]))
+        #expect(fixture.commands == [.addMonitor(.beacons)])
     }
 
     @Test func `a command that fails is repeated after 0.1 s, then ever later, at most 5 s`() {
-        let world = ManagementWorld()
-        world.answer(.success, .indexes([0]))
+        let fixture = ManagementFixture()
+        fixture.answer(.success, .indexes([0]))
         var waits: [Duration] = []
         for _ in 0..<9 {
-            let failed = world.now
-            world.answer(.busy)
-            #expect(world.commands == [])
-            world.advanceToDeadline()
-            waits.append(world.now - failed)
-            #expect(world.commands == [.readInformation])
+            let failed = fixture.now
+            fixture.answer(.busy)
+            #expect(fixture.commands == [])
+            fixture.advanceToDeadline()
+            waits.append(fixture.now - failed)
+            #expect(fixture.commands == [.readInformation])
         }
         #expect(waits == [100, 200, 400, 800, 1600, 3200, 5000, 5000, 5000].map { .milliseconds($0) })
     }
 
     @Test func `a command without an answer counts as failed after 20 s, and is repeated`() {
-        let world = ManagementWorld()
-        world.answer(.success, .indexes([0]))
-        #expect(world.session.nextDeadline == world.now + .seconds(20))
-        world.open = []
-        world.advance(by: .seconds(20))
-        #expect(world.commands == [])
-        world.advanceToDeadline()
-        #expect(world.commands == [.readInformation])
+        let fixture = ManagementFixture()
+        fixture.answer(.success, .indexes([0]))
+        #expect(fixture.session.nextDeadline == fixture.now + .seconds(20))
+        fixture.open = []
+        fixture.advance(by: .seconds(20))
+        #expect(fixture.commands == [])
+        fixture.advanceToDeadline()
+        #expect(fixture.commands == [.readInformation])
     }
 
     @Test func `a monitor that was added after its command counted as failed is surplus, and is removed`() {
-        let world = ManagementWorld.listening()
-        world.receive(.reply(opcode: 0x52, status: .success, result: .handle(7)))
-        #expect(world.commands == [.removeMonitor(7)])
-        world.answer(.success)
-        #expect(world.isListening)
-        #expect(world.reported == [])
+        let fixture = ManagementFixture.listening()
+        fixture.receive(.reply(opcode: 0x52, status: .success, result: .handle(7)))
+        #expect(fixture.commands == [.removeMonitor(7)])
+        fixture.answer(.success)
+        #expect(fixture.isListening)
+        #expect(fixture.reported == [])
     }
 
     @Test func `a power change is accepted from the answer to a command that counted as failed`() {
-        let world = ManagementWorld.listening()
-        world.receive(.reply(opcode: 0x05, status: .success, result: .settings([.lowEnergy])))
-        #expect(!world.isListening)
+        let fixture = ManagementFixture.listening()
+        fixture.receive(.reply(opcode: 0x05, status: .success, result: .settings([.lowEnergy])))
+        #expect(!fixture.isListening)
     }
 
     @Test func `the backend ends if the kernel does not support monitors or refuses them, not if a command fails`() {
         for (status, kind) in [
             (ManagementStatus.unknownCommand, ScannerError.Kind.unavailable), (.permissionDenied, .denied),
         ] {
-            var world = ManagementWorld()
-            world.answer(.success, .indexes([0]))
-            for _ in 0..<3 { world.answer(.failed); world.advanceToDeadline() }
-            #expect(!world.reported.contains { if case .ended = $0 { true } else { false } })
-            world = ManagementWorld()
-            world.answer(.success, .indexes([0]))
-            world.answer(.success, ManagementWorld.information())
-            world.answer(.success, .features(MonitorFeatures(isOffloaded: false, handlesMax: 32, handles: [])))
-            world.answer(.unknownCommand)
-            #expect(world.commands == [.addMonitor(.beacons)])
-            world.answer(status)
-            #expect(world.reported.contains { if case .ended(let error) = $0 { error.kind == kind } else { false } })
+            var fixture = ManagementFixture()
+            fixture.answer(.success, .indexes([0]))
+            for _ in 0..<3 { fixture.answer(.failed); fixture.advanceToDeadline() }
+            #expect(!fixture.reported.contains { if case .ended = $0 { true } else { false } })
+            fixture = ManagementFixture()
+            fixture.answer(.success, .indexes([0]))
+            fixture.answer(.success, ManagementFixture.information())
+            fixture.answer(.success, .features(MonitorFeatures(isOffloaded: false, handlesMax: 32, handles: [])))
+            fixture.answer(.unknownCommand)
+            #expect(fixture.commands == [.addMonitor(.beacons)])
+            fixture.answer(status)
+            #expect(fixture.reported.contains { if case .ended(let error) = $0 { error.kind == kind } else { false } })
         }
     }
 
     @Test func `if the kernel has no scan settings, half of the time is missed and thinned is reported`() {
-        let world = ManagementWorld()
-        world.answer(.success, .indexes([0]))
-        world.answer(.success, ManagementWorld.information())
-        world.answer(.success, .features(MonitorFeatures(isOffloaded: false, handlesMax: 32, handles: [])))
-        world.answer(.unknownCommand)
-        world.answer(.success, .handle(1))
-        _ = world.report()
-        #expect(world.reported.last == .obstacles([.thinned]))
+        let fixture = ManagementFixture()
+        fixture.answer(.success, .indexes([0]))
+        fixture.answer(.success, ManagementFixture.information())
+        fixture.answer(.success, .features(MonitorFeatures(isOffloaded: false, handlesMax: 32, handles: [])))
+        fixture.answer(.unknownCommand)
+        fixture.answer(.success, .handle(1))
+        _ = fixture.report()
+        #expect(fixture.reported.last == .obstacles([.thinned]))
     }
 
     @Test func `an adapter without Low Energy counts as missing and gets no command`() {
-        let world = ManagementWorld()
-        world.answer(.success, .indexes([0]))
-        world.answer(.success, ManagementWorld.information(current: [.powered], supported: [.powered]))
-        #expect(world.commands == [])
-        #expect(world.reported.last == .obstacles([.unavailable]))
-        #expect(world.session.nextDeadline == nil)
+        let fixture = ManagementFixture()
+        fixture.answer(.success, .indexes([0]))
+        fixture.answer(.success, ManagementFixture.information(current: [.powered], supported: [.powered]))
+        #expect(fixture.commands == [])
+        #expect(fixture.reported.last == .obstacles([.unavailable]))
+        #expect(fixture.session.nextDeadline == nil)
     }
 
     @Test func `L6: an adapter is not listening while the machine is suspended`() {
-        let world = ManagementWorld.listening()
-        world.receive(.suspended(state: 0))
-        #expect(world.isListening)
-        world.receive(.suspended(state: 2))
-        #expect(!world.isListening)
-        world.receive(.resumed)
-        #expect(world.isListening)
+        let fixture = ManagementFixture.listening()
+        fixture.receive(.suspended(state: 0))
+        #expect(fixture.isListening)
+        fixture.receive(.suspended(state: 2))
+        #expect(!fixture.isListening)
+        fixture.receive(.resumed)
+        #expect(fixture.isListening)
     }
 
     // MARK: Several adapters, and selected ones
 
     @Test func `two adapters are independent; if one is listening, the state of the other is not an obstacle`() {
-        let world = ManagementWorld()
-        world.answer(.success, .indexes([0, 1]))
-        #expect(world.open.map(\.index) == [0, 1])
-        world.answer(.success, ManagementWorld.information())
-        world.answer(.success, ManagementWorld.information(address: 0x11, current: [.lowEnergy]))
-        world.receive(.settings([.lowEnergy, .powered]), of: 0)
-        while let place = world.open.firstIndex(where: { $0.index == 0 }) {
-            let (command, index) = world.open.remove(at: place)
+        let fixture = ManagementFixture()
+        fixture.answer(.success, .indexes([0, 1]))
+        #expect(fixture.open.map(\.index) == [0, 1])
+        fixture.answer(.success, ManagementFixture.information())
+        fixture.answer(.success, ManagementFixture.information(address: 0x11, current: [.lowEnergy]))
+        fixture.receive(.settings([.lowEnergy, .powered]), of: 0)
+        while let place = fixture.open.firstIndex(where: { $0.index == 0 }) {
+            let (command, index) = fixture.open.remove(at: place)
             let result: ManagementEvent.Result =
                 command.opcode == 0x52
                 ? .handle(1)
                 : command.opcode == 0x51
                     ? .features(MonitorFeatures(isOffloaded: false, handlesMax: 32, handles: []))
-                    : command.opcode == 0x4B ? .configuration(ManagementWorld.kernelConfiguration) : .none
-            world.receive(.reply(opcode: command.opcode, status: .success, result: result), of: index)
+                    : command.opcode == 0x4B ? .configuration(ManagementFixture.kernelConfiguration) : .none
+            fixture.receive(.reply(opcode: command.opcode, status: .success, result: result), of: index)
         }
-        #expect(world.report(of: 0))
-        #expect(!world.report(of: 1))
-        #expect(world.reported.last == .obstacles([]))
+        #expect(fixture.report(of: 0))
+        #expect(!fixture.report(of: 1))
+        #expect(fixture.reported.last == .obstacles([]))
     }
 
     @Test func `adapters that are not selected are left alone`() {
         var options = ManagementOptions()
         options.adapters = AdapterSelection(numbers: [1])
-        let world = ManagementWorld(options)
-        world.answer(.success, .indexes([0, 1]))
-        #expect(world.open.map(\.index) == [1])
-        world.receive(.indexAdded, of: 2)
-        #expect(world.session.adapters.map(\.index) == [1])
-        #expect(!world.report(of: 0))
+        let fixture = ManagementFixture(options)
+        fixture.answer(.success, .indexes([0, 1]))
+        #expect(fixture.open.map(\.index) == [1])
+        fixture.receive(.indexAdded, of: 2)
+        #expect(fixture.session.adapters.map(\.index) == [1])
+        #expect(!fixture.report(of: 0))
     }
 
     @Test func `at most 64 adapters are used; further ones are counted`() {
-        let world = ManagementWorld()
-        world.answer(.success, .indexes(Array(0..<65)))
-        #expect(world.session.adapters.count == 64)
-        #expect(world.session.adaptersRefused == 1)
+        let fixture = ManagementFixture()
+        fixture.answer(.success, .indexes(Array(0..<65)))
+        #expect(fixture.session.adapters.count == 64)
+        #expect(fixture.session.adaptersRefused == 1)
     }
 }

@@ -16,38 +16,38 @@ private func listening(_ scanner: ScriptedScanner) {
 
 @Suite struct ScanSupervisorWayTests {
     @Test func `auto uses the best backend that is open, and creates no other one`() throws {
-        let world = try ScanWorld(prepare: listening)
-        try world.supervisor.start(world.handler)
-        #expect(world.handler.changes() == ["appeared hci0 0", "listening hci0 0"])
-        #expect(world.supervisor.status.backend == .management)
-        #expect(world.made(.dbus) == 0)
-        try world.go(to: 60)
-        #expect(world.made(.dbus) == 0)
-        #expect(world.made(.management) == 1)
+        let fixture = try ScanFixture(prepare: listening)
+        try fixture.supervisor.start(fixture.handler)
+        #expect(fixture.handler.changes() == ["appeared hci0 0", "listening hci0 0"])
+        #expect(fixture.supervisor.status.backend == .management)
+        #expect(fixture.made(.dbus) == 0)
+        try fixture.go(to: 60)
+        #expect(fixture.made(.dbus) == 0)
+        #expect(fixture.made(.management) == 1)
     }
 
     @Test func `auto reports why it does not use a better backend`() throws {
-        let world = try ScanWorld { scanner in
+        let fixture = try ScanFixture { scanner in
             if scanner.backend == .management { scanner.closed = denied }
             listening(scanner)
         }
-        try world.supervisor.start(world.handler)
-        #expect(world.supervisor.status.backend == .dbus)
-        #expect(world.supervisor.status.reason == "management: this user lacks CAP_NET_ADMIN")
-        #expect(world.log.contains("notice: scanning with dbus: management: this user lacks CAP_NET_ADMIN"))
-        #expect(world.supervisor.status.backends.map(\.state).first == "not available: this user lacks CAP_NET_ADMIN")
+        try fixture.supervisor.start(fixture.handler)
+        #expect(fixture.supervisor.status.backend == .dbus)
+        #expect(fixture.supervisor.status.reason == "management: this user lacks CAP_NET_ADMIN")
+        #expect(fixture.log.contains("notice: scanning with dbus: management: this user lacks CAP_NET_ADMIN"))
+        #expect(fixture.supervisor.status.backends.map(\.state).first == "not available: this user lacks CAP_NET_ADMIN")
         // A process does not get permissions back, so the better backend is not tried again.
-        world.scanners[.dbus]?.report()
+        fixture.scanners[.dbus]?.report()
         for second in stride(from: 1.0, to: 200, by: 1) {
-            try world.go(to: second)
-            world.scanners[.dbus]?.report()
+            try fixture.go(to: second)
+            fixture.scanners[.dbus]?.report()
         }
-        #expect(world.made(.management) == 1)
+        #expect(fixture.made(.management) == 1)
     }
 
     @Test func `if no backend is open, start throws the kind of the best one and the reasons of all`() throws {
-        let world = try ScanWorld { $0.closed = $0.backend == .dbus ? absent : denied }
-        let error = #expect(throws: ScannerError.self) { try world.supervisor.start(world.handler) }
+        let fixture = try ScanFixture { $0.closed = $0.backend == .dbus ? absent : denied }
+        let error = #expect(throws: ScannerError.self) { try fixture.supervisor.start(fixture.handler) }
         #expect(error?.kind == .denied)
         #expect(
             error?.reason == """
@@ -56,15 +56,15 @@ private func listening(_ scanner: ScriptedScanner) {
                   dbus: there is no system bus
                 """)
         #expect(error?.remedy == nil)
-        #expect(world.supervisor.nextDeadline == nil)
+        #expect(fixture.supervisor.nextDeadline == nil)
     }
 
     @Test func `the remedies are after the reasons, each one once`() throws {
         let denied = ScannerError(.denied, "this user lacks CAP_NET_ADMIN", remedy: "Start it as root")
         let absent = ScannerError(.unavailable, "there is no system bus", remedy: "Install dbus")
         #expect(absent.description == "there is no system bus. Install dbus")
-        let world = try ScanWorld { $0.closed = $0.backend == .dbus ? absent : denied }
-        let error = #expect(throws: ScannerError.self) { try world.supervisor.start(world.handler) }
+        let fixture = try ScanFixture { $0.closed = $0.backend == .dbus ? absent : denied }
+        let error = #expect(throws: ScannerError.self) { try fixture.supervisor.start(fixture.handler) }
         #expect(
             error?.description == """
                 no backend can be used:
@@ -78,8 +78,8 @@ private func listening(_ scanner: ScriptedScanner) {
     @Test func `if the only configured backend is closed, start throws its own error`() throws {
         var options = ScanSupervisor.Options()
         options.backends = [.dbus]
-        let world = try ScanWorld(options) { $0.closed = absent }
-        let error = #expect(throws: ScannerError.self) { try world.supervisor.start(world.handler) }
+        let fixture = try ScanFixture(options) { $0.closed = absent }
+        let error = #expect(throws: ScannerError.self) { try fixture.supervisor.start(fixture.handler) }
         #expect(error == absent)
     }
 
@@ -89,117 +89,117 @@ private func listening(_ scanner: ScriptedScanner) {
         var options = ScanSupervisor.Options()
         options.backends = [.dbus, .hci]
         options.deafAfter = .seconds(600)
-        let world = try ScanWorld(options) { scanner in
+        let fixture = try ScanFixture(options) { scanner in
             if scanner.backend == .dbus { scanner.opening = [.obstacles([.unavailable])] } else { listening(scanner) }
         }
-        try world.supervisor.start(world.handler)
-        #expect(world.supervisor.status.backend == .dbus)
-        #expect(world.handler.changes() == [#"obstacles ["unavailable"]"#])
-        try world.go(to: 1.9)
-        #expect(world.made(.hci) == 0)
-        try world.go(to: 2)
-        #expect(world.supervisor.status.backend == .hci)
-        #expect(world.handler.changes() == ["obstacles []", "appeared hci0 2", "listening hci0 2"])
-        world.clock.now = at(10)
-        world.scanners[.dbus]?.say(.obstacles([]))
-        world.scanners[.dbus]?.appear()
-        world.scanners[.dbus]?.listen()
-        try world.go(to: 11)
-        #expect(world.supervisor.status.backend == .dbus)
-        #expect(world.handler.changes() == ["stopped hci0 10", "listening hci0 10"])
-        #expect(world.scanners[.hci]?.stops == 1)
-        #expect(world.supervisor.status.backendChanges == 2)
-        #expect(world.supervisor.status.backends.map(\.state) == ["in use", "not needed"])
+        try fixture.supervisor.start(fixture.handler)
+        #expect(fixture.supervisor.status.backend == .dbus)
+        #expect(fixture.handler.changes() == [#"obstacles ["unavailable"]"#])
+        try fixture.go(to: 1.9)
+        #expect(fixture.made(.hci) == 0)
+        try fixture.go(to: 2)
+        #expect(fixture.supervisor.status.backend == .hci)
+        #expect(fixture.handler.changes() == ["obstacles []", "appeared hci0 2", "listening hci0 2"])
+        fixture.clock.now = at(10)
+        fixture.scanners[.dbus]?.say(.obstacles([]))
+        fixture.scanners[.dbus]?.appear()
+        fixture.scanners[.dbus]?.listen()
+        try fixture.go(to: 11)
+        #expect(fixture.supervisor.status.backend == .dbus)
+        #expect(fixture.handler.changes() == ["stopped hci0 10", "listening hci0 10"])
+        #expect(fixture.scanners[.hci]?.stops == 1)
+        #expect(fixture.supervisor.status.backendChanges == 2)
+        #expect(fixture.supervisor.status.backends.map(\.state) == ["in use", "not needed"])
     }
 
     @Test func `if bluetoothd is back within 2 s, the backend does not change`() throws {
         var options = ScanSupervisor.Options()
         options.backends = [.dbus, .hci]
-        let world = try ScanWorld(options, prepare: listening)
-        try world.supervisor.start(world.handler)
+        let fixture = try ScanFixture(options, prepare: listening)
+        try fixture.supervisor.start(fixture.handler)
         for restart in 0..<10 {
-            world.clock.now = at(Double(restart) * 3)
-            world.scanners[.dbus]?.cease()
-            world.scanners[.dbus]?.say(.obstacles([.unavailable]))
-            try world.go(to: Double(restart) * 3 + 1.9)
-            world.scanners[.dbus]?.say(.obstacles([]))
-            world.scanners[.dbus]?.listen()
-            world.scanners[.dbus]?.report()
+            fixture.clock.now = at(Double(restart) * 3)
+            fixture.scanners[.dbus]?.cease()
+            fixture.scanners[.dbus]?.say(.obstacles([.unavailable]))
+            try fixture.go(to: Double(restart) * 3 + 1.9)
+            fixture.scanners[.dbus]?.say(.obstacles([]))
+            fixture.scanners[.dbus]?.listen()
+            fixture.scanners[.dbus]?.report()
         }
-        #expect(world.made(.hci) == 0)
-        #expect(world.supervisor.status.backend == .dbus)
+        #expect(fixture.made(.hci) == 0)
+        #expect(fixture.supervisor.status.backend == .dbus)
     }
 
     @Test func `an rfkill block does not start another backend`() throws {
-        let world = try ScanWorld(prepare: listening)
-        try world.supervisor.start(world.handler)
-        world.scanners[.management]?.cease()
-        world.scanners[.management]?.say(.obstacles([.blocked]))
-        try world.go(to: 300)
-        #expect(world.made(.dbus) == 0)
-        #expect(world.scanners[.management]?.steps == [])
-        #expect(world.supervisor.status.adapters.first?.watchdog == .resting)
+        let fixture = try ScanFixture(prepare: listening)
+        try fixture.supervisor.start(fixture.handler)
+        fixture.scanners[.management]?.cease()
+        fixture.scanners[.management]?.say(.obstacles([.blocked]))
+        try fixture.go(to: 300)
+        #expect(fixture.made(.dbus) == 0)
+        #expect(fixture.scanners[.management]?.steps == [])
+        #expect(fixture.supervisor.status.adapters.first?.watchdog == .resting)
     }
 
     @Test func `if a backend is refused only after its start, the next one is used at once`() throws {
-        let world = try ScanWorld { scanner in
+        let fixture = try ScanFixture { scanner in
             if scanner.backend == .management { scanner.opening = [.obstacles([.denied])] } else { listening(scanner) }
         }
-        try world.supervisor.start(world.handler)
-        #expect(world.supervisor.status.backend == .dbus)
+        try fixture.supervisor.start(fixture.handler)
+        #expect(fixture.supervisor.status.backend == .dbus)
     }
 
     @Test func `if a backend ends, its adapters are reported as stopped, and the next backend is used`() throws {
-        let world = try ScanWorld(prepare: listening)
-        try world.supervisor.start(world.handler)
-        _ = world.handler.changes()
-        world.clock.now = at(3)
-        world.scanners[.management]?.say(.ended(absent))
-        #expect(world.handler.changes() == ["stopped hci0 3"])
-        try world.go(to: 3)
-        #expect(world.supervisor.status.backend == .dbus)
-        #expect(world.handler.changes() == ["listening hci0 3"])
-        #expect(world.scanners[.management]?.stops == 1)
+        let fixture = try ScanFixture(prepare: listening)
+        try fixture.supervisor.start(fixture.handler)
+        _ = fixture.handler.changes()
+        fixture.clock.now = at(3)
+        fixture.scanners[.management]?.say(.ended(absent))
+        #expect(fixture.handler.changes() == ["stopped hci0 3"])
+        try fixture.go(to: 3)
+        #expect(fixture.supervisor.status.backend == .dbus)
+        #expect(fixture.handler.changes() == ["listening hci0 3"])
+        #expect(fixture.scanners[.management]?.stops == 1)
     }
 
     @Test func `the only configured backend is retried, at most 5 s later each time`() throws {
         var options = ScanSupervisor.Options()
         options.backends = [.management]
-        let world = try ScanWorld(options, prepare: listening)
-        try world.supervisor.start(world.handler)
-        world.bench.prepare = { $0.closed = absent }
-        world.scanners[.management]?.say(.ended(absent))
-        try world.go(to: 1)
-        #expect(world.made(.management) == 2)
-        try world.go(to: 3)
-        #expect(world.made(.management) == 3)
-        try world.go(to: 60)
-        #expect(world.made(.management) >= 14)
-        world.bench.prepare = listening
-        try world.go(to: 65)
-        #expect(world.supervisor.status.isListening)
+        let fixture = try ScanFixture(options, prepare: listening)
+        try fixture.supervisor.start(fixture.handler)
+        fixture.bench.prepare = { $0.closed = absent }
+        fixture.scanners[.management]?.say(.ended(absent))
+        try fixture.go(to: 1)
+        #expect(fixture.made(.management) == 2)
+        try fixture.go(to: 3)
+        #expect(fixture.made(.management) == 3)
+        try fixture.go(to: 60)
+        #expect(fixture.made(.management) >= 14)
+        fixture.bench.prepare = listening
+        try fixture.go(to: 65)
+        #expect(fixture.supervisor.status.isListening)
     }
 
     @Test func `a better backend that was unavailable is retried each minute while another one scans`() throws {
         var options = ScanSupervisor.Options()
         options.deafAfter = nil
-        let world = try ScanWorld(options) { scanner in
+        let fixture = try ScanFixture(options) { scanner in
             if scanner.backend == .management { scanner.closed = absent } else { listening(scanner) }
         }
-        try world.supervisor.start(world.handler)
-        #expect(world.supervisor.status.backend == .dbus)
-        try world.go(to: 59)
-        #expect(world.made(.management) == 1)
-        try world.go(to: 61)
-        #expect(world.made(.management) == 2)
-        world.bench.prepare = listening
-        try world.go(to: 121)
-        #expect(world.supervisor.status.backend == .management)
-        #expect(world.scanners[.dbus]?.stops == 1)
+        try fixture.supervisor.start(fixture.handler)
+        #expect(fixture.supervisor.status.backend == .dbus)
+        try fixture.go(to: 59)
+        #expect(fixture.made(.management) == 1)
+        try fixture.go(to: 61)
+        #expect(fixture.made(.management) == 2)
+        fixture.bench.prepare = listening
+        try fixture.go(to: 121)
+        #expect(fixture.supervisor.status.backend == .management)
+        #expect(fixture.scanners[.dbus]?.stops == 1)
     }
 
     @Test func `an adapter that the new backend does not have disappears after 5 s`() throws {
-        let world = try ScanWorld { scanner in
+        let fixture = try ScanFixture { scanner in
             if scanner.backend == .management {
                 scanner.opening = [
                     .appeared(adapter: 0, controller: "a test's"), .appeared(adapter: 1, controller: "another"),
@@ -208,22 +208,22 @@ private func listening(_ scanner: ScriptedScanner) {
                 listening(scanner)
             }
         }
-        try world.supervisor.start(world.handler)
-        world.scanners[.management]?.say(.ended(denied))
-        try world.go(to: 4.9)
-        #expect(!world.handler.changes().contains { $0.hasPrefix("disappeared") })
-        try world.go(to: 5)
-        #expect(world.handler.changes() == ["disappeared hci1 5"])
+        try fixture.supervisor.start(fixture.handler)
+        fixture.scanners[.management]?.say(.ended(denied))
+        try fixture.go(to: 4.9)
+        #expect(!fixture.handler.changes().contains { $0.hasPrefix("disappeared") })
+        try fixture.go(to: 5)
+        #expect(fixture.handler.changes() == ["disappeared hci1 5"])
     }
 }
 
 @Suite struct ScanSupervisorReportTests {
     @Test func `a report is delivered with its time, and counted in the status`() throws {
-        let world = try ScanWorld(prepare: listening)
-        try world.supervisor.start(world.handler)
-        world.scanners[.management]?.report(at: at(0.5))
-        #expect(world.handler.reports == [at(0.5)])
-        let adapter = try #require(world.supervisor.status.adapters.first)
+        let fixture = try ScanFixture(prepare: listening)
+        try fixture.supervisor.start(fixture.handler)
+        fixture.scanners[.management]?.report(at: at(0.5))
+        #expect(fixture.handler.reports == [at(0.5)])
+        let adapter = try #require(fixture.supervisor.status.adapters.first)
         #expect(adapter.reports == 1)
         #expect(adapter.lastReport == at(0.5))
     }
@@ -231,79 +231,79 @@ private func listening(_ scanner: ScriptedScanner) {
     @Test func `nothing is delivered from adapters that are not selected`() throws {
         var options = ScanSupervisor.Options()
         options.adapters = AdapterSelection(numbers: [1])
-        let world = try ScanWorld(options, prepare: listening)
-        try world.supervisor.start(world.handler)
-        world.scanners[.management]?.report(on: 0)
-        world.scanners[.management]?.say(.lost(adapter: 0, count: 3, since: at(0)))
-        #expect(world.handler.notes == [])
-        world.scanners[.management]?.appear(1)
-        world.scanners[.management]?.listen(1)
-        world.scanners[.management]?.report(on: 1)
-        #expect(world.handler.notes == ["appeared hci1 0", "listening hci1 0", "report hci1 0"])
+        let fixture = try ScanFixture(options, prepare: listening)
+        try fixture.supervisor.start(fixture.handler)
+        fixture.scanners[.management]?.report(on: 0)
+        fixture.scanners[.management]?.say(.lost(adapter: 0, count: 3, since: at(0)))
+        #expect(fixture.handler.notes == [])
+        fixture.scanners[.management]?.appear(1)
+        fixture.scanners[.management]?.listen(1)
+        fixture.scanners[.management]?.report(on: 1)
+        #expect(fixture.handler.notes == ["appeared hci1 0", "listening hci1 0", "report hci1 0"])
     }
 
     @Test func `adapters beyond the bound are not used, and their reports are counted`() throws {
-        let world = try ScanWorld(prepare: listening)
-        try world.supervisor.start(world.handler)
+        let fixture = try ScanFixture(prepare: listening)
+        try fixture.supervisor.start(fixture.handler)
         for adapter in 0...ScanSupervisor.adaptersMax {
-            world.scanners[.management]?.appear(adapter)
-            world.scanners[.management]?.report(on: adapter)
+            fixture.scanners[.management]?.appear(adapter)
+            fixture.scanners[.management]?.report(on: adapter)
         }
-        #expect(world.supervisor.status.adapters.count == ScanSupervisor.adaptersMax)
-        #expect(world.supervisor.status.reportsOfOthers == 1)
+        #expect(fixture.supervisor.status.adapters.count == ScanSupervisor.adaptersMax)
+        #expect(fixture.supervisor.status.reportsOfOthers == 1)
     }
 
     @Test func `T5: a loss is reported with the time since which the adapter does not count as scanning`() throws {
-        let world = try ScanWorld(prepare: listening)
-        try world.supervisor.start(world.handler)
-        world.scanners[.management]?.report(at: at(0))
-        world.clock.now = at(4)
-        world.scanners[.management]?.say(.lost(adapter: 0, count: 7, since: at(0)))
-        #expect(world.handler.notes.last == "lost hci0 7 since 0")
-        #expect(world.supervisor.status.adapters.first?.lost == 7)
-        #expect(world.supervisor.status.adapters.first?.losses == 1)
+        let fixture = try ScanFixture(prepare: listening)
+        try fixture.supervisor.start(fixture.handler)
+        fixture.scanners[.management]?.report(at: at(0))
+        fixture.clock.now = at(4)
+        fixture.scanners[.management]?.say(.lost(adapter: 0, count: 7, since: at(0)))
+        #expect(fixture.handler.notes.last == "lost hci0 7 since 0")
+        #expect(fixture.supervisor.status.adapters.first?.lost == 7)
+        #expect(fixture.supervisor.status.adapters.first?.losses == 1)
     }
 
     @Test func `a handler can stop the supervisor in a report`() throws {
-        let world = try ScanWorld(prepare: listening)
-        try world.supervisor.start(world.handler)
-        world.handler.onReport = { world.supervisor.stop() }
-        world.scanners[.management]?.report()
-        world.scanners[.management]?.report()
-        #expect(world.handler.reports.count == 1)
-        try world.go(to: 60)
-        #expect(world.supervisor.nextDeadline == nil)
+        let fixture = try ScanFixture(prepare: listening)
+        try fixture.supervisor.start(fixture.handler)
+        fixture.handler.onReport = { fixture.supervisor.stop() }
+        fixture.scanners[.management]?.report()
+        fixture.scanners[.management]?.report()
+        #expect(fixture.handler.reports.count == 1)
+        try fixture.go(to: 60)
+        #expect(fixture.supervisor.nextDeadline == nil)
     }
 
     @Test func `after stop, nothing is delivered, and the scanner is stopped once`() throws {
-        let world = try ScanWorld(prepare: listening)
-        try world.supervisor.start(world.handler)
-        _ = world.handler.changes()
-        world.supervisor.stop()
-        world.supervisor.stop()
-        #expect(world.scanners[.management]?.stops == 1)
-        #expect(world.handler.notes == [])
+        let fixture = try ScanFixture(prepare: listening)
+        try fixture.supervisor.start(fixture.handler)
+        _ = fixture.handler.changes()
+        fixture.supervisor.stop()
+        fixture.supervisor.stop()
+        #expect(fixture.scanners[.management]?.stops == 1)
+        #expect(fixture.handler.notes == [])
     }
 
     @Test func `a report with malformed data is delivered and does not cause a failure`() throws {
-        let world = try ScanWorld(prepare: listening)
-        try world.supervisor.start(world.handler)
+        let fixture = try ScanFixture(prepare: listening)
+        try fixture.supervisor.start(fixture.handler)
         let report = AdvertisingReport(address: nil, rssi: nil, properties: .legacy, data: 0..<3)
         let data: [UInt8] = [255, 255, 0x4C]
-        world.supervisor.received(report, data: data.span, on: 0, at: at(0))
-        #expect(world.handler.reports.count == 1)
+        fixture.supervisor.received(report, data: data.span, on: 0, at: at(0))
+        #expect(fixture.handler.reports.count == 1)
     }
 
     @Test func `a beacon that is received too rarely is logged with figures and counted in the status`() throws {
-        let world = try ScanWorld(exitTimeout: .seconds(30), prepare: listening)
-        try world.supervisor.start(world.handler)
+        let fixture = try ScanFixture(exitTimeout: .seconds(30), prepare: listening)
+        try fixture.supervisor.start(fixture.handler)
         for index in 0...100 {
-            try world.go(to: Double(index) * 20)
-            world.scanners[.management]?.report()
-            world.scanners[.management]?.report(beacon(7))
+            try fixture.go(to: Double(index) * 20)
+            fixture.scanners[.management]?.report()
+            fixture.scanners[.management]?.report(beacon(7))
         }
-        #expect(world.supervisor.status.exitTimeoutsTooShort == 1)
-        let line = try #require(world.log.first { $0.contains("exit_timeout") })
+        #expect(fixture.supervisor.status.exitTimeoutsTooShort == 1)
+        let line = try #require(fixture.log.first { $0.contains("exit_timeout") })
         #expect(line.hasPrefix("warning: beacon F7826DA6-4FA2-4E98-8024-BC5B71E0893E/0/7 is received too rarely"))
         #expect(line.contains("exit_timeout 30 s: of 100 gaps, half are at most 20.4 s"))
         #expect(line.contains("set exit_timeout to at least 40.9 s"))
@@ -312,16 +312,16 @@ private func listening(_ scanner: ScriptedScanner) {
     @Test func `thinned reports are an obstacle that does not end listening`() throws {
         var options = ScanSupervisor.Options()
         options.deafAfter = .seconds(60)
-        let world = try ScanWorld(options, prepare: listening)
-        try world.supervisor.start(world.handler)
-        _ = world.handler.changes()
+        let fixture = try ScanFixture(options, prepare: listening)
+        try fixture.supervisor.start(fixture.handler)
+        _ = fixture.handler.changes()
         for scan in 0..<20 {
-            try world.go(to: Double(scan) * 10.3)
-            world.scanners[.management]?.report(beacon(7))
+            try fixture.go(to: Double(scan) * 10.3)
+            fixture.scanners[.management]?.report(beacon(7))
         }
-        #expect(world.handler.changes() == [#"obstacles ["thinned"]"#])
-        #expect(world.supervisor.status.obstacles == [.thinned])
-        #expect(world.supervisor.status.adapters.first?.isThinned == true)
-        #expect(world.supervisor.status.isListening)
+        #expect(fixture.handler.changes() == [#"obstacles ["thinned"]"#])
+        #expect(fixture.supervisor.status.obstacles == [.thinned])
+        #expect(fixture.supervisor.status.adapters.first?.isThinned == true)
+        #expect(fixture.supervisor.status.isListening)
     }
 }

@@ -123,7 +123,7 @@ extension Instant {
 }
 
 /// A supervisor on an event loop whose time the test sets.
-final class ScanWorld {
+final class ScanFixture {
     let loop: EventLoop
     let supervisor: ScanSupervisor
     let handler = NotingHandler()

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// A private bus, and a mock of systemd-logind on it if a test starts one.
-private final class LogindWorld {
+private final class LogindFixture {
     private let bus: PrivateBus
     var address: String { bus.address }
     private var logind: SpawnedProcess?
@@ -51,40 +51,40 @@ private final class LogindWorld {
 
 @Suite struct LogindInhibitorTests {
     @Test func `a session holds a lock of logind until it is invalidated`() throws {
-        let world = try LogindWorld()
-        try world.startLogind()
-        let session = world.session("badges are monitored: “lobby”")
+        let fixture = try LogindFixture()
+        try fixture.startLogind()
+        let session = fixture.session("badges are monitored: “lobby”")
         #expect(
-            world.said()
+            fixture.said()
                 == #"{"inhibit": ["sleep:idle", "tests", "badges are monitored: \u201clobby\u201d", "block"]}"#)
         #expect(session.status == .held)
         #expect(session.diagnostics == [])
         session.invalidate()
-        #expect(world.said() == #"{"released": 0}"#)
+        #expect(fixture.said() == #"{"released": 0}"#)
         #expect(session.status == .ended)
         session.invalidate()
     }
 
     @Test func `a session that is released ends its own lock, and no other`() throws {
-        let world = try LogindWorld()
-        try world.startLogind()
-        var first: BackgroundActivitySession? = world.session()
-        _ = world.said()
-        let second = world.session()
-        _ = world.said()
+        let fixture = try LogindFixture()
+        try fixture.startLogind()
+        var first: BackgroundActivitySession? = fixture.session()
+        _ = fixture.said()
+        let second = fixture.session()
+        _ = fixture.said()
         #expect(first?.status == .held)
         first = nil
-        #expect(world.said() == #"{"released": 1}"#)
+        #expect(fixture.said() == #"{"released": 1}"#)
         #expect(second.status == .held)
         second.invalidate()
-        #expect(world.said() == #"{"released": 0}"#)
+        #expect(fixture.said() == #"{"released": 0}"#)
     }
 
     @Test func `if logind refuses, the session has the reason and authorizationDenied, and does not throw`() throws {
-        let world = try LogindWorld()
-        try world.startLogind()
-        world.behave("refuse")
-        let session = world.session()
+        let fixture = try LogindFixture()
+        try fixture.startLogind()
+        fixture.behave("refuse")
+        let session = fixture.session()
         guard case .refused(let why) = session.status else {
             Issue.record("\(session.status)")
             return
@@ -98,9 +98,9 @@ private final class LogindWorld {
     }
 
     @Test func `an answer without a descriptor is not a lock`() throws {
-        let world = try LogindWorld()
-        try world.startLogind("strange")
-        guard case .refused(let why) = world.session().status else {
+        let fixture = try LogindFixture()
+        try fixture.startLogind("strange")
+        guard case .refused(let why) = fixture.session().status else {
             Issue.record("an answer without a descriptor must be refused")
             return
         }
@@ -108,8 +108,8 @@ private final class LogindWorld {
     }
 
     @Test func `without logind no lock is needed`() throws {
-        let world = try LogindWorld()
-        guard case .unneeded(let why) = world.session().status else {
+        let fixture = try LogindFixture()
+        guard case .unneeded(let why) = fixture.session().status else {
             Issue.record("without logind, the session must not need a lock")
             return
         }

@@ -126,7 +126,7 @@ import Testing
         #expect(await last() == .unsatisfied)
         _ = try await first.next()
         _ = try await second?.next()
-        #expect(await site.monitor.record(for: "lobby")?.lastEvent.time == World.start)
+        #expect(await site.monitor.record(for: "lobby")?.lastEvent.time == Fixture.start)
         #expect(await last() == .unsatisfied)
         _ = try await first.next()
         #expect(await last() == .unsatisfied)

@@ -16,8 +16,8 @@ import Testing
             site.clock.setOffset(.seconds(5))
             site.clock.set(.seconds(1))
             let first = await updates.next()
-            #expect(first?.time == World.start + .seconds(1))
-            #expect(first?.date == WallDate(World.start + .seconds(6), offset: .zero))
+            #expect(first?.time == Fixture.start + .seconds(1))
+            #expect(first?.date == WallDate(Fixture.start + .seconds(6), offset: .zero))
             #expect(first?.beacons.map(\.beacon) == [.a(1)])
             #expect(first?.beacons.first?.rssi == -60)
             #expect(first?.beacons.first?.proximity == .near)
@@ -39,7 +39,7 @@ import Testing
         let site = try await Site("ranging slow")
         var updates = site.monitor.ranging(for: condition).makeAsyncIterator()
         for second in 0...10 { await site.sighted(at: .milliseconds(1000 * second + 500)) }
-        #expect(await updates.next()?.time == World.start + .seconds(10))
+        #expect(await updates.next()?.time == Fixture.start + .seconds(10))
         #expect(updates.skipped == 9)
         #expect(site.monitor.skippedRangings == 9)
     }
@@ -59,8 +59,8 @@ import Testing
         #expect(await single.next()?.beacons.map(\.beacon) == [.a(2)])
         other = nil
         await site.sighted(at: .milliseconds(2500))
-        #expect(await one.next()?.time == World.start + .seconds(2))
-        #expect(await single.next()?.time == World.start + .seconds(2))
+        #expect(await one.next()?.time == Fixture.start + .seconds(2))
+        #expect(await single.next()?.time == Fixture.start + .seconds(2))
     }
 
     @Test func `a canceled subscription ends, and a later one has only sightings after its start`() async throws {

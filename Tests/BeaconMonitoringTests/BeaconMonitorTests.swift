@@ -136,8 +136,8 @@ import Testing
         let record = try #require(await site.monitor.record(for: "lobby"))
         #expect(record.condition == .anyA)
         #expect(record.lastEvent.state == state)
-        #expect(record.lastEvent.time == World.start + .seconds(3))
-        #expect(record.lastEvent.date == WallDate(World.start + .seconds(10), offset: .zero))
+        #expect(record.lastEvent.time == Fixture.start + .seconds(3))
+        #expect(record.lastEvent.date == WallDate(Fixture.start + .seconds(10), offset: .zero))
         #expect(await site.monitor.record(for: "depot") == nil)
         await site.monitor.end()
         #expect(try await events.next() == nil)
@@ -159,7 +159,7 @@ import Testing
         let record = await site.monitor.record(for: "lobby")
         #expect(record?.condition == .a(7))
         #expect(record?.lastEvent.state == .unsatisfied)
-        #expect(record?.lastEvent.time == World.start + .seconds(2))
+        #expect(record?.lastEvent.time == Fixture.start + .seconds(2))
         #expect(await site.monitor.identifiers == ["lobby", "depot"])
     }
 
@@ -193,7 +193,7 @@ import Testing
         await site.received(at: .seconds(31))
         let left = try #require(await site.monitor.record(for: "lobby")?.lastEvent)
         #expect(left.state == .unsatisfied)
-        #expect(left.date == WallDate(World.start + .seconds(31 - 500), offset: .zero))
+        #expect(left.date == WallDate(Fixture.start + .seconds(31 - 500), offset: .zero))
         #expect(left.previous?.date == entered.date)
     }
 

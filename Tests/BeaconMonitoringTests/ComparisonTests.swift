@@ -7,12 +7,12 @@ import Testing
 
 /// The engine gives the same results as the reference model in generated simulation runs.
 ///
-/// `BEACON_WORLDS` sets the number of runs, `BEACON_SEED` the seed of the first one.
+/// `BEACON_ENGINE_RUNS` sets the number of runs, `BEACON_SEED` the seed of the first one.
 @Suite struct ComparisonTests {
-    private static let stepsPerWorld = 200
+    private static let stepsPerRun = 200
 
     @Test func `the engine agrees with the model of the rules in each simulation run`() async throws {
-        let seeds = SeededGenerator.seeds(environment("BEACON_WORLDS", default: 300))
+        let seeds = SeededGenerator.seeds(environment("BEACON_ENGINE_RUNS", default: 300))
         // Two halves run concurrently, because each run is a separate computation.
         await withTaskGroup(of: Void.self) { group in
             for half in 0..<2 as Range<UInt64> {
@@ -25,7 +25,7 @@ import Testing
 
     private static func check(_ seeds: some Sequence<UInt64>) async {
         for seed in seeds {
-            let script = ScriptGenerator.script(seed: seed, steps: stepsPerWorld)
+            let script = ScriptGenerator.script(seed: seed, steps: stepsPerRun)
             guard let failure = Comparison.firstFailure(of: script) else { continue }
             let shrunk = Comparison.shrink(script)
             Issue.record("seed \(seed): \(failure.what)\n\(Comparison.story(of: shrunk))")

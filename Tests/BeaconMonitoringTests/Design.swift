@@ -40,7 +40,7 @@ struct Ours: Design {
         settings.conditionLimit = limit
         let monitor = try BeaconMonitor(name, clock: clock, engine: settings)
         let adapter = try await monitor.adapter(named: "hci0")
-        await monitor.listening(ListeningChange(.started, adapter: adapter), at: World.start)
+        await monitor.listening(ListeningChange(.started, adapter: adapter), at: Fixture.start)
         return Ours(monitor: monitor, clock: clock, adapter: adapter)
     }
 

@@ -20,7 +20,7 @@ import Testing
         try await site.lobby()
         site.clock.set(.seconds(1))
         await site.monitor.sighted(site.sighting(at: .seconds(3601)))
-        #expect(await site.monitor.record(for: "lobby")?.lastEvent.time == World.start + .seconds(1))
+        #expect(await site.monitor.record(for: "lobby")?.lastEvent.time == Fixture.start + .seconds(1))
         await site.sighted(.a(2), at: .seconds(2))
         await site.received(at: .seconds(32))
         #expect(await site.monitor.record(for: "lobby")?.lastEvent.brief == .unsatisfied(at: .seconds(32)))
@@ -32,18 +32,18 @@ import Testing
     @Test func `a report, an adapter change and a fix with a future time are handled at the present`() async throws {
         var settings = EngineSettings()
         settings.locationSource = "gpsd"
-        let clock = ManualClock(World.start)
+        let clock = ManualClock(Fixture.start)
         let monitor = try BeaconMonitor("future inputs", clock: clock, engine: settings)
         let center = try Coordinate(latitude: 48.2, longitude: 16.4)
         try await monitor.add(
             .circle(BeaconMonitor.CircularGeographicCondition(center: center, radius: 100)), identifier: "depot",
             assuming: .unsatisfied)
         let adapter = try await monitor.adapter(named: "hci0")
-        let late = World.start + .seconds(10_000)
+        let late = Fixture.start + .seconds(10_000)
         await monitor.listening(ListeningChange(.started, adapter: adapter), at: late)
         await monitor.received(adapter, at: late)
         await monitor.located(try LocationFix(time: late, coordinate: center, horizontalAccuracy: 5))
-        #expect(await monitor.record(for: "depot")?.lastEvent.time == World.start)
+        #expect(await monitor.record(for: "depot")?.lastEvent.time == Fixture.start)
         #expect(await monitor.counters.futureInputs == 3)
     }
 
@@ -64,10 +64,10 @@ import Testing
             return last
         }()
         for adapter in [other.adapter, far] {
-            await site.monitor.received(adapter, at: World.start)
-            await site.monitor.listening(ListeningChange(.started, adapter: adapter), at: World.start)
+            await site.monitor.received(adapter, at: Fixture.start)
+            await site.monitor.listening(ListeningChange(.started, adapter: adapter), at: Fixture.start)
             await site.monitor.sighted(
-                Sighting(time: World.start, adapter: adapter, beacon: .a(1), measuredPower: -59, rssi: nil))
+                Sighting(time: Fixture.start, adapter: adapter, beacon: .a(1), measuredPower: -59, rssi: nil))
         }
         #expect(await site.monitor.record(for: "lobby")?.lastEvent.state == .unsatisfied)
         #expect(await site.monitor.counters.foreignInputs == 6)
@@ -83,7 +83,7 @@ import Testing
     @Test func `the next monitor of a name does not accept an adapter of the one that has ended`() async throws {
         let first = try await Site("foreign again")
         await first.monitor.end()
-        await first.monitor.received(first.adapter, at: World.start)
+        await first.monitor.received(first.adapter, at: Fixture.start)
         let second = try await Site("foreign again", listening: false)
         try await second.lobby()
         await second.monitor.sighted(first.sighting(at: .zero))

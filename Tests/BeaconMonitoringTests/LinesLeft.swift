@@ -23,7 +23,7 @@ struct LinesLeft {
     ///   - lines: the expected text of each line, by its number.
     ///   - durable: the number of the last durable line.
     ///   - mayHaveHoles: whether the power was cut.
-    /// - Throws: ``RestartWorld/Failure``.
+    /// - Throws: ``RestartFixture/Failure``.
     init(
         on disk: SimulatedDisk, in directory: FilePath, expecting lines: [Int: String], durable: Int, mayHaveHoles: Bool
     ) throws {
@@ -32,9 +32,9 @@ struct LinesLeft {
                 continue
             }
             guard bytes.isEmpty || bytes.last == 0x0A || mayHaveHoles else {
-                throw RestartWorld.Failure(description: "\(name) ends in the middle of a line")
+                throw RestartFixture.Failure(description: "\(name) ends in the middle of a line")
             }
-            if segment.first <= last { throw RestartWorld.Failure(description: "\(name) follows line \(last)") }
+            if segment.first <= last { throw RestartFixture.Failure(description: "\(name) follows line \(last)") }
             first = min(first, segment.first)
             last = max(last, segment.first - 1)
             for line in bytes.split(separator: 0x0A) {
@@ -43,13 +43,13 @@ struct LinesLeft {
                 guard parser.parse(), parser.passedOver == 0, let number = parser.head.sequence else {
                     // A hole after a power cut stays in the file.
                     if mayHaveHoles { continue }
-                    throw RestartWorld.Failure(description: "not a line: \(String(decoding: line, as: UTF8.self))")
+                    throw RestartFixture.Failure(description: "not a line: \(String(decoding: line, as: UTF8.self))")
                 }
                 guard number > last else {
-                    throw RestartWorld.Failure(description: "line \(number) follows line \(last)")
+                    throw RestartFixture.Failure(description: "line \(number) follows line \(last)")
                 }
                 guard lines[number] == String(decoding: parser.text.bytes, as: UTF8.self) + "\n" else {
-                    throw RestartWorld.Failure(
+                    throw RestartFixture.Failure(
                         description: "line \(number) is \(String(decoding: line, as: UTF8.self)), expected "
                             + "\(lines[number] ?? "none")")
                 }
@@ -58,7 +58,7 @@ struct LinesLeft {
             }
         }
         if let lost = lines.keys.filter({ $0 <= durable && !contains($0) }).min() {
-            throw RestartWorld.Failure(description: "line \(lost) was durable, and is not in the files")
+            throw RestartFixture.Failure(description: "line \(lost) was durable, and is not in the files")
         }
     }
 

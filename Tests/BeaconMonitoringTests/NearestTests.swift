@@ -24,7 +24,7 @@ import Testing
     }
 
     private static func fix(east: Double, accuracy: Double = 5, at time: Duration = .zero) throws -> LocationFix {
-        try LocationFix(time: World.start + time, coordinate: place(east: east), horizontalAccuracy: accuracy)
+        try LocationFix(time: Fixture.start + time, coordinate: place(east: east), horizontalAccuracy: accuracy)
     }
 
     private static func monitor(

@@ -42,8 +42,8 @@ import Testing
     }
 
     @Test func `a condition beyond the limit gets an event and becomes unmonitored`() async throws {
-        #expect(try await Self.excessIsTold(Ours.self, "pitfall limit"))
-        #expect(try await !Self.excessIsTold(Naive.self, "pitfall limit"))
+        #expect(try await Self.excessIsReported(Ours.self, "pitfall limit"))
+        #expect(try await !Self.excessIsReported(Naive.self, "pitfall limit"))
     }
 
     @Test func `C4: an excess condition's event has conditionLimitExceeded; a free place gives unknown`() async throws {
@@ -143,7 +143,7 @@ import Testing
         return prior == .unsatisfied && after == .satisfied
     }
 
-    private static func excessIsTold<D: Design>(_: D.Type, _ name: String) async throws -> Bool {
+    private static func excessIsReported<D: Design>(_: D.Type, _ name: String) async throws -> Bool {
         let monitor = try await D.open(name, limit: 2)
         var news = monitor.news.makeAsyncIterator()
         for number in 1...3 as ClosedRange<UInt16> { try await monitor.add(number) }

@@ -36,59 +36,59 @@ private struct Ranged {
     // MARK: Once a second
 
     @Test func `each second ends with a ranging of the beacons in view; a sighting at its end is in the next`() throws {
-        var world = Ranged()
-        world.receive(at: 10.2)
-        #expect(world.ranger.nextDeadline == at(11))
-        world.advance(to: 10.999_999_999)
-        #expect(world.reported.isEmpty)
-        world.receive(.a(2), at: 11)
-        let first = try #require(world.reported.first)
-        #expect(world.reported.count == 1)
+        var fixture = Ranged()
+        fixture.receive(at: 10.2)
+        #expect(fixture.ranger.nextDeadline == at(11))
+        fixture.advance(to: 10.999_999_999)
+        #expect(fixture.reported.isEmpty)
+        fixture.receive(.a(2), at: 11)
+        let first = try #require(fixture.reported.first)
+        #expect(fixture.reported.count == 1)
         #expect(first.time == at(11))
         #expect(first.condition == anyA)
         #expect(first.beacons.map(\.beacon) == [.a(1)])
         #expect(first.beacons.first?.lastSighting == at(10.2))
-        world.advance(to: 12)
-        #expect(world.reported.last?.beacons.map(\.beacon) == [.a(1), .a(2)])
+        fixture.advance(to: 12)
+        #expect(fixture.reported.last?.beacons.map(\.beacon) == [.a(1), .a(2)])
     }
 
     @Test func `a beacon that is silent for the window is out of view: one empty ranging, then none is due`() {
-        var world = Ranged()
-        world.receive(at: 10.5)
-        world.advance(to: 1000)
+        var fixture = Ranged()
+        fixture.receive(at: 10.5)
+        fixture.advance(to: 1000)
         // The sighting is between 10 s and 11 s, so the five rangings from 11 s to 15 s have the beacon.
-        #expect(world.reported.map(\.time) == (11...16).map { at(Double($0)) })
-        #expect(world.reported.map(\.beacons.count) == [1, 1, 1, 1, 1, 0])
-        #expect(world.ranger.nextDeadline == nil)
-        #expect(world.ranger.beacons == 0)
+        #expect(fixture.reported.map(\.time) == (11...16).map { at(Double($0)) })
+        #expect(fixture.reported.map(\.beacons.count) == [1, 1, 1, 1, 1, 0])
+        #expect(fixture.ranger.nextDeadline == nil)
+        #expect(fixture.ranger.beacons == 0)
         // If the mean kept old readings, this would be wrong: only the reading after the silence must count.
-        world.receive(rssi: -90, at: 1000.5)
-        world.advance(to: 1001)
-        #expect(world.reported.last?.beacons.first?.rssi == -90)
-        #expect(world.reported.last?.beacons.first?.count == 1)
+        fixture.receive(rssi: -90, at: 1000.5)
+        fixture.advance(to: 1001)
+        #expect(fixture.reported.last?.beacons.first?.rssi == -90)
+        #expect(fixture.reported.last?.beacons.first?.count == 1)
     }
 
     @Test(arguments: [1, 2, 5, 10]) func `a window of n seconds gives n rangings and an empty one`(window: Int) {
-        var world = Ranged(RangingSettings(window: window))
-        world.receive(at: 100)
-        world.advance(to: 200)
-        #expect(world.reported.count == window + 1)
+        var fixture = Ranged(RangingSettings(window: window))
+        fixture.receive(at: 100)
+        fixture.advance(to: 200)
+        #expect(fixture.reported.count == window + 1)
     }
 
     // MARK: The filter
 
     @Test func `the mean of a constant RSSI is this RSSI, for any value`() {
         for rssi in [Int8.min, -127, -61, -60, -1, 0, 1, 20, Int8.max] {
-            var world = Ranged()
-            for tenth in 0..<100 { world.receive(rssi: rssi, at: 10 + Double(tenth) / 10) }
-            #expect(world.means.allSatisfy { $0 == Double(rssi) }, "\(rssi)")
+            var fixture = Ranged()
+            for tenth in 0..<100 { fixture.receive(rssi: rssi, at: 10 + Double(tenth) / 10) }
+            #expect(fixture.means.allSatisfy { $0 == Double(rssi) }, "\(rssi)")
         }
     }
 
     @Test func `halves are not truncated: the mean of -60 and -61 in turns is -60.5`() {
-        var world = Ranged()
-        for tenth in 0..<60 { world.receive(rssi: tenth % 2 == 0 ? -60 : -61, at: 10 + Double(tenth) / 10) }
-        #expect(world.means == [-60.5, -60.5, -60.5, -60.5, -60.5])
+        var fixture = Ranged()
+        for tenth in 0..<60 { fixture.receive(rssi: tenth % 2 == 0 ? -60 : -61, at: 10 + Double(tenth) / 10) }
+        #expect(fixture.means == [-60.5, -60.5, -60.5, -60.5, -60.5])
         var three = Ranged()
         for reading in [Int8(-60), -60, -61] { three.receive(rssi: reading, at: 10) }
         three.advance(to: 11)
@@ -98,32 +98,32 @@ private struct Ranged {
     }
 
     @Test func `after a step of the RSSI, the mean changes linearly and is exact after the window`() {
-        var world = Ranged()
-        for tenth in 0..<200 { world.receive(rssi: tenth < 100 ? -60 : -80, at: 10 + Double(tenth) / 10) }
-        world.advance(to: 30)
+        var fixture = Ranged()
+        for tenth in 0..<200 { fixture.receive(rssi: tenth < 100 ? -60 : -80, at: 10 + Double(tenth) / 10) }
+        fixture.advance(to: 30)
         // A mean over five seconds answers a step at 20 s with a fifth of the step each second.
-        #expect(world.means.prefix(10).allSatisfy { $0 == -60 })
-        #expect(world.means[10...15] == [-64, -68, -72, -76, -80, -80])
-        #expect(world.means.suffix(5).allSatisfy { $0 == -80 })
+        #expect(fixture.means.prefix(10).allSatisfy { $0 == -60 })
+        #expect(fixture.means[10...15] == [-64, -68, -72, -76, -80, -80])
+        #expect(fixture.means.suffix(5).allSatisfy { $0 == -80 })
     }
 
     @Test func `the mean of a ramp is two and a half seconds late and equally steep`() {
-        var world = Ranged()
-        for tenth in 0..<400 { world.receive(rssi: Int8(-40 - tenth / 10), at: Double(tenth) / 10) }
-        world.advance(to: 40)
+        var fixture = Ranged()
+        for tenth in 0..<400 { fixture.receive(rssi: Int8(-40 - tenth / 10), at: Double(tenth) / 10) }
+        fixture.advance(to: 40)
         // The RSSI falls by 1 dB each second, so the mean of the seconds k−5 … k−1 is the value of the middle one.
-        for second in 5...40 { #expect(world.means[second - 1] == Double(-40 - (second - 3)), "\(second)") }
+        for second in 5...40 { #expect(fixture.means[second - 1] == Double(-40 - (second - 3)), "\(second)") }
     }
 
     @Test func `the mean of noise in whole dBm has no bias, and its variance is divided by the number of readings`() {
         let seed = SeededGenerator.seed
         var random = SeededGenerator(state: seed)
-        var world = Ranged()
+        var fixture = Ranged()
         // Ten readings each second, −67…−54 with equal probability: mean −60.5, variance (14² − 1) / 12 = 16.25.
         for tenth in 0..<20_000 {
-            world.receive(rssi: .random(in: -67 ... -54, using: &random), at: Double(tenth) / 10)
+            fixture.receive(rssi: .random(in: -67 ... -54, using: &random), at: Double(tenth) / 10)
         }
-        let means = world.means.dropFirst(5).compactMap { $0 }
+        let means = fixture.means.dropFirst(5).compactMap { $0 }
         // Every fifth mean is of other readings, so these means are independent.
         let independent = means.enumerated().filter { $0.offset % 5 == 0 }.map(\.element)
         let mean = independent.reduce(0, +) / Double(independent.count)
@@ -135,17 +135,17 @@ private struct Ranged {
     }
 
     @Test func `readings without an RSSI are counted and do not change the mean`() throws {
-        var world = Ranged()
-        world.receive(rssi: nil, at: 10)
-        world.advance(to: 11)
-        let unknown = try #require(world.reported.last?.beacons.first)
+        var fixture = Ranged()
+        fixture.receive(rssi: nil, at: 10)
+        fixture.advance(to: 11)
+        let unknown = try #require(fixture.reported.last?.beacons.first)
         #expect(unknown.rssi == nil)
         #expect(unknown.accuracy == nil)
         #expect(unknown.proximity == .unknown)
         #expect(unknown.count == 1)
-        world.receive(rssi: -59, at: 11.5)
-        world.advance(to: 12)
-        let known = try #require(world.reported.last?.beacons.first)
+        fixture.receive(rssi: -59, at: 11.5)
+        fixture.advance(to: 12)
+        let known = try #require(fixture.reported.last?.beacons.first)
         #expect(known.rssi == -59)
         #expect(known.accuracy == 1)
         #expect(known.proximity == .near)
@@ -153,96 +153,96 @@ private struct Ranged {
     }
 
     @Test func `the distance is that of the mean RSSI, not the mean of distances`() throws {
-        var world = Ranged()
-        world.receive(rssi: -49, at: 10)
-        world.receive(rssi: -69, at: 10.1)
-        world.advance(to: 11)
+        var fixture = Ranged()
+        fixture.receive(rssi: -49, at: 10)
+        fixture.receive(rssi: -69, at: 10.1)
+        fixture.advance(to: 11)
         // The distances are 0.316 m and 3.16 m. Their mean would be 1.74 m; the mean RSSI of −59 dBm gives 1 m.
-        let accuracy = try #require(world.reported.last?.beacons.first?.accuracy)
+        let accuracy = try #require(fixture.reported.last?.beacons.first?.accuracy)
         #expect(abs(accuracy - 1) < 1e-12)
     }
 
     // MARK: Order and conditions
 
     @Test func `the nearest is first, not the strongest; without a distance last, equal ones by identity`() {
-        var world = Ranged()
-        world.receive(.a(4), nil, at: 10)
-        world.receive(.a(3), -50, power: -80, at: 10)
-        world.receive(.a(2), -40, power: -20, at: 10)
-        world.receive(.a(6), -60, at: 10)
-        world.receive(.a(5), -60, at: 10)
-        world.receive(.a(1), nil, at: 10)
-        world.advance(to: 11)
-        #expect(world.reported.last?.beacons.map(\.beacon.minor) == [3, 5, 6, 2, 1, 4])
+        var fixture = Ranged()
+        fixture.receive(.a(4), nil, at: 10)
+        fixture.receive(.a(3), -50, power: -80, at: 10)
+        fixture.receive(.a(2), -40, power: -20, at: 10)
+        fixture.receive(.a(6), -60, at: 10)
+        fixture.receive(.a(5), -60, at: 10)
+        fixture.receive(.a(1), nil, at: 10)
+        fixture.advance(to: 11)
+        #expect(fixture.reported.last?.beacons.map(\.beacon.minor) == [3, 5, 6, 2, 1, 4])
     }
 
     @Test func `rangings are in the order in which conditions were added, each with its matching beacons`() {
         let major = BeaconMonitor.BeaconIdentityCondition(uuid: .a, major: 1)
         let one = BeaconMonitor.BeaconIdentityCondition(uuid: .a, major: 2, minor: 5)
-        var world = Ranged(RangingSettings(), one, anyA, major)
-        world.receive(.a(5, major: 1), at: 10)
-        world.receive(.a(5, major: 2), at: 10)
-        world.receive(.a(6, major: 2), at: 10)
-        world.receive(BeaconIdentity(uuid: .b, major: 1, minor: 5), at: 10)
-        world.advance(to: 11)
-        #expect(world.reported.map(\.condition) == [one, anyA, major])
-        #expect(world.reported.map(\.beacons.count) == [1, 3, 1])
-        #expect(world.ranger.beacons == 3)
-        world.reported = []
-        world.ranger.remove(anyA)
-        #expect(world.ranger.conditions == [one, major])
-        #expect(world.ranger.beacons == 2)
-        world.advance(to: 12)
-        #expect(world.reported.map(\.condition) == [one, major])
-        world.ranger.remove(one)
-        world.ranger.remove(major)
-        #expect(world.ranger.nextDeadline == nil || world.ranger.beacons == 0)
-        world.reported = []
-        world.advance(to: 100)
-        #expect(world.reported.isEmpty)
+        var fixture = Ranged(RangingSettings(), one, anyA, major)
+        fixture.receive(.a(5, major: 1), at: 10)
+        fixture.receive(.a(5, major: 2), at: 10)
+        fixture.receive(.a(6, major: 2), at: 10)
+        fixture.receive(BeaconIdentity(uuid: .b, major: 1, minor: 5), at: 10)
+        fixture.advance(to: 11)
+        #expect(fixture.reported.map(\.condition) == [one, anyA, major])
+        #expect(fixture.reported.map(\.beacons.count) == [1, 3, 1])
+        #expect(fixture.ranger.beacons == 3)
+        fixture.reported = []
+        fixture.ranger.remove(anyA)
+        #expect(fixture.ranger.conditions == [one, major])
+        #expect(fixture.ranger.beacons == 2)
+        fixture.advance(to: 12)
+        #expect(fixture.reported.map(\.condition) == [one, major])
+        fixture.ranger.remove(one)
+        fixture.ranger.remove(major)
+        #expect(fixture.ranger.nextDeadline == nil || fixture.ranger.beacons == 0)
+        fixture.reported = []
+        fixture.advance(to: 100)
+        #expect(fixture.reported.isEmpty)
     }
 
     @Test func `adding a condition twice equals adding it once, and a condition that was never added can be removed`() {
-        var world = Ranged()
-        world.ranger.add(anyA)
-        world.ranger.remove(BeaconMonitor.BeaconIdentityCondition(uuid: .b))
-        #expect(world.ranger.conditions == [anyA])
-        world.ranger.remove(anyA)
-        world.receive(at: 10)
-        #expect(world.ranger.beacons == 0)
-        #expect(world.ranger.nextDeadline == nil)
+        var fixture = Ranged()
+        fixture.ranger.add(anyA)
+        fixture.ranger.remove(BeaconMonitor.BeaconIdentityCondition(uuid: .b))
+        #expect(fixture.ranger.conditions == [anyA])
+        fixture.ranger.remove(anyA)
+        fixture.receive(at: 10)
+        #expect(fixture.ranger.beacons == 0)
+        #expect(fixture.ranger.nextDeadline == nil)
     }
 
     // MARK: Hostile input
 
     @Test func `a flood of invented beacons uses bounded memory and displaces no beacon that is in view`() {
-        var world = Ranged()
+        var fixture = Ranged()
         for tenth in 0..<100 {
             let seconds = 10 + Double(tenth) / 10
-            world.receive(.a(0, major: 9), at: seconds)
+            fixture.receive(.a(0, major: 9), at: seconds)
             for invented in 0..<500 {
-                world.receive(.a(UInt16(truncatingIfNeeded: tenth * 500 + invented), major: 7), -90, at: seconds)
+                fixture.receive(.a(UInt16(truncatingIfNeeded: tenth * 500 + invented), major: 7), -90, at: seconds)
             }
-            #expect(world.ranger.beacons <= Ranger.beaconsMax)
+            #expect(fixture.ranger.beacons <= Ranger.beaconsMax)
         }
-        #expect(world.ranger.unplaced > 0)
-        #expect(world.reported.allSatisfy { $0.beacons.count <= Ranger.listedMax })
-        #expect(world.ranger.unlisted > 0)
-        #expect(world.reported.allSatisfy { $0.beacons.first?.beacon == .a(0, major: 9) })
-        world.advance(to: 60)
-        #expect(world.ranger.beacons == 0)
-        #expect(world.ranger.nextDeadline == nil)
+        #expect(fixture.ranger.unplaced > 0)
+        #expect(fixture.reported.allSatisfy { $0.beacons.count <= Ranger.listedMax })
+        #expect(fixture.ranger.unlisted > 0)
+        #expect(fixture.reported.allSatisfy { $0.beacons.first?.beacon == .a(0, major: 9) })
+        fixture.advance(to: 60)
+        #expect(fixture.ranger.beacons == 0)
+        #expect(fixture.ranger.nextDeadline == nil)
     }
 
     @Test func `a sighting with an earlier time counts at the present, and the end of the timeline does not trap`() {
-        var world = Ranged()
-        world.receive(at: 50)
-        world.ranger.sighted(.a(1), measuredPower: -59, rssi: RSSI(dBm: -80), at: at(3))
-        world.advance(to: 51)
-        #expect(world.means == [-70])
-        world.ranger.sighted(.a(1), measuredPower: -59, rssi: nil, at: .latest)
-        world.ranger.advance(to: .latest, into: &world.reported)
-        #expect(world.ranger.nextDeadline == nil)
+        var fixture = Ranged()
+        fixture.receive(at: 50)
+        fixture.ranger.sighted(.a(1), measuredPower: -59, rssi: RSSI(dBm: -80), at: at(3))
+        fixture.advance(to: 51)
+        #expect(fixture.means == [-70])
+        fixture.ranger.sighted(.a(1), measuredPower: -59, rssi: nil, at: .latest)
+        fixture.ranger.advance(to: .latest, into: &fixture.reported)
+        #expect(fixture.ranger.nextDeadline == nil)
         var late = Ranged()
         late.ranger.sighted(.a(1), measuredPower: -59, rssi: nil, at: .latest)
         late.ranger.advance(to: .latest, into: &late.reported)

@@ -9,10 +9,10 @@ extension ReferenceMonitor {
     func perceive(_ sighting: Sighting) {
         for entry in entriesByIdentifier where hasPlace(entry) {
             guard case .beacon(let identity) = entry.condition, identity.matches(sighting.beacon) else { continue }
-            if isStranger(sighting.beacon, under: entry), entry.settings.unnamed == .refuse { continue }
+            if isUnnamed(sighting.beacon, under: entry), entry.settings.unnamed == .refuse { continue }
             perceive(sighting, entry.own, entry)
             guard entry.settings.perBeacon else { continue }
-            if isStranger(sighting.beacon, under: entry), entry.settings.unnamed != .track { continue }
+            if isUnnamed(sighting.beacon, under: entry), entry.settings.unnamed != .track { continue }
             if let subject = entry.beacons.first(where: { $0.beacon == sighting.beacon }) {
                 perceive(sighting, subject, entry)
             } else if reaches(sighting.rssi, entry.settings.enterRSSI), makePlace(for: sighting.beacon, entry) {

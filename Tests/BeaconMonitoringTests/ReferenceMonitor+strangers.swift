@@ -12,13 +12,13 @@ extension ReferenceMonitor {
         }
     }
 
-    func isStranger(_ beacon: BeaconIdentity, under entry: Entry) -> Bool {
+    func isUnnamed(_ beacon: BeaconIdentity, under entry: Entry) -> Bool {
         entry.settings.perBeacon && !named.contains(beacon)
     }
 
     func removeUnnamed(from entry: Entry) {
         guard entry.settings.unnamed != .track else { return }
-        for subject in entry.beacons where isStranger(subject.beacon!, under: entry) {
+        for subject in entry.beacons where isUnnamed(subject.beacon!, under: entry) {
             endVisit(of: subject, entry, reason: .removed)
             forget(subject, entry)
         }

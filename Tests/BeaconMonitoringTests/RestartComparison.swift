@@ -10,17 +10,17 @@ import TestSupport
 enum RestartComparison {
     /// Checks that two snapshots lead to the same decisions.
     ///
-    /// - Throws: ``RestartWorld/Failure`` with the first difference.
+    /// - Throws: ``RestartFixture/Failure`` with the first difference.
     static func check(_ found: MonitorSnapshot, _ expected: MonitorSnapshot) throws {
         let (left, right) = (Self.comparable(found), Self.comparable(expected))
         guard left.conditions == right.conditions else {
             let place = zip(left.conditions, right.conditions).first { $0 != $1 }
-            throw RestartWorld.Failure(
+            throw RestartFixture.Failure(
                 description: "remembered is\n  \(place.map { "\($0.0)" } ?? "\(left.conditions.map(\.identifier))")\n"
                     + "expected\n  \(place.map { "\($0.1)" } ?? "\(right.conditions.map(\.identifier))")")
         }
         guard left.adapters == right.adapters else {
-            throw RestartWorld.Failure(description: "adapters are\n  \(left.adapters)\nexpected\n  \(right.adapters)")
+            throw RestartFixture.Failure(description: "adapters are\n  \(left.adapters)\nexpected\n  \(right.adapters)")
         }
     }
 
@@ -58,7 +58,7 @@ enum RestartComparison {
         for identifier in Set(last.keys).union(journal.recordIdentifiers) {
             let record = journal.record(for: identifier).map { Self.text($0.lastEvent) }
             guard record == last[identifier] else {
-                throw RestartWorld.Failure(
+                throw RestartFixture.Failure(
                     description:
                         "the record of \(identifier) is \(record ?? "none"), expected \(last[identifier] ?? "none")")
             }

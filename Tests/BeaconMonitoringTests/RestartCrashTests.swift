@@ -7,14 +7,14 @@ import Testing
 
 /// Kills processes at every call that changes something on the disk, in generated simulation runs.
 ///
-/// `BEACON_RESTART_WORLDS` sets the number of runs, `BEACON_SEED` the seed of the first.
+/// `BEACON_RESTART_RUNS` sets the number of runs, `BEACON_SEED` the seed of the first.
 @Suite struct RestartCrashTests {
-    private static let stepsPerWorld = 45
+    private static let stepsPerRun = 45
 
     @Test func `N3, N4: a gateway that is killed at any write, fsync or rename continues by the rules, in every run`()
         async throws
     {
-        let count = environment("BEACON_RESTART_WORLDS", default: 4)
+        let count = environment("BEACON_RESTART_RUNS", default: 4)
         let seeds = SeededGenerator.seeds(count)
         let kills = await withTaskGroup(of: Int.self) { group in
             for half in 0..<2 as Range<UInt64> {
@@ -31,11 +31,11 @@ import Testing
     private static func check(_ seeds: some Sequence<UInt64>) async -> Int {
         var kills = 0
         for seed in seeds {
-            let script = ScriptGenerator.script(seed: seed, steps: stepsPerWorld)
+            let script = ScriptGenerator.script(seed: seed, steps: stepsPerRun)
             var points: [Int] = []
             do {
-                var world = RestartWorld(script)
-                points = try world.run(killing: [])
+                var fixture = RestartFixture(script)
+                points = try fixture.run(killing: [])
             } catch {
                 Issue.record("seed \(seed), not killed: \(error)")
                 return kills
@@ -48,10 +48,10 @@ import Testing
                 let later = [random, random].indices.map { _ in
                     (1 + Int(random.next() % 60), random.chance(50) ? SimulatedDisk.Kill.power : .process)
                 }
-                var world = RestartWorld(script)
+                var fixture = RestartFixture(script)
                 do {
-                    _ = try world.run(killing: [(call, kill)] + later)
-                    kills += world.kills
+                    _ = try fixture.run(killing: [(call, kill)] + later)
+                    kills += fixture.kills
                 } catch {
                     Issue.record("seed \(seed), killed by \(kill) at call \(call), then \(later): \(error)")
                     return kills

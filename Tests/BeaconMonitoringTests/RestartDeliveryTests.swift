@@ -30,10 +30,10 @@ import Testing
         for time in times {
             clock.set(.seconds(time))
             await monitor.listening(
-                ListeningChange(.started, adapter: adapter), at: World.start + .seconds(times[0]))
+                ListeningChange(.started, adapter: adapter), at: Fixture.start + .seconds(times[0]))
             await monitor.sighted(
                 Sighting(
-                    time: World.start + .seconds(time), adapter: adapter, beacon: beacon, measuredPower: -59,
+                    time: Fixture.start + .seconds(time), adapter: adapter, beacon: beacon, measuredPower: -59,
                     rssi: RSSI(dBm: -60)))
         }
     }
@@ -216,7 +216,8 @@ import Testing
     private func kept(_ number: Int) -> StoredEvent {
         let event = BeaconMonitor.Event(
             monitor: "site", identifier: "lobby", scope: .condition, state: .satisfied,
-            time: World.start + .seconds(number), clockOffset: .zero, condition: .anyA, refinement: nil, previous: nil,
+            time: Fixture.start + .seconds(number), clockOffset: .zero, condition: .anyA, refinement: nil,
+            previous: nil,
             sighting: nil, lastSeen: nil, diagnostics: [])
         return StoredEvent(number: number, event: event, crossing: .entry)
     }
@@ -241,7 +242,7 @@ import Testing
         hub.publish(kept(65_538).event, .entry, number: 65_538)
         hub.finish()
         var numbers: [Duration] = []
-        for try await event in events { numbers.append(event.time - World.start) }
+        for try await event in events { numbers.append(event.time - Fixture.start) }
         #expect(numbers == (2...65_538).map { .seconds($0) })
         #expect(hub.slowSubscribers == 0)
     }

@@ -22,13 +22,13 @@ import Testing
             let monitor = try BeaconMonitor(
                 "store-4", clock: clock, store: FileRecordStore(directory: FilePath(folder.path)))
             let adapter = try await monitor.adapter(named: "hci0")
-            await monitor.listening(ListeningChange(.started, adapter: adapter), at: World.start)
+            await monitor.listening(ListeningChange(.started, adapter: adapter), at: Fixture.start)
             try await monitor.add(.anyA, identifier: "lobby", assuming: .unsatisfied)
             try await monitor.add(.anyB, identifier: "yard")
             clock.set(.seconds(1))
             await monitor.sighted(
                 Sighting(
-                    time: World.start + .seconds(1), adapter: adapter, beacon: .a(1), measuredPower: -59,
+                    time: Fixture.start + .seconds(1), adapter: adapter, beacon: .a(1), measuredPower: -59,
                     rssi: RSSI(dBm: -60)))
             #expect(await monitor.record(for: "lobby")?.lastEvent.state == .satisfied)
             await monitor.end()
@@ -40,16 +40,16 @@ import Testing
         let record = try #require(await monitor.record(for: "lobby"))
         #expect(record.condition == .anyA)
         #expect(record.lastEvent.state == .satisfied)
-        #expect(record.lastEvent.time == World.start + .seconds(1))
+        #expect(record.lastEvent.time == Fixture.start + .seconds(1))
         #expect(await monitor.record(for: "yard")?.lastEvent.state == .unknown)
         // The beacon is still present: there is no event until it leaves.
         let adapter = try await monitor.adapter(named: "hci0")
-        await monitor.listening(ListeningChange(.started, adapter: adapter), at: World.start + .seconds(100))
+        await monitor.listening(ListeningChange(.started, adapter: adapter), at: Fixture.start + .seconds(100))
         clock.set(.seconds(129))
-        await monitor.received(adapter, at: World.start + .seconds(129))
+        await monitor.received(adapter, at: Fixture.start + .seconds(129))
         #expect(await monitor.record(for: "lobby")?.lastEvent.state == .satisfied)
         clock.set(.seconds(130))
-        await monitor.received(adapter, at: World.start + .seconds(130))
+        await monitor.received(adapter, at: Fixture.start + .seconds(130))
         #expect(await monitor.record(for: "lobby")?.lastEvent.state == .unsatisfied)
         #expect(await monitor.remove("yard"))
         await monitor.end()

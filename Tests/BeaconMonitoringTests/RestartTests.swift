@@ -29,14 +29,14 @@ import Testing
                             settings: settings)
                     ])
             ]
-            engine = MonitorEngine(start: World.start)
+            engine = MonitorEngine(start: Fixture.start)
             try begin(from: nil, at: .zero)
         }
 
         private mutating func begin(from snapshot: MonitorSnapshot?, at time: Duration) throws {
-            engine = MonitorEngine(start: World.start + time, clockOffset: offset)
+            engine = MonitorEngine(start: Fixture.start + time, clockOffset: offset)
             var buffer = ActionBuffer()
-            try engine.begin(setups, from: snapshot, at: World.start + time, into: &buffer)
+            try engine.begin(setups, from: snapshot, at: Fixture.start + time, into: &buffer)
             actions = Array(buffer.actions)
         }
 
@@ -48,15 +48,15 @@ import Testing
         @discardableResult mutating func sighted(
             _ beacon: BeaconIdentity = .a(1), by adapter: String = "hci0", rssi: Int8? = -60, at time: Duration
         ) -> [Outcome] {
-            perform(.sighted(adapter, beacon, rssi.map { RSSI(dBm: $0) }, at: World.start + time))
+            perform(.sighted(adapter, beacon, rssi.map { RSSI(dBm: $0) }, at: Fixture.start + time))
         }
 
         @discardableResult mutating func listening(
             _ kind: ListeningChange.Kind = .started, _ adapter: String = "hci0", at time: Duration
-        ) -> [Outcome] { perform(.listening(kind, adapter, reason: nil, at: World.start + time)) }
+        ) -> [Outcome] { perform(.listening(kind, adapter, reason: nil, at: Fixture.start + time)) }
 
         @discardableResult mutating func advance(to time: Duration) -> [Outcome] {
-            perform(.advance(to: World.start + time))
+            perform(.advance(to: Fixture.start + time))
         }
 
         /// Restarts the process. Only the snapshot is passed on.
@@ -102,11 +102,11 @@ import Testing
         }
         #expect(site.advance(to: .seconds(1099 + 29)).count == 2)
         #expect(site.visits.count == 2)
-        #expect(site.visits[0].arrival == World.start + .seconds(80))
-        #expect(site.visits[0].departure == World.start + .seconds(1098))
+        #expect(site.visits[0].arrival == Fixture.start + .seconds(80))
+        #expect(site.visits[0].departure == Fixture.start + .seconds(1098))
         // One sighting at first, one before each restart, and twenty after each.
         #expect(site.visits[0].sightings == 1 + 10 + 10 * 20)
-        #expect(site.events[0].previous?.date == WallDate(World.start + .seconds(80), offset: .zero))
+        #expect(site.events[0].previous?.date == WallDate(Fixture.start + .seconds(80), offset: .zero))
     }
 
     @Test func `N4: a restored subject is held from the time at which its adapter scans, to the nanosecond`() throws {
@@ -117,7 +117,7 @@ import Testing
         site.listening(at: .seconds(40))
         #expect(site.advance(to: .seconds(70) - .nanosecond) == [])
         #expect(site.advance(to: .seconds(70)) == [.unsatisfied(at: .seconds(70))])
-        #expect(site.events.last?.lastSeen == World.start + .seconds(1))
+        #expect(site.events.last?.lastSeen == Fixture.start + .seconds(1))
     }
 
     @Test func `N4: the time without the process is not an outage; the adapter's absence after it is`() throws {
@@ -133,7 +133,7 @@ import Testing
         #expect(site.state == .unknown)
         site.listening(at: .seconds(3701))
         #expect(site.sighted(at: .seconds(3702)) == [.satisfied(at: .seconds(3702))])
-        #expect(site.engine.snapshot.conditions[0].own.visit?.arrival == .timeline(World.start + .seconds(1)))
+        #expect(site.engine.snapshot.conditions[0].own.visit?.arrival == .timeline(Fixture.start + .seconds(1)))
     }
 
     @Test func `N4: enter_count does not apply to an unknown subject that was satisfied before the restarts`() throws {
@@ -233,7 +233,7 @@ import Testing
         site.engine.clockOffset = site.offset
         site.listening(at: .zero)
         site.sighted(at: .seconds(1))
-        let seen = WallDate(World.start + .seconds(1), offset: site.offset)
+        let seen = WallDate(Fixture.start + .seconds(1), offset: site.offset)
         // The offset of the wall clock is one hour larger, and the timeline starts again at its first value.
         let later = ClockOffset(nanoseconds: site.offset.nanoseconds + 3_600_000_000_000)
         #expect(try site.reboot(at: .zero, clockOffset: later) == [])
@@ -252,7 +252,7 @@ import Testing
         site.engine.clockOffset = site.offset
         site.listening(at: .zero)
         site.sighted(at: .seconds(1))
-        let arrival = WallDate(World.start + .seconds(1), offset: site.offset)
+        let arrival = WallDate(Fixture.start + .seconds(1), offset: site.offset)
         // The clock of the machine is not set yet: it is in 1970.
         try site.reboot(at: .zero, clockOffset: .zero)
         site.listening(at: .zero)
@@ -265,7 +265,7 @@ import Testing
         #expect(visit.arrival.map { WallDate($0, offset: visit.clockOffset) } == arrival)
         #expect(
             visit.departure.map { WallDate($0, offset: visit.clockOffset) }
-                == WallDate(World.start + .seconds(5), offset: now))
+                == WallDate(Fixture.start + .seconds(5), offset: now))
         #expect(visit.sightings == 2)
     }
 
@@ -306,9 +306,9 @@ import Testing
             MonitorSnapshot.Adapter(name: "", stopped: .date(WallDate(microseconds: .max))),
         ]
         var site = try Site({ $0.perBeacon = true })
-        var engine = MonitorEngine(start: World.start, clockOffset: ClockOffset(nanoseconds: .max))
+        var engine = MonitorEngine(start: Fixture.start, clockOffset: ClockOffset(nanoseconds: .max))
         var buffer = ActionBuffer()
-        try engine.begin(site.setups, from: snapshot, at: World.start, into: &buffer)
+        try engine.begin(site.setups, from: snapshot, at: Fixture.start, into: &buffer)
         site.engine = engine
         site.advance(to: .seconds(100_000))
         #expect(site.engine.identifiers.map(\.text) == ["lobby"])

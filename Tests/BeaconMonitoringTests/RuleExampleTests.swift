@@ -208,16 +208,16 @@ extension RuleExample {
             named = Set(try (given["named"] ?? "").split(separator: " ").map { try Self.beacon($0) })
             setup = MonitorSetup(name: Self.site, settings: monitor, conditions: conditions)
             self.settings = settings
-            monitoring = implementation.make(settings, start: World.start, clockOffset: .zero)
+            monitoring = implementation.make(settings, start: Fixture.start, clockOffset: .zero)
             try monitoring.addMonitor(Self.site, settings: monitor)
-            for adapter in adapters { _ = try act(.listening(.started, adapter, reason: nil, at: World.start)) }
-            _ = try act(.name(named, at: World.start))
-            for condition in conditions { _ = try act(Self.add(condition, at: World.start)) }
+            for adapter in adapters { _ = try act(.listening(.started, adapter, reason: nil, at: Fixture.start)) }
+            _ = try act(.name(named, at: Fixture.start))
+            for condition in conditions { _ = try act(Self.add(condition, at: Fixture.start)) }
         }
 
         /// Performs the input of a line and returns its results.
         mutating func perform(_ step: RuleExample.Step) throws -> [String] {
-            let time = World.start + step.time
+            let time = Fixture.start + step.time
             if memory != nil, step.input != "process starts" { return [] }
             var actions: [Action] = []
             switch step.input {
@@ -294,7 +294,7 @@ extension RuleExample {
             case "badge" where words.count >= 3:
                 return [.sighted(adapter, try Self.beacon(words[2]), try Self.rssi(Array(words[3...])), at: time)]
             case "stops" where words.count == 5 && words[2] == "since":
-                let since = World.start + (try RuleExample.seconds(words[3]))
+                let since = Fixture.start + (try RuleExample.seconds(words[3]))
                 return [.listening(.stopped(since: since), adapter, reason: nil, at: time)]
             case "data" where words.count >= 3:
                 let beacons = try Self.beacons(words[2...].joined())
@@ -447,7 +447,7 @@ extension RuleExample {
         private func name(_ beacon: BeaconIdentity) -> String { (beacon.uuid == .b ? "B" : "") + "\(beacon.minor)" }
 
         private func seconds(_ time: Instant) -> String {
-            let (seconds, rest) = (time - World.start).nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+            let (seconds, rest) = (time - Fixture.start).nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
             guard rest != 0 else { return "\(seconds) s" }
             let digits = String(String(rest + 1_000_000_000).dropFirst())
             return "\(seconds).\(digits.reversed().drop { $0 == "0" }.reversed().map(String.init).joined()) s"

@@ -36,12 +36,12 @@ enum Step {
     case clockOffset(ClockOffset)
     case ambient(Diagnostics)
     /// Whether L5 applies. A replay with `--settle` turns it off after the last record.
-    case deafness(Bool)
+    case silenceRule(Bool)
 
     /// The time of the step; `nil` if it has none.
     var time: Instant? {
         switch self {
-        case .monitor, .adapter, .left, .clockOffset, .ambient, .deafness: nil
+        case .monitor, .adapter, .left, .clockOffset, .ambient, .silenceRule: nil
         case .add(_, _, _, _, _, let time), .remove(_, let time), .received(_, let time), .sighted(_, _, _, let time),
             .listening(_, _, _, let time), .advance(let time), .located(_, _, let time), .source(_, _, let time),
             .name(_, let time):
@@ -112,7 +112,7 @@ extension Monitoring {
             case .advance(let time): advance(to: time, into: &buffer)
             case .clockOffset(let offset): clockOffset = offset
             case .ambient(let flags): ambientDiagnostics = flags
-            case .deafness(let isTaken): silenceMeansNotScanning = isTaken
+            case .silenceRule(let isTaken): silenceMeansNotScanning = isTaken
             }
         } catch {
             refusal = error
@@ -180,7 +180,7 @@ extension Step: CustomStringConvertible {
             case .advance: "advance"
             case .clockOffset(let offset): "clock offset \(offset.nanoseconds) ns"
             case .ambient(let flags): "ambient \(flags.rawValue)"
-            case .deafness(let isTaken): "silence is \(isTaken ? "" : "not ")taken for deafness"
+            case .silenceRule(let isTaken): "silence is \(isTaken ? "" : "not ")taken for deafness"
             }
         return (time.map { "\($0.brief): " } ?? "") + what
     }

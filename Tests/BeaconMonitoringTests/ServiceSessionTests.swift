@@ -115,14 +115,14 @@ import Testing
         let monitor = try BeaconMonitor("service explicit", clock: clock, service: registry)
         #expect(registry.demand == nil)
         let adapter = try await monitor.adapter(named: "hci0")
-        await monitor.listening(ListeningChange(.started, adapter: adapter), at: World.start)
+        await monitor.listening(ListeningChange(.started, adapter: adapter), at: Fixture.start)
         try await monitor.add(.anyA, identifier: "lobby", assuming: .unsatisfied)
         try await monitor.add(.anyB, identifier: "depot", assuming: .unsatisfied)
         var events = monitor.events.makeAsyncIterator()
         func sighted(_ uuid: ProximityUUID) async {
             await monitor.sighted(
                 Sighting(
-                    time: World.start, adapter: adapter, beacon: BeaconIdentity(uuid: uuid, major: 1, minor: 1),
+                    time: Fixture.start, adapter: adapter, beacon: BeaconIdentity(uuid: uuid, major: 1, minor: 1),
                     measuredPower: -59, rssi: nil))
         }
         await sighted(.a)

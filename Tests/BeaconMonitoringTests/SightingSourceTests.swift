@@ -23,11 +23,11 @@ import Testing
         let monitor = try BeaconMonitor("source", source: script)
         try await monitor.add(.anyA, identifier: "lobby")
         var events = monitor.events.makeAsyncIterator()
-        async let hearing: Void = monitor.run()
+        async let running: Void = monitor.run()
         await script.receive(.a(7))
         await script.wait(.seconds(30))
         script.finish()
-        try await hearing
+        try await running
         let entry = try await events.next()
         #expect(entry?.state == .satisfied && entry?.refinement == .a(7))
         let exit = try await events.next()
@@ -82,16 +82,16 @@ import Testing
     @Test func `if a monitor is ended, its source ends and run() returns`() async throws {
         let script = ScriptedSightings()
         let monitor = try BeaconMonitor("source ended", source: script)
-        async let hearing: Void = monitor.run()
+        async let running: Void = monitor.run()
         await script.receive(.a(7))
         await monitor.end()
-        try await hearing
+        try await running
         try await monitor.run()
     }
 
     /// A source with a buffer that a test fills. Only a drain empties the buffer.
     private final class Buffered: SightingSource {
-        let hands = ManualClock(World.start)
+        let hands = ManualClock(Fixture.start)
         var clock: any MonitorClock { hands }
         private let buffer = Mutex<(monitor: BeaconMonitor?, beacons: [Duration])>((nil, []))
 
@@ -113,7 +113,7 @@ import Testing
                 hands.set(time)
                 await monitor.sighted(
                     Sighting(
-                        time: World.start + time, adapter: adapter, beacon: .a(1), measuredPower: -59,
+                        time: Fixture.start + time, adapter: adapter, beacon: .a(1), measuredPower: -59,
                         rssi: RSSI(dBm: -60)))
             }
         }
@@ -123,10 +123,10 @@ import Testing
         let source = Buffered()
         let monitor = try BeaconMonitor("T5", source: source)
         try await monitor.add(.anyA, identifier: "lobby", assuming: .unsatisfied)
-        async let hearing: Void = monitor.run()
+        async let running: Void = monitor.run()
         let adapter = try await monitor.adapter(named: "hci0")
         await monitor.sighted(
-            Sighting(time: World.start, adapter: adapter, beacon: .a(1), measuredPower: -59, rssi: RSSI(dBm: -60)))
+            Sighting(time: Fixture.start, adapter: adapter, beacon: .a(1), measuredPower: -59, rssi: RSSI(dBm: -60)))
         await source.hands.sleeperStands(at: .seconds(30))
         // One sighting was in the source's buffer, and one arrived during the drain.
         source.put([.seconds(29), .seconds(31)])
@@ -137,7 +137,7 @@ import Testing
         #expect(await monitor.counters.lateInputs == 0)
         #expect(await monitor.counters.futureInputs == 0)
         await monitor.end()
-        try await hearing
+        try await running
     }
 
     @Test func `a producer that can pause waits for the slowest subscriber`() async throws {

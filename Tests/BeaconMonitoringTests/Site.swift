@@ -3,27 +3,27 @@ import BeaconMonitoring
 import BeaconMonitoringTesting
 import BluetoothLE
 
-// Times are relative to the start of a test's gateway, as in ``World``.
+// Times are relative to the start of a test's gateway, as in ``Fixture``.
 extension ManualClock {
     /// Moves the clock to a time.
-    func set(_ time: Duration) { turn(to: World.start + time) }
+    func set(_ time: Duration) { turn(to: Fixture.start + time) }
 
     func setOffset(_ duration: Duration) { offset = ClockOffset(nanoseconds: duration.nanoseconds) }
 
     /// Returns as soon as a task sleeps until exactly `time`.
-    func sleeperStands(at time: Duration) async { await sleeper(until: World.start + time) }
+    func sleeperStands(at time: Duration) async { await sleeper(until: Fixture.start + time) }
 }
 
 /// A monitor with a test clock and one adapter, which scans unless `listening` is `false`.
 struct Site {
-    let clock = ManualClock(World.start)
+    let clock = ManualClock(Fixture.start)
     let monitor: BeaconMonitor
     let adapter: AdapterID
 
     init(_ name: String, listening: Bool = true) async throws {
         monitor = try BeaconMonitor(name, clock: clock)
         adapter = try await monitor.adapter(named: "hci0")
-        if listening { await monitor.listening(ListeningChange(.started, adapter: adapter), at: World.start) }
+        if listening { await monitor.listening(ListeningChange(.started, adapter: adapter), at: Fixture.start) }
     }
 
     func sighted(_ beacon: BeaconIdentity = .a(1), at time: Duration) async {
@@ -36,18 +36,18 @@ struct Site {
     /// Starts or stops scanning on the adapter.
     func listening(_ kind: ListeningChange.Kind, at time: Duration) async {
         clock.set(time)
-        await monitor.listening(ListeningChange(kind, adapter: adapter), at: World.start + time)
+        await monitor.listening(ListeningChange(kind, adapter: adapter), at: Fixture.start + time)
     }
 
     /// Passes a report without a monitored beacon.
     func received(at time: Duration) async {
         clock.set(time)
-        await monitor.received(adapter, at: World.start + time)
+        await monitor.received(adapter, at: Fixture.start + time)
     }
 
     func sighting(_ beacon: BeaconIdentity = .a(1), at time: Duration) -> Sighting {
         Sighting(
-            time: World.start + time, adapter: adapter, beacon: beacon, measuredPower: -59, rssi: RSSI(dBm: -60))
+            time: Fixture.start + time, adapter: adapter, beacon: beacon, measuredPower: -59, rssi: RSSI(dBm: -60))
     }
 
     func lobby(_ state: BeaconMonitor.Event.State = .unsatisfied) async throws {

@@ -19,15 +19,15 @@ import Testing
         let arrived = try #require(await visits.next())
         #expect(arrived.identifier == "lobby" && arrived.scope == .condition && arrived.monitor == "visits")
         #expect(arrived.condition == .anyA && arrived.refinement == nil)
-        #expect(arrived.arrival == World.start + .seconds(1))
-        #expect(arrived.arrivalDate == WallDate(World.start + .seconds(101), offset: .zero))
+        #expect(arrived.arrival == Fixture.start + .seconds(1))
+        #expect(arrived.arrivalDate == WallDate(Fixture.start + .seconds(101), offset: .zero))
         #expect(arrived.isOpen && arrived.departure == nil && arrived.departureDate == nil)
         await site.sighted(.a(2), at: .seconds(21))
         await site.received(at: .seconds(60))
         let ended = try #require(await visits.next())
         #expect(ended.identifier == "lobby" && ended.arrival == arrived.arrival && !ended.isOpen)
-        #expect(ended.departure == World.start + .seconds(21))
-        #expect(ended.departureDate == WallDate(World.start + .seconds(121), offset: .zero))
+        #expect(ended.departure == Fixture.start + .seconds(21))
+        #expect(ended.departureDate == WallDate(Fixture.start + .seconds(121), offset: .zero))
         #expect(ended.ended?.sightings == 2 && ended.ended?.reason == .exitTimeout)
         await site.monitor.end()
         #expect(try await visits.next() == nil)
@@ -46,7 +46,7 @@ import Testing
         await site.received(at: .seconds(200))
         #expect(try await visits.next()?.isOpen == true)
         let ended = try await visits.next()
-        #expect(ended?.arrival == World.start && ended?.departure == World.start + .seconds(101))
+        #expect(ended?.arrival == Fixture.start && ended?.departure == Fixture.start + .seconds(101))
     }
 
     @Test func `P4: if unnamed is ignore, a beacon's visit ends with its name; named again, it arrives`() async throws {
@@ -83,7 +83,8 @@ import Testing
         for _ in 0..<6 {
             guard let visit = try await visits.next() else { break }
             let beacon = visit.refinement.map { "\($0.minor)" } ?? "lobby"
-            reported.append("\(beacon) \(visit.departure.map { "\(($0 - World.start).components.seconds)" } ?? "open")")
+            reported.append(
+                "\(beacon) \(visit.departure.map { "\(($0 - Fixture.start).components.seconds)" } ?? "open")")
         }
         #expect(reported == ["lobby open", "1 open", "2 open", "1 0", "lobby 5", "2 5"])
     }
@@ -95,7 +96,7 @@ import Testing
         await site.sighted(at: .seconds(3))
         await site.received(at: .seconds(60))
         let ended = try #require(await visits.next())
-        #expect(ended.arrival == nil && ended.departure == World.start + .seconds(3) && !ended.isOpen)
+        #expect(ended.arrival == nil && ended.departure == Fixture.start + .seconds(3) && !ended.isOpen)
         // No sighting confirmed this visit, so it has no departure either (the arrival is always absent, rule C1). It
         // ends all the same.
         try await site.monitor.add(.anyB, identifier: "yard", assuming: .satisfied)
@@ -123,7 +124,7 @@ import Testing
         if !replaced {
             await site.sighted(at: .seconds(1))
             let again = try await visits.next()
-            #expect(again?.isOpen == true && again?.arrival == World.start + .seconds(1))
+            #expect(again?.isOpen == true && again?.arrival == Fixture.start + .seconds(1))
         }
     }
 
@@ -141,12 +142,12 @@ import Testing
             clock.set(.seconds(time))
             await monitor.located(
                 try LocationFix(
-                    time: World.start + .seconds(time),
+                    time: Fixture.start + .seconds(time),
                     coordinate: center.destination(azimuth: 90, distance: distance), horizontalAccuracy: 5))
         }
-        #expect(try await visits.next()?.arrival == World.start + .seconds(1))
+        #expect(try await visits.next()?.arrival == Fixture.start + .seconds(1))
         let ended = try await visits.next()
-        #expect(ended?.departure == World.start + .seconds(2) && ended?.ended?.reason == .left)
+        #expect(ended?.departure == Fixture.start + .seconds(2) && ended?.ended?.reason == .left)
     }
 
     @Test func `each subscriber gets all visits, and one that is 65,536 behind ends with an error`() async throws {
@@ -160,7 +161,7 @@ import Testing
         await site.received(at: .seconds(40 * 32_768))
         await #expect(throws: MonitorError.subscriberTooSlow(65_536)) { try await slow.next() }
         #expect(try await slow.next() == nil)
-        #expect(try await steady.next()?.arrival == World.start + .seconds(40))
+        #expect(try await steady.next()?.arrival == Fixture.start + .seconds(40))
         #expect(await site.monitor.counters.slowSubscribers == 1)
         withExtendedLifetime(steady) {}
     }
@@ -176,7 +177,7 @@ import Testing
             try await monitor.add(.anyA, identifier: "lobby", assuming: .unsatisfied)
             await monitor.sighted(
                 Sighting(
-                    time: World.start, adapter: adapter, beacon: .a(1), measuredPower: -59, rssi: RSSI(dBm: -60)))
+                    time: Fixture.start, adapter: adapter, beacon: .a(1), measuredPower: -59, rssi: RSSI(dBm: -60)))
             await monitor.end()
         }
         clock.set(.seconds(100))
@@ -188,13 +189,13 @@ import Testing
         let adapter = try await monitor.adapter(named: "hci0")
         await monitor.sighted(
             Sighting(
-                time: World.start + .seconds(100), adapter: adapter, beacon: .a(1), measuredPower: -59,
+                time: Fixture.start + .seconds(100), adapter: adapter, beacon: .a(1), measuredPower: -59,
                 rssi: RSSI(dBm: -60)))
         clock.set(.seconds(130))
-        await monitor.received(adapter, at: World.start + .seconds(130))
+        await monitor.received(adapter, at: Fixture.start + .seconds(130))
         #expect(try await left.next()?.brief == .unsatisfied(at: .seconds(130)))
         let ended = try #require(await visits.next())
-        #expect(!ended.isOpen && ended.arrival == World.start && ended.departure == World.start + .seconds(100))
+        #expect(!ended.isOpen && ended.arrival == Fixture.start && ended.departure == Fixture.start + .seconds(100))
         await monitor.end()
     }
 }

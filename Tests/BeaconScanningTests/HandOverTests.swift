@@ -26,7 +26,7 @@ import Testing
         handOver.end(.success(()))
         let batch = try #require(await handOver.fetch())
         #expect(batch.entries.count == 3)
-        #expect(batch.news.map(\.place) == [2, 3])
+        #expect(batch.changes.map(\.place) == [2, 3])
         #expect(await handOver.fetch() == nil)
     }
 
@@ -37,7 +37,7 @@ import Testing
         for _ in 0..<HandOver.changesMax { #expect(handOver.add(.clock(isSynchronized: true))) }
         #expect(!handOver.add(.clock(isSynchronized: true)))
         let batch = try #require(await handOver.fetch())
-        #expect(batch.entries.count == HandOver.entriesMax && batch.news.count == HandOver.changesMax)
+        #expect(batch.entries.count == HandOver.entriesMax && batch.changes.count == HandOver.changesMax)
         // The fetched elements leave room for new ones.
         #expect(handOver.add(Self.entries(1)) && handOver.add(.clock(isSynchronized: true)))
     }
@@ -71,7 +71,7 @@ import Testing
         let thread = try OwnThread(named: "hearing") { ScanThread.run(LiveOptions([.dbus]), handOver) }
         var isAnswered = false
         while !isAnswered, let batch = await handOver.fetch() {
-            for case .drained(let id) in batch.news.map(\.news) {
+            for case .drained(let id) in batch.changes.map(\.changes) {
                 handOver.drained(upTo: id)
                 isAnswered = true
             }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A handler that counts the reports and stores the beacons of a decoder, in order.
-private struct Heard: ReportHandler {
+private struct ReceivedBeacons: ReportHandler {
     var reports = 0
     var frames: [BeaconFrame] = []
 
@@ -28,9 +28,9 @@ private struct Heard: ReportHandler {
         return isTaken
     }
 
-    private func decode(_ event: [UInt8]) -> (received: Heard, malformations: MalformationCounts) {
+    private func decode(_ event: [UInt8]) -> (received: ReceivedBeacons, malformations: MalformationCounts) {
         var decoder = ReportDecoder()
-        var received = Heard()
+        var received = ReceivedBeacons()
         decoder.decode(event: event.span, adapter: 3, time: time, to: &received)
         return (received, decoder.malformations)
     }

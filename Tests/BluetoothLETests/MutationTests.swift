@@ -90,7 +90,7 @@ private func couldHold(_ beacon: IBeacon, _ data: [UInt8]) -> Bool {
 
     @Test func `B5: random fragments give the data of each advertiser end to end, up to 1650 bytes`() {
         var generator = SeededGenerator(state: SeededGenerator.seed)
-        var world = AssemblerWorld()
+        var fixture = AssemblerFixture()
         // One chain for each adapter and SID: 48, fewer than the maximum.
         var underWay: [[UInt8]: [UInt8]] = [:]
         var (ended, tooLong) = (0, 0)
@@ -99,7 +99,7 @@ private func couldHold(_ beacon: IBeacon, _ data: [UInt8]) -> Bool {
             let key = [UInt8.random(in: 0...2, using: &generator), .random(in: 0...15, using: &generator)]
             let status: AdvertisingReport.DataStatus =
                 Int.random(in: 0..<40, using: &generator) == 0 ? .truncated : .moreToCome
-            let received = world.fragment(data, status, sid: key[1], adapter: Int(key[0]))
+            let received = fixture.fragment(data, status, sid: key[1], adapter: Int(key[0]))
             underWay[key, default: []] += data
             guard status == .truncated else {
                 #expect(received == [])
@@ -111,9 +111,9 @@ private func couldHold(_ beacon: IBeacon, _ data: [UInt8]) -> Bool {
             tooLong += whole.count > 1650 ? 1 : 0
         }
         #expect(ended > 100)
-        #expect(world.assembler.counts[.chainTruncated] == ended)
+        #expect(fixture.assembler.counts[.chainTruncated] == ended)
         // Chains that are still open are counted already.
-        #expect(world.assembler.counts[.chainTooLong] == tooLong + underWay.values.count { $0.count > 1650 })
+        #expect(fixture.assembler.counts[.chainTooLong] == tooLong + underWay.values.count { $0.count > 1650 })
     }
 
     /// Extended reports, and events with several reports, of which the vectors have few.

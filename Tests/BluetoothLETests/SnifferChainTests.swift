@@ -8,7 +8,7 @@ import Testing
 
     /// Passes a PDU of type 7 in its frame. Returns the data of the resulting reports.
     private func receive(
-        _ world: inout AssemblerWorld, _ address: [UInt8]?, adi: UInt16? = 0x5123, pointer: Bool = false,
+        _ fixture: inout AssemblerFixture, _ address: [UInt8]?, adi: UInt16? = 0x5123, pointer: Bool = false,
         _ data: [UInt8],
         adapter: Int = 0, at time: Int64 = 0
     ) throws -> [[UInt8]] {
@@ -22,7 +22,7 @@ import Testing
         let bytes = linkLayerFrame(type: 0x07, [UInt8(fields.count)] + fields + data)
         let report = try #require(
             try LinkLayerPDU.advertisingReport(of: bytes.span, in: 0..<bytes.count, rssi: nil, check: .unchecked))
-        return world.take(report, Array(bytes[report.data]), adapter: adapter, at: time).map(\.data)
+        return fixture.take(report, Array(bytes[report.data]), adapter: adapter, at: time).map(\.data)
     }
 
     @Test func `B5: an AUX_CHAIN_IND continues the chain with its ADI, whose address and properties remain`() throws {
@@ -48,70 +48,70 @@ import Testing
     }
 
     @Test func `B5: an advertisement is one report from AUX_ADV_IND to its last AUX_CHAIN_IND`() throws {
-        var world = AssemblerWorld()
+        var fixture = AssemblerFixture()
         let payload = flags + ad(0xFF, frame)
         // ADV_EXT_IND: no address, the same ADI, only a pointer.
-        #expect(try receive(&world, nil, pointer: true, []) == [[]])
-        #expect(try receive(&world, mine, pointer: true, Array(payload[..<10])) == [])
-        #expect(try receive(&world, nil, pointer: true, Array(payload[10..<20])) == [])
-        let received = try receive(&world, nil, Array(payload[20...]))
+        #expect(try receive(&fixture, nil, pointer: true, []) == [[]])
+        #expect(try receive(&fixture, mine, pointer: true, Array(payload[..<10])) == [])
+        #expect(try receive(&fixture, nil, pointer: true, Array(payload[10..<20])) == [])
+        let received = try receive(&fixture, nil, Array(payload[20...]))
         #expect(received == [payload])
-        #expect(world.assembler.isIdle)
-        #expect(world.assembler.counts.occurred.isEmpty)
+        #expect(fixture.assembler.isIdle)
+        #expect(fixture.assembler.counts.occurred.isEmpty)
     }
 
     @Test func `an ADV_EXT_IND, which has no data, ends no chain`() throws {
-        var world = AssemblerWorld()
-        _ = try receive(&world, mine, pointer: true, [1])
-        #expect(try receive(&world, nil, pointer: true, []) == [[]])
-        #expect(try receive(&world, mine, pointer: true, []) == [[]])
-        #expect(try receive(&world, nil, [2]) == [[1, 2]])
+        var fixture = AssemblerFixture()
+        _ = try receive(&fixture, mine, pointer: true, [1])
+        #expect(try receive(&fixture, nil, pointer: true, []) == [[]])
+        #expect(try receive(&fixture, mine, pointer: true, []) == [[]])
+        #expect(try receive(&fixture, nil, [2]) == [[1, 2]])
     }
 
     @Test
     func `B5: a PDU with an address starts a new chain; the open one is read as far as received, and counted`()
         throws
     {
-        var world = AssemblerWorld()
-        _ = try receive(&world, mine, pointer: true, [1])
-        #expect(try receive(&world, mine, pointer: true, [2]) == [[1]])
-        #expect(try receive(&world, nil, [3]) == [[2, 3]])
-        _ = try receive(&world, mine, pointer: true, [4])
-        #expect(try receive(&world, mine, [5]) == [[4], [5]])
-        #expect(world.assembler.counts[.chainAbandoned] == 2)
+        var fixture = AssemblerFixture()
+        _ = try receive(&fixture, mine, pointer: true, [1])
+        #expect(try receive(&fixture, mine, pointer: true, [2]) == [[1]])
+        #expect(try receive(&fixture, nil, [3]) == [[2, 3]])
+        _ = try receive(&fixture, mine, pointer: true, [4])
+        #expect(try receive(&fixture, mine, [5]) == [[4], [5]])
+        #expect(fixture.assembler.counts[.chainAbandoned] == 2)
     }
 
     @Test func `B5: advertisers with different ADIs are not mixed, even with the same SID`() throws {
-        var world = AssemblerWorld()
-        _ = try receive(&world, mine, adi: 0x5123, pointer: true, [1])
-        _ = try receive(&world, another, adi: 0x5124, pointer: true, [2])
-        #expect(try receive(&world, nil, adi: 0x5124, [3]) == [[2, 3]])
-        #expect(try receive(&world, nil, adi: 0x5123, [4]) == [[1, 4]])
+        var fixture = AssemblerFixture()
+        _ = try receive(&fixture, mine, adi: 0x5123, pointer: true, [1])
+        _ = try receive(&fixture, another, adi: 0x5124, pointer: true, [2])
+        #expect(try receive(&fixture, nil, adi: 0x5124, [3]) == [[2, 3]])
+        #expect(try receive(&fixture, nil, adi: 0x5123, [4]) == [[1, 4]])
     }
 
     @Test func `B5: a PDU that could continue two chains continues neither`() throws {
-        var world = AssemblerWorld()
-        _ = try receive(&world, mine, pointer: true, [1])
-        _ = try receive(&world, another, pointer: true, [2])
-        #expect(try receive(&world, nil, [3]) == [[3]])
-        world.assembler.flush(adapter: nil)
-        #expect(world.drain().map(\.data) == [[1], [2]])
+        var fixture = AssemblerFixture()
+        _ = try receive(&fixture, mine, pointer: true, [1])
+        _ = try receive(&fixture, another, pointer: true, [2])
+        #expect(try receive(&fixture, nil, [3]) == [[3]])
+        fixture.assembler.flush(adapter: nil)
+        #expect(fixture.drain().map(\.data) == [[1], [2]])
     }
 
     @Test func `B5: a PDU does not continue a chain of another adapter, of another ADI, or that is too old`() throws {
-        var world = AssemblerWorld()
-        _ = try receive(&world, mine, pointer: true, [1], at: 0)
-        #expect(try receive(&world, nil, [2], adapter: 1) == [[2]])
-        #expect(try receive(&world, nil, adi: 0x6123, [3]) == [[3]])
-        #expect(try receive(&world, nil, adi: nil, [4]) == [[4]])
-        #expect(try receive(&world, nil, [5], at: 2_457_300_001) == [[5]])
-        #expect(try receive(&world, nil, [6], at: 2_457_300_000) == [[1, 6]])
+        var fixture = AssemblerFixture()
+        _ = try receive(&fixture, mine, pointer: true, [1], at: 0)
+        #expect(try receive(&fixture, nil, [2], adapter: 1) == [[2]])
+        #expect(try receive(&fixture, nil, adi: 0x6123, [3]) == [[3]])
+        #expect(try receive(&fixture, nil, adi: nil, [4]) == [[4]])
+        #expect(try receive(&fixture, nil, [5], at: 2_457_300_001) == [[5]])
+        #expect(try receive(&fixture, nil, [6], at: 2_457_300_000) == [[1, 6]])
     }
 
     @Test func `a controller's anonymous report does not continue a chain as a sniffer's PDU does`() throws {
-        var world = AssemblerWorld()
-        #expect(world.fragment([1], .moreToCome) == [])
-        #expect(world.fragment([2], .complete, address: .some(nil)).map(\.data) == [[2]])
-        #expect(world.fragment([3], .complete).map(\.data) == [[1, 3]])
+        var fixture = AssemblerFixture()
+        #expect(fixture.fragment([1], .moreToCome) == [])
+        #expect(fixture.fragment([2], .complete, address: .some(nil)).map(\.data) == [[2]])
+        #expect(fixture.fragment([3], .complete).map(\.data) == [[1, 3]])
     }
 }

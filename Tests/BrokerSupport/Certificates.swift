@@ -13,7 +13,7 @@ package final class Certificates {
 
     private func openssl(_ arguments: String...) throws {
         let child = try Child(BrokerTools.openssl, arguments)
-        guard child.wait() == 0 else { throw NothingCame(description: "openssl \(arguments): \(child.said)") }
+        guard child.wait() == 0 else { throw TimeoutError(description: "openssl \(arguments): \(child.said)") }
     }
 
     /// Creates the authority `<name>.pem` with its key `<name>.key`.

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The error that an expected line or event did not arrive.
-package struct NothingCame: Error, CustomStringConvertible {
+package struct TimeoutError: Error, CustomStringConvertible {
     package var description: String
 
     package init(description: String) { self.description = description }
@@ -66,7 +66,7 @@ package final class Child {
         }
         taken = found?.1 ?? said.count
         guard let line = found?.0 else {
-            throw NothingCame(description: "no line with “\(text)” arrived; the last lines: \(said.suffix(10))")
+            throw TimeoutError(description: "no line with “\(text)” arrived; the last lines: \(said.suffix(10))")
         }
         return line
     }

@@ -29,7 +29,7 @@ package final class ScriptedBroker: Sendable {
     }
 
     /// Everything that was received so far.
-    package struct Came: Sendable {
+    package struct Arrivals: Sendable {
         package var connects: [Connect] = []
         package var messages: [Message] = []
         /// The number of connections.
@@ -38,7 +38,7 @@ package final class ScriptedBroker: Sendable {
     }
 
     package let port: UInt16
-    package let came = Announced(Came())
+    package let arrived = Announced(Arrivals())
     private let listener: Int32
     private let sockets = Mutex<Set<Int32>>([])
     private let serve: @Sendable (ScriptedLink, Int) -> Void
@@ -81,12 +81,12 @@ package final class ScriptedBroker: Sendable {
             _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
             count += 1
             let number = count
-            came.change { $0.connections = number }
+            arrived.change { $0.connections = number }
             var one: Int32 = 1
             setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
             sockets.withLock { _ = $0.insert(socket) }
             Thread.detachNewThread { [self] in
-                let link = ScriptedLink(socket, came)
+                let link = ScriptedLink(socket, arrived)
                 serve(link, number)
                 sockets.withLock { _ = $0.remove(socket) }
                 link.close()

@@ -22,14 +22,14 @@ package final class ScriptedLink {
     }
 
     package let socket: Int32
-    private let came: Announced<ScriptedBroker.Came>
+    private let arrived: Announced<ScriptedBroker.Arrivals>
     private var rest: [UInt8] = []
     private var version: UInt8 = 5
     private var isClosed = false
 
-    init(_ socket: Int32, _ came: Announced<ScriptedBroker.Came>) {
+    init(_ socket: Int32, _ arrived: Announced<ScriptedBroker.Arrivals>) {
         self.socket = socket
-        self.came = came
+        self.arrived = arrived
     }
 
     package func close() {
@@ -110,9 +110,9 @@ package final class ScriptedLink {
         case 1 where packet.body.count > 7:
             version = packet.body[6]
             let connect = ScriptedBroker.Connect(version: version, flags: packet.body[7])
-            came.change { $0.connects.append(connect) }
+            arrived.change { $0.connects.append(connect) }
         case 3:
-            if let message = message(packet) { came.change { $0.messages.append(message) } }
+            if let message = message(packet) { arrived.change { $0.messages.append(message) } }
         default: break
         }
     }

@@ -13,7 +13,7 @@ import Testing
     private static let seeds = SeededGenerator.seeds(8)
 
     /// A gateway that continues to write while it is copied.
-    private struct World {
+    private struct Fixture {
         let folder: Folder
         let journal: Journal
         var random: SeededGenerator
@@ -22,7 +22,7 @@ import Testing
         init(seed: UInt64) throws {
             folder = try Folder()
             random = SeededGenerator(state: seed)
-            journal = try World.journal(folder, "aaaaaaaa", at: now)
+            journal = try Fixture.journal(folder, "aaaaaaaa", at: now)
         }
 
         static func journal(_ folder: Folder, _ machine: String, at now: Instant) throws -> Journal {
@@ -56,43 +56,43 @@ import Testing
 
     @Test(arguments: seeds)
     func `a copy continues with unused numbers, whenever and however long ago it was made`(seed: UInt64) throws {
-        var world = try World(seed: seed)
-        world.proceed(80)
-        world.journal.keep(MonitorSnapshot(), at: world.now)
+        var fixture = try Fixture(seed: seed)
+        fixture.proceed(80)
+        fixture.journal.keep(MonitorSnapshot(), at: fixture.now)
         let copy = try Folder()
-        try Self.copy("state/state.json", from: world.folder, to: copy)
-        world.proceed(20)
+        try Self.copy("state/state.json", from: fixture.folder, to: copy)
+        fixture.proceed(20)
         // A file that is created during the copying can be missing in the copy.
-        for name in world.folder.segments {
-            try Self.copy("events/" + name, from: world.folder, to: copy)
-            world.proceed(6)
+        for name in fixture.folder.segments {
+            try Self.copy("events/" + name, from: fixture.folder, to: copy)
+            fixture.proceed(6)
         }
         let copied = try copy.numbers
-        if world.random.chance(50), let last = copy.segments.last {
+        if fixture.random.chance(50), let last = copy.segments.last {
             // The last line is cut, as if it was written just then.
             let path = copy.path + "/events/" + last
             let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
-            try bytes.dropLast(world.random.below(60)).write(to: URL(fileURLWithPath: path))
+            try bytes.dropLast(fixture.random.below(60)).write(to: URL(fileURLWithPath: path))
         }
         // The gateway continues for a long time, and all of its lines are published.
-        world.proceed(300)
-        let issued = world.journal.sequence
+        fixture.proceed(300)
+        let issued = fixture.journal.sequence
         try copy.write("state/restored", "")
-        let start = world.now + .seconds(1_000_000)
-        var journal = try World.journal(copy, "bbbbbbbb", at: start)
+        let start = fixture.now + .seconds(1_000_000)
+        var journal = try Fixture.journal(copy, "bbbbbbbb", at: start)
         #expect(journal.sequence > issued + 900_000_000, "seed \(seed)")
         #expect(journal.recovery.remarks.contains { $0.contains("restored") })
         let first = journal.sequence
         // If the start is killed before it stores a snapshot, the next start skips the same numbers. After that,
         // numbers continue.
-        journal = try World.journal(copy, "bbbbbbbb", at: start)
+        journal = try Fixture.journal(copy, "bbbbbbbb", at: start)
         #expect(journal.sequence >= first, "seed \(seed)")
         #expect(journal.keep(MonitorSnapshot(), at: start))
         #expect(!FileManager.default.fileExists(atPath: copy.path + "/state/restored"))
         let next = journal.sequence
         journal.append(.event(Sample.event("staff", .satisfied, at: 2_000_000)))
         journal.close(MonitorSnapshot(), at: start)
-        let again = try World.journal(copy, "bbbbbbbb", at: start)
+        let again = try Fixture.journal(copy, "bbbbbbbb", at: start)
         #expect(again.sequence == next + 1, "seed \(seed)")
         // The copied lines must still be in the files.
         let numbers = try copy.numbers.filter { (1...issued).contains($0) }

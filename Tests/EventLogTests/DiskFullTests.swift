@@ -40,7 +40,7 @@ struct DiskFullTests {
         journal.event(at: 0)
         try folder.write("ballast", String(repeating: "x", count: 160 << 10))
         var second = 1
-        while journal.isKeeping {
+        while journal.isStoring {
             journal.event(at: second)
             second += 1
             try #require(second < 1000)
@@ -54,7 +54,7 @@ struct DiskFullTests {
             journal.event(at: second)
             second += 1
         }
-        #expect(!journal.isKeeping)
+        #expect(!journal.isStoring)
         #expect(journal.waiting <= 8 << 10)
         #expect(try folder.numbers == kept)
         let dropped = journal.counters.dropped
@@ -62,7 +62,7 @@ struct DiskFullTests {
         // When there is room again, the lines in memory are written. A restart must not use a number again.
         try FileManager.default.removeItem(atPath: folder.path + "/ballast")
         journal.advance(to: .start + .seconds(second + 60))
-        #expect(journal.isKeeping)
+        #expect(journal.isStoring)
         #expect(journal.waiting == 0)
         let numbers = try folder.numbers
         #expect(numbers.count == journal.sequence - dropped)
@@ -88,15 +88,15 @@ struct DiskFullTests {
         let journal = try Journal(in: folder, process: 2, at: .start + .seconds(10))
         #expect(journal.recovery.sequence == 1)
         var second = 10
-        while journal.isKeeping, second < 100 {
+        while journal.isStoring, second < 100 {
             journal.event(at: second)
             second += 1
         }
-        #expect(!journal.isKeeping)
+        #expect(!journal.isStoring)
         #expect(!journal.keep(JournalTests.snapshot(.satisfied), at: .start + .seconds(second)))
         try FileManager.default.removeItem(atPath: folder.path + "/ballast")
         journal.advance(to: .start + .seconds(second + 60))
-        #expect(journal.isKeeping)
+        #expect(journal.isStoring)
         #expect(try folder.numbers == Array(1...journal.sequence))
     }
 }

@@ -184,95 +184,95 @@ import Testing
 
     @Test(arguments: seeds)
     func `no file contains the beacon any more, and all other lines keep their bytes`(seed: UInt64) throws {
-        let world = try ErasureWorld(seed: seed)
-        for beacon in world.beacons.shuffled(using: &world.random).prefix(2) {
-            let truth = try ErasureTruth(world, beacon)
-            let numbers = try world.numbers()
-            let expected = try world.erase(ErasureRequest(beacon), isDryRun: true)
-            let done = try world.erase(ErasureRequest(beacon))
+        let fixture = try ErasureFixture(seed: seed)
+        for beacon in fixture.beacons.shuffled(using: &fixture.random).prefix(2) {
+            let truth = try ErasureTruth(fixture, beacon)
+            let numbers = try fixture.numbers()
+            let expected = try fixture.erase(ErasureRequest(beacon), isDryRun: true)
+            let done = try fixture.erase(ErasureRequest(beacon))
             #expect(done == expected, "seed \(seed)")
-            try truth.check(world)
-            #expect(try world.numbers() == numbers, "seed \(seed)")
-            var reader = try LogReader([FilePath(world.folder.path + "/events")])
+            try truth.check(fixture)
+            #expect(try fixture.numbers() == numbers, "seed \(seed)")
+            var reader = try LogReader([FilePath(fixture.folder.path + "/events")])
             try reader.read([.event, .visit, .condition, .adapter, .clock, .gateway, .evidence]) { _ in true }
             #expect(reader.damagedLines == 0, "seed \(seed)")
             // A second erasure must not count or rewrite anything.
             let files = DyingFiles(after: .max)
-            let again = try world.erase(ErasureRequest(beacon), files: files)
+            let again = try fixture.erase(ErasureRequest(beacon), files: files)
             #expect(again == (0, ErasureCounts(), []), "seed \(seed)")
         }
         // A gateway continues with the remaining lines and their numbers.
-        let last = try world.numbers().last ?? 0
-        #expect(try world.journal().recovery.sequence == last, "seed \(seed)")
+        let last = try fixture.numbers().last ?? 0
+        #expect(try fixture.journal().recovery.sequence == last, "seed \(seed)")
     }
 
     @Test(arguments: seeds)
     func `each file that is rewritten keeps its mode, also the state file`(seed: UInt64) throws {
-        let world = try ErasureWorld(seed: seed)
-        let names = try world.files().keys
-        for name in names { #expect(chmod(world.folder.path + "/" + name, 0o604) == 0) }
-        let before = try world.files()
-        for beacon in world.beacons { _ = try world.erase(ErasureRequest(beacon)) }
-        let after = try world.files()
+        let fixture = try ErasureFixture(seed: seed)
+        let names = try fixture.files().keys
+        for name in names { #expect(chmod(fixture.folder.path + "/" + name, 0o604) == 0) }
+        let before = try fixture.files()
+        for beacon in fixture.beacons { _ = try fixture.erase(ErasureRequest(beacon)) }
+        let after = try fixture.files()
         #expect(after["state/state.json"] == nil || before["state/state.json"] != after["state/state.json"])
         for name in after.keys {
             var status = stat()
-            try #require(stat(world.folder.path + "/" + name, &status) == 0)
+            try #require(stat(fixture.folder.path + "/" + name, &status) == 0)
             #expect(status.st_mode & 0o7777 == 0o604, "\(name), seed \(seed)")
         }
     }
 
     @Test(arguments: killed)
     func `an erasure that is killed at any call that changes a file is completed by the next one`(seed: UInt64) throws {
-        let world = try ErasureWorld(seed: seed, turns: Self.erasures > 2 ? 25 : 8)
-        let beacon = world.random.pick(world.beacons)
-        let truth = try ErasureTruth(world, beacon)
-        let copy = try world.files()
+        let fixture = try ErasureFixture(seed: seed, turns: Self.erasures > 2 ? 25 : 8)
+        let beacon = fixture.random.pick(fixture.beacons)
+        let truth = try ErasureTruth(fixture, beacon)
+        let copy = try fixture.files()
         let whole = DyingFiles(after: .max)
-        _ = try world.erase(ErasureRequest(beacon), files: whole)
-        try truth.check(world)
-        let result = try world.files()
+        _ = try fixture.erase(ErasureRequest(beacon), files: whole)
+        try truth.check(fixture)
+        let result = try fixture.files()
         #expect(!whole.changes.isEmpty)
         for (call, partial) in whole.changes.flatMap({ [($0, false), ($0, true)] }) {
-            try world.restore(copy)
+            try fixture.restore(copy)
             let dying = DyingFiles(after: call, partial: partial)
-            #expect(throws: (any Error).self) { _ = try world.erase(ErasureRequest(beacon), files: dying) }
+            #expect(throws: (any Error).self) { _ = try fixture.erase(ErasureRequest(beacon), files: dying) }
             // Each file must be complete, old or new.
-            #expect(try world.numbers() == truth.numbers, "seed \(seed), call \(call)")
-            _ = try world.erase(ErasureRequest(beacon))
-            try truth.check(world)
-            #expect(try world.files() == result, "seed \(seed), call \(call)")
+            #expect(try fixture.numbers() == truth.numbers, "seed \(seed), call \(call)")
+            _ = try fixture.erase(ErasureRequest(beacon))
+            try truth.check(fixture)
+            #expect(try fixture.files() == result, "seed \(seed), call \(call)")
         }
     }
 
     @Test(arguments: seeds)
     func `a follower misses no line and gets none twice while files are erased`(seed: UInt64) throws {
-        let world = try ErasureWorld(seed: seed)
-        let beacon = world.random.pick(world.beacons)
-        let all = try world.numbers()
+        let fixture = try ErasureFixture(seed: seed)
+        let beacon = fixture.random.pick(fixture.beacons)
+        let all = try fixture.numbers()
         let reader = FollowerBox(
-            LineFollower(FilePath(world.folder.path + "/events"), from: LinePosition(sequence: 0)))
-        reader.numbers = try reader.follower.takeNumbers(world.random.below(all.count))
+            LineFollower(FilePath(fixture.folder.path + "/events"), from: LinePosition(sequence: 0)))
+        reader.numbers = try reader.follower.takeNumbers(fixture.random.below(all.count))
         var random = SeededGenerator(state: seed)
         let files = DyingFiles(after: .max)
         files.meanwhile = { if random.chance(30) { reader.numbers += try reader.follower.takeNumbers(3) } }
-        _ = try world.erase(ErasureRequest(beacon), files: files)
+        _ = try fixture.erase(ErasureRequest(beacon), files: files)
         reader.numbers += try reader.follower.takeNumbers(.max)
         #expect(reader.numbers == all, "seed \(seed)")
         #expect(reader.follower.missed == 0)
         #expect(reader.follower.damaged == 0)
         // The checkpoint of a publisher stays valid too: its position and its byte offset.
-        var follower = LineFollower(FilePath(world.folder.path + "/events"), from: reader.follower.position)
+        var follower = LineFollower(FilePath(fixture.folder.path + "/events"), from: reader.follower.position)
         #expect(try follower.takeNumbers(.max) == [])
     }
 
     @Test(arguments: seeds)
     func `lines before a date lose the beacon, and lines from that date on keep it`(seed: UInt64) throws {
-        let world = try ErasureWorld(seed: seed)
-        let beacon = world.random.pick(world.beacons)
+        let fixture = try ErasureFixture(seed: seed)
+        let beacon = fixture.random.pick(fixture.beacons)
         func dates() throws -> (named: [WallDate], all: [Int]) {
             var (named, all): ([WallDate], [Int]) = ([], [])
-            var reader = try LogReader([FilePath(world.folder.path + "/events")])
+            var reader = try LogReader([FilePath(fixture.folder.path + "/events")])
             try reader.read([.event, .visit]) { line in
                 all.append(line.sequence ?? 0)
                 switch line.entry {
@@ -287,7 +287,7 @@ import Testing
         let reported = try dates().named.sorted()
         guard reported.count > 1 else { return }
         let date = reported[reported.count / 2]
-        _ = try world.erase(ErasureRequest(beacon, before: date))
+        _ = try fixture.erase(ErasureRequest(beacon, before: date))
         #expect(try dates().named.sorted() == reported.filter { $0 >= date }, "seed \(seed)")
     }
 }
@@ -299,7 +299,7 @@ private final class FollowerBox {
     init(_ follower: consuming LineFollower) { self.follower = follower }
 }
 
-extension ErasureWorld {
+extension ErasureFixture {
     /// Restores earlier contents of the files.
     func restore(_ files: [String: Data]) throws {
         for name in try self.files().keys where files[name] == nil {

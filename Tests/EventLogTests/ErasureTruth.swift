@@ -18,17 +18,17 @@ struct ErasureTruth {
     /// The numbers of all lines before the erasure.
     let numbers: [Int]
 
-    init(_ world: ErasureWorld, _ beacon: BeaconIdentity) throws {
+    init(_ fixture: ErasureFixture, _ beacon: BeaconIdentity) throws {
         self.beacon = beacon
-        let value = world.address(of: beacon).value
+        let value = fixture.address(of: beacon).value
         let bytes = (0..<6).map { (place: Int) -> UInt64 in value >> UInt64(40 - 8 * place) & 0xFF }
         address = bytes.map { String(format: "%02X", $0) }.joined(separator: ":")
-        before = try world.files()
+        before = try fixture.files()
         let uuid = "\(beacon.uuid)"
         spellings = try NSRegularExpression(
             pattern: #"\#(uuid)/\#(beacon.major)/\#(beacon.minor)(?![0-9])"#
                 + #"|"uuid":"\#(uuid)","major":\#(beacon.major),"minor":\#(beacon.minor)(?![0-9])|\#(address)"#)
-        numbers = try world.numbers()
+        numbers = try fixture.numbers()
     }
 
     /// Returns whether a text identifies the beacon, in any spelling that the program writes.
@@ -44,8 +44,8 @@ struct ErasureTruth {
     /// Checks the files after the erasure.
     ///
     /// - Throws: ``Violation`` with the first difference from the required result.
-    func check(_ world: ErasureWorld) throws {
-        let after = try world.files()
+    func check(_ fixture: ErasureFixture) throws {
+        let after = try fixture.files()
         let same = before.keys.filter { $0.hasPrefix("events/events-") }.sorted()
         guard after.keys.filter({ $0.hasPrefix("events/events-") }).sorted() == same else {
             throw Violation(description: "other files: \(after.keys.sorted())")

@@ -26,20 +26,20 @@ import Testing
         let seeds = SeededGenerator.seeds(environment("BEACON_FOLDERS", default: 60))
         // As many folders at once as there are cores. The results are the same as in sequence.
         let threads = BlockingThreads(width: ProcessInfo.processInfo.activeProcessorCount)
-        let worlds = try await threads.map(seeds.count) { index in
+        let runs = try await threads.map(seeds.count) { index in
             let seed = seeds.lowerBound + UInt64(index)
-            var world = try FolderWorld(seed: seed)
-            let complaints = try world.run(nil)
+            var fixture = try FolderFixture(seed: seed)
+            let complaints = try fixture.run(nil)
             return (
-                isRefused: world.isRefused,
+                isRefused: fixture.isRefused,
                 complaint: complaints.isEmpty
-                    ? nil : "seed \(seed): \(world.damage): \(complaints.joined(separator: "; "))"
+                    ? nil : "seed \(seed): \(fixture.damage): \(complaints.joined(separator: "; "))"
             )
         }
-        #expect(worlds.count == seeds.count)
-        let complaints = worlds.compactMap(\.complaint)
+        #expect(runs.count == seeds.count)
+        let complaints = runs.compactMap(\.complaint)
         #expect(complaints.isEmpty, "\(complaints.joined(separator: "\n"))")
-        let refused = worlds.count { $0.isRefused }
+        let refused = runs.count { $0.isRefused }
         // A start is refused if a damaged digit in the last line makes its version a newer one.
         #expect(refused <= max(4, seeds.count / 50), "\(refused) of \(seeds.count) were refused")
     }
@@ -47,15 +47,15 @@ import Testing
     @Test(arguments: Fault.allCases)
     func `the fuzzer detects each error of an earlier journal`(fault: Fault) throws {
         let seen = try (0..<400 as Range<UInt64>).contains { seed in
-            var world = try FolderWorld(seed: seed)
-            return try !world.run(fault).isEmpty
+            var fixture = try FolderFixture(seed: seed)
+            return try !fixture.run(fault).isEmpty
         }
         #expect(seen)
     }
 }
 
 /// One folder: a run of the gateway, damage, another run, and the result.
-struct FolderWorld {
+struct FolderFixture {
     private(set) var damage: [FolderDamage] = []
     private(set) var isRefused = false
     private var random: SeededGenerator

@@ -166,7 +166,7 @@ import Testing
         files.failures = [.write: .noSpace]
         files.partial = 20
         journal.event(at: 1)
-        #expect(!journal.isKeeping)
+        #expect(!journal.isStoring)
         #expect(journal.failure?.contains("No space left") == true)
         // The written part of the line is removed at once, so that no program reads an incomplete line.
         #expect(try folder.numbers == [1])
@@ -175,10 +175,10 @@ import Testing
         // Two writes for the reservation and line 1, then one partial write and one that failed.
         #expect(files.counts[.write] == 2 + 2, "not tried again before its time")
         journal.advance(to: .start + .seconds(3))
-        #expect(!journal.isKeeping)
+        #expect(!journal.isStoring)
         files.failures = [:]
         journal.advance(to: .start + .seconds(60))
-        #expect(journal.isKeeping)
+        #expect(journal.isStoring)
         #expect(journal.waiting == 0)
         #expect(try folder.numbers == [1, 2, 3])
         #expect(journal.counters.dropped == 0)
@@ -205,7 +205,7 @@ import Testing
         journal.event(at: 0)
         files.failures = [.synchronize: .ioError]
         journal.event(at: 1)
-        #expect(journal.durableSequence == 1 && !journal.isKeeping)
+        #expect(journal.durableSequence == 1 && !journal.isStoring)
         let writes = files.counts[.write] ?? 0
         files.failures = [:]
         journal.advance(to: .start + .seconds(10))
@@ -223,7 +223,7 @@ import Testing
         files.failures = [:]
         try FileManager.default.removeItem(atPath: folder.path + "/events/" + folder.segments[0])
         journal.advance(to: .start + .seconds(10))
-        #expect(journal.isKeeping)
+        #expect(journal.isStoring)
         #expect(try folder.numbers == [2])
     }
 
@@ -242,7 +242,7 @@ import Testing
         journal.advance(to: .start + .seconds(31))
         #expect(journal.wantsSnapshot)
         #expect(journal.keep(Self.snapshot(.satisfied), at: .start))
-        #expect(journal.isKeeping)
+        #expect(journal.isStoring)
         #expect(try folder.read("state/state.json") != before)
     }
 

@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct LineFollowerTests {
     /// A folder of segments, and a follower.
-    private final class World {
+    private final class Fixture {
         let folder: Folder
         var follower: LineFollower
         var message = LineMessage(prefix: "p")
@@ -44,187 +44,187 @@ import Testing
     }
 
     @Test func `lines are read in order over segments, then as they are written, then from a new segment`() throws {
-        let world = try World()
-        #expect(try world.take() == [])
-        try world.write(1, World.lines(1...3))
-        try world.write(4, World.lines(4...5))
-        #expect(try world.take() == [1, 2, 3, 4, 5])
-        try world.append(4, World.lines(6...7))
-        #expect(try world.take() == [6, 7])
+        let fixture = try Fixture()
+        #expect(try fixture.take() == [])
+        try fixture.write(1, Fixture.lines(1...3))
+        try fixture.write(4, Fixture.lines(4...5))
+        #expect(try fixture.take() == [1, 2, 3, 4, 5])
+        try fixture.append(4, Fixture.lines(6...7))
+        #expect(try fixture.take() == [6, 7])
         // Lines that were appended to the old segment before the new one started must come first.
-        try world.append(4, World.line(8))
-        try world.write(9, World.line(9))
-        #expect(try world.take() == [8, 9])
-        #expect(world.follower.missed == 0)
+        try fixture.append(4, Fixture.line(8))
+        try fixture.write(9, Fixture.line(9))
+        #expect(try fixture.take() == [8, 9])
+        #expect(fixture.follower.missed == 0)
     }
 
     @Test func `a segment that is deleted just before it is opened is skipped`() throws {
-        let world = try World()
+        let fixture = try Fixture()
         // The listing reads the first line of each segment. After that, the follower opens them.
-        world.files.deletions = [World.name(1): 2, World.name(5): 2]
-        for first in [1, 3, 5, 7] { try world.write(first, World.lines(first...first + 1)) }
-        #expect(try world.take() == [3, 4, 7, 8])
-        #expect(world.files.deletions.values.allSatisfy { $0 <= 0 })
-        #expect(world.follower.missed == 2)
+        fixture.files.deletions = [Fixture.name(1): 2, Fixture.name(5): 2]
+        for first in [1, 3, 5, 7] { try fixture.write(first, Fixture.lines(first...first + 1)) }
+        #expect(try fixture.take() == [3, 4, 7, 8])
+        #expect(fixture.files.deletions.values.allSatisfy { $0 <= 0 })
+        #expect(fixture.follower.missed == 2)
     }
 
     @Test func `an error names the path that cannot be opened, otherwise the segment that is read`() throws {
-        let world = try World()
+        let fixture = try Fixture()
         let manager = FileManager.default
-        try world.write(1, World.lines(1...2))
-        #expect(try world.take() == [1, 2])
-        let link = world.folder.path + "/events/" + World.name(3)
+        try fixture.write(1, Fixture.lines(1...2))
+        #expect(try fixture.take() == [1, 2])
+        let link = fixture.folder.path + "/events/" + Fixture.name(3)
         try manager.createSymbolicLink(atPath: link, withDestinationPath: "/nowhere")
-        #expect(throws: Errno.noSuchFileOrDirectory) { try world.take() }
-        #expect(world.follower.failure(.ioError) == .readFailed(link, .ioError))
+        #expect(throws: Errno.noSuchFileOrDirectory) { try fixture.take() }
+        #expect(fixture.follower.failure(.ioError) == .readFailed(link, .ioError))
         try manager.removeItem(atPath: link)
-        #expect(try world.take() == [])
-        let segment = world.folder.path + "/events/" + World.name(1)
-        #expect(world.follower.failure(.ioError) == .readFailed(segment, .ioError))
-        let folder = world.folder.path + "/events"
+        #expect(try fixture.take() == [])
+        let segment = fixture.folder.path + "/events/" + Fixture.name(1)
+        #expect(fixture.follower.failure(.ioError) == .readFailed(segment, .ioError))
+        let folder = fixture.folder.path + "/events"
         try manager.moveItem(atPath: folder, toPath: folder + ".old")
         try Data().write(to: URL(fileURLWithPath: folder))
-        world.follower.move(to: LinePosition(sequence: 0))
-        #expect(throws: Errno.notDirectory) { try world.take() }
-        #expect(world.follower.failure(.ioError) == .readFailed(folder, .ioError))
+        fixture.follower.move(to: LinePosition(sequence: 0))
+        #expect(throws: Errno.notDirectory) { try fixture.take() }
+        #expect(fixture.follower.failure(.ioError) == .readFailed(folder, .ioError))
     }
 
     @Test func `a segment that is a symbolic link is read once, and again if its target is replaced`() throws {
-        let world = try World()
-        try world.write(1, World.lines(1...3))
-        let target = world.folder.path + "/archive"
-        let link = world.folder.path + "/events/" + World.name(1)
+        let fixture = try Fixture()
+        try fixture.write(1, Fixture.lines(1...3))
+        let target = fixture.folder.path + "/archive"
+        let link = fixture.folder.path + "/events/" + Fixture.name(1)
         try FileManager.default.moveItem(atPath: link, toPath: target)
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: target)
-        #expect(try world.take() == [1, 2, 3])
-        #expect(try world.take() == [])
-        try world.folder.write("new", World.lines(1...5))
-        try #require(rename(world.folder.path + "/new", target) == 0)
-        #expect(try world.take() == [4, 5])
-        try world.write(6, World.lines(6...7))
-        #expect(try world.take() == [6, 7])
-        #expect(world.follower.missed == 0 && world.follower.damaged == 0)
+        #expect(try fixture.take() == [1, 2, 3])
+        #expect(try fixture.take() == [])
+        try fixture.folder.write("new", Fixture.lines(1...5))
+        try #require(rename(fixture.folder.path + "/new", target) == 0)
+        #expect(try fixture.take() == [4, 5])
+        try fixture.write(6, Fixture.lines(6...7))
+        #expect(try fixture.take() == [6, 7])
+        #expect(fixture.follower.missed == 0 && fixture.follower.damaged == 0)
     }
 
     @Test func `an incomplete line is not read until its end is written`() throws {
-        let world = try World()
-        let line = World.line(2)
-        try world.write(1, World.line(1) + line.prefix(40))
-        #expect(try world.take() == [1])
-        #expect(try world.take() == [])
-        try world.append(1, String(line.dropFirst(40)))
-        #expect(try world.take() == [2])
+        let fixture = try Fixture()
+        let line = Fixture.line(2)
+        try fixture.write(1, Fixture.line(1) + line.prefix(40))
+        #expect(try fixture.take() == [1])
+        #expect(try fixture.take() == [])
+        try fixture.append(1, String(line.dropFirst(40)))
+        #expect(try fixture.take() == [2])
     }
 
     @Test func `a line above the limit is read when the limit permits it, with its bytes at that time`() throws {
-        let world = try World()
-        try world.write(1, World.lines(1...2) + World.line(3).replacingOccurrences(of: "\"b\"", with: "\"old\""))
-        #expect(try world.take(upTo: 2) == [1, 2])
-        try world.write(1, World.lines(1...4))
-        #expect(try world.take(upTo: 3) == [3])
-        #expect(!String(decoding: world.line, as: UTF8.self).contains("old"))
-        #expect(try world.take() == [4])
+        let fixture = try Fixture()
+        try fixture.write(1, Fixture.lines(1...2) + Fixture.line(3).replacingOccurrences(of: "\"b\"", with: "\"old\""))
+        #expect(try fixture.take(upTo: 2) == [1, 2])
+        try fixture.write(1, Fixture.lines(1...4))
+        #expect(try fixture.take(upTo: 3) == [3])
+        #expect(!String(decoding: fixture.line, as: UTF8.self).contains("old"))
+        #expect(try fixture.take() == [4])
     }
 
     @Test func `if a restart removes an incomplete end and writes again, no line is missed or read twice`() throws {
-        let world = try World()
-        try world.write(1, World.lines(1...3) + World.line(4).prefix(90))
-        #expect(try world.take() == [1, 2, 3])
-        try world.write(1, World.lines(1...2))
-        #expect(try world.take() == [])
-        try world.append(1, World.lines(3...5))
-        #expect(try world.take() == [4, 5])
-        #expect(world.follower.missed == 0)
+        let fixture = try Fixture()
+        try fixture.write(1, Fixture.lines(1...3) + Fixture.line(4).prefix(90))
+        #expect(try fixture.take() == [1, 2, 3])
+        try fixture.write(1, Fixture.lines(1...2))
+        #expect(try fixture.take() == [])
+        try fixture.append(1, Fixture.lines(3...5))
+        #expect(try fixture.take() == [4, 5])
+        #expect(fixture.follower.missed == 0)
     }
 
     @Test(arguments: [0, 1, 4, 6, 9])
     func `a position that has only a number is found`(_ sequence: Int) throws {
-        let world = try World(from: LinePosition(sequence: sequence))
-        try world.write(1, World.lines(1...5))
-        try world.write(6, World.lines(6...9))
-        #expect(try world.take() == Array((sequence + 1)..<10))
-        #expect(world.follower.missed == 0)
+        let fixture = try Fixture(from: LinePosition(sequence: sequence))
+        try fixture.write(1, Fixture.lines(1...5))
+        try fixture.write(6, Fixture.lines(6...9))
+        #expect(try fixture.take() == Array((sequence + 1)..<10))
+        #expect(fixture.follower.missed == 0)
     }
 
     @Test func `the place of a position saves a search, and a wrong place neither loses nor repeats a line`() throws {
-        let world = try World()
-        try world.write(1, World.lines(1...5))
-        while try world.follower.next(into: &world.line, upTo: 3, &world.message) {}
-        let position = world.follower.position
+        let fixture = try Fixture()
+        try fixture.write(1, Fixture.lines(1...5))
+        while try fixture.follower.next(into: &fixture.line, upTo: 3, &fixture.message) {}
+        let position = fixture.follower.position
         #expect(position.sequence == 3)
-        #expect(position.segment == World.name(1))
-        #expect(position.offset == World.lines(1...3).utf8.count)
+        #expect(position.segment == Fixture.name(1))
+        #expect(position.offset == Fixture.lines(1...3).utf8.count)
         for wrong in [
             position, LinePosition(sequence: 3, segment: "gone", offset: 7),
-            LinePosition(sequence: 3, segment: World.name(1), offset: 1 << 40),
-            LinePosition(sequence: 3, segment: World.name(1), offset: position.offset + 11),
-            LinePosition(sequence: 3, segment: World.name(1), offset: 0),
+            LinePosition(sequence: 3, segment: Fixture.name(1), offset: 1 << 40),
+            LinePosition(sequence: 3, segment: Fixture.name(1), offset: position.offset + 11),
+            LinePosition(sequence: 3, segment: Fixture.name(1), offset: 0),
         ] {
-            world.follower.move(to: wrong)
-            #expect(try world.take() == [4, 5], "\(wrong)")
+            fixture.follower.move(to: wrong)
+            #expect(try fixture.take() == [4, 5], "\(wrong)")
         }
     }
 
     /// Replaces a segment in one step, as an erasure does, with one in which every line has another boot.
-    private static func replace(_ world: World, _ first: Int) throws {
-        let (name, new) = ("events/" + World.name(first), "events/replacement")
-        try world.folder.write(
-            new, try world.folder.read(name).replacingOccurrences(of: #""boot":"b""#, with: #""boot":"x""#))
-        #expect(rename(world.folder.path + "/" + new, world.folder.path + "/" + name) == 0)
+    private static func replace(_ fixture: Fixture, _ first: Int) throws {
+        let (name, new) = ("events/" + Fixture.name(first), "events/replacement")
+        try fixture.folder.write(
+            new, try fixture.folder.read(name).replacingOccurrences(of: #""boot":"b""#, with: #""boot":"x""#))
+        #expect(rename(fixture.folder.path + "/" + new, fixture.folder.path + "/" + name) == 0)
     }
 
     @Test func `if a segment is replaced while it is read, no line above the limit is returned`() throws {
-        let world = try World()
-        try world.write(1, World.lines(1...6))
-        #expect(try world.take(upTo: 3) == [1, 2, 3])
-        try Self.replace(world, 1)
-        #expect(try world.take(upTo: 4) == [4])
-        #expect(String(decoding: world.line, as: UTF8.self).contains(#""boot":"x""#))
-        #expect(try world.take() == [5, 6])
-        #expect(world.follower.missed == 0 && world.follower.damaged == 0)
+        let fixture = try Fixture()
+        try fixture.write(1, Fixture.lines(1...6))
+        #expect(try fixture.take(upTo: 3) == [1, 2, 3])
+        try Self.replace(fixture, 1)
+        #expect(try fixture.take(upTo: 4) == [4])
+        #expect(String(decoding: fixture.line, as: UTF8.self).contains(#""boot":"x""#))
+        #expect(try fixture.take() == [5, 6])
+        #expect(fixture.follower.missed == 0 && fixture.follower.damaged == 0)
     }
 
     @Test func `after a refresh, buffered lines of a segment that was replaced are not returned`() throws {
-        let world = try World()
-        try world.write(1, World.lines(1...6))
-        for _ in 1...3 { #expect(try world.follower.next(into: &world.line, upTo: .max, &world.message)) }
-        #expect(try world.follower.refresh() == false)
-        try Self.replace(world, 1)
-        #expect(try world.follower.refresh())
-        #expect(try world.follower.next(into: &world.line, upTo: .max, &world.message))
-        #expect(String(decoding: world.line, as: UTF8.self).contains(#""boot":"x""#))
-        #expect(try world.take() == [5, 6])
-        #expect(world.follower.missed == 0 && world.follower.damaged == 0)
+        let fixture = try Fixture()
+        try fixture.write(1, Fixture.lines(1...6))
+        for _ in 1...3 { #expect(try fixture.follower.next(into: &fixture.line, upTo: .max, &fixture.message)) }
+        #expect(try fixture.follower.refresh() == false)
+        try Self.replace(fixture, 1)
+        #expect(try fixture.follower.refresh())
+        #expect(try fixture.follower.next(into: &fixture.line, upTo: .max, &fixture.message))
+        #expect(String(decoding: fixture.line, as: UTF8.self).contains(#""boot":"x""#))
+        #expect(try fixture.take() == [5, 6])
+        #expect(fixture.follower.missed == 0 && fixture.follower.damaged == 0)
     }
 
     @Test func `a segment that is deleted while it is read is read to its end`() throws {
-        let world = try World()
-        try world.write(1, World.lines(1...6))
-        try world.write(7, World.line(7))
-        #expect(try world.take(upTo: 3) == [1, 2, 3])
-        try FileManager.default.removeItem(atPath: world.folder.path + "/events/" + World.name(1))
-        #expect(try world.follower.refresh() == false)
-        #expect(try world.take() == [4, 5, 6, 7])
-        #expect(world.follower.missed == 0)
+        let fixture = try Fixture()
+        try fixture.write(1, Fixture.lines(1...6))
+        try fixture.write(7, Fixture.line(7))
+        #expect(try fixture.take(upTo: 3) == [1, 2, 3])
+        try FileManager.default.removeItem(atPath: fixture.folder.path + "/events/" + Fixture.name(1))
+        #expect(try fixture.follower.refresh() == false)
+        #expect(try fixture.take() == [4, 5, 6, 7])
+        #expect(fixture.follower.missed == 0)
     }
 
     @Test func `missing lines are counted, and invalid lines are skipped`() throws {
-        let world = try World(from: LinePosition(sequence: 3))
-        try world.write(10, World.line(10) + "{\"torn\n" + World.line(13))
-        #expect(try world.take() == [10, 13])
-        #expect(world.follower.missed == 8)
+        let fixture = try Fixture(from: LinePosition(sequence: 3))
+        try fixture.write(10, Fixture.line(10) + "{\"torn\n" + Fixture.line(13))
+        #expect(try fixture.take() == [10, 13])
+        #expect(fixture.follower.missed == 8)
         // The line is read twice, because the gap after it can be a truncation.
-        #expect(world.follower.damaged >= 1)
+        #expect(fixture.follower.damaged >= 1)
     }
 
     @Test func `evidence has no number and is not returned; ranging is returned`() throws {
-        let world = try World()
+        let fixture = try Fixture()
         let evidence =
             #"{"version":2,"type":"evidence","gateway":"g","boot":"b","event":1,"date":"2026-11-21T07:46:27.123456Z","time":1795247187123,"monotonic":1}"#
         let ranging =
             #"{"topic":"p/g/ranging/a","qos":0,"retain":false,"payload":{"version":2,"type":"ranging","gateway":"g","boot":"b","date":"2026-11-21T07:46:27.123456Z","time":1795247187123,"monotonic":1}}"#
-        try world.write(1, World.line(1) + evidence + "\n" + ranging + "\n" + World.line(2))
-        #expect(try world.take() == [1, -1, 2])
+        try fixture.write(1, Fixture.line(1) + evidence + "\n" + ranging + "\n" + Fixture.line(2))
+        #expect(try fixture.take() == [1, -1, 2])
     }
 }
 
@@ -301,7 +301,7 @@ import Testing
     }
 }
 
-@Suite struct ShippingCheckpointTests {
+@Suite struct PublishingCheckpointTests {
     @Test func `a checkpoint is read as it was written, and is nil if there is none`() throws {
         let folder = try Folder()
         let path = FilePath(folder.path + "/mqtt.json")

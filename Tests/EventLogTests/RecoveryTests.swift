@@ -193,7 +193,7 @@ import Testing
         let gone = folder.segments[0]
         try FileManager.default.removeItem(atPath: folder.path + "/events/" + gone)
         journal.event(at: 5)
-        #expect(journal.durableSequence == 6 && journal.isKeeping)
+        #expect(journal.durableSequence == 6 && journal.isStoring)
         #expect(folder.segments == ["events-000000000006-20261121T000005Z.jsonl"])
         #expect(try folder.numbers == [6])
         #expect(

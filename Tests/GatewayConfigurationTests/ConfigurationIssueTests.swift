@@ -2,7 +2,7 @@ import Testing
 
 @testable import GatewayConfiguration
 
-@Suite struct MistakeTests {
+@Suite struct ConfigurationIssueTests {
     @Test func `an error has the file, line, column, setting, value and the expected value`() {
         #expect(
             errors(

@@ -11,41 +11,41 @@ final class TurnedClock: MonitorClock {
         var watchers: [(until: Instant, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
-    private let hands = Mutex(State())
+    private let state = Mutex(State())
 
-    var now: Instant { hands.withLock { $0.now } }
+    var now: Instant { state.withLock { $0.now } }
     var offset: ClockOffset { .zero }
 
     func sleep(until instant: Instant) async throws {
-        let id = hands.withLock { hands in
-            hands.given += 1
-            return hands.given
+        let id = state.withLock { state in
+            state.given += 1
+            return state.given
         }
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                let result = hands.withLock { hands -> Result<Void, any Error>? in
+                let result = state.withLock { state -> Result<Void, any Error>? in
                     // If a sleep ended without an error in a canceled task, its caller would sleep again at once,
                     // without end.
                     if Task.isCancelled { return .failure(CancellationError()) }
-                    if hands.now >= instant { return .success(()) }
-                    hands.sleepers[id] = (instant, continuation)
-                    for watcher in hands.watchers where watcher.until == instant { watcher.continuation.resume() }
-                    hands.watchers.removeAll { $0.until == instant }
+                    if state.now >= instant { return .success(()) }
+                    state.sleepers[id] = (instant, continuation)
+                    for watcher in state.watchers where watcher.until == instant { watcher.continuation.resume() }
+                    state.watchers.removeAll { $0.until == instant }
                     return nil
                 }
                 if let result { continuation.resume(with: result) }
             }
         } onCancel: {
-            hands.withLock { $0.sleepers.removeValue(forKey: id) }?.continuation.resume(throwing: CancellationError())
+            state.withLock { $0.sleepers.removeValue(forKey: id) }?.continuation.resume(throwing: CancellationError())
         }
     }
 
     /// Sets the time, and wakes all tasks that sleep until then.
     func turn(to seconds: Double) {
-        let due = hands.withLock { hands in
-            hands.now = max(hands.now, at(seconds))
-            let due = hands.sleepers.filter { $0.value.until <= hands.now }
-            for id in due.keys { hands.sleepers[id] = nil }
+        let due = state.withLock { state in
+            state.now = max(state.now, at(seconds))
+            let due = state.sleepers.filter { $0.value.until <= state.now }
+            for id in due.keys { state.sleepers[id] = nil }
             return due.values.map(\.continuation)
         }
         for continuation in due { continuation.resume() }
@@ -54,9 +54,9 @@ final class TurnedClock: MonitorClock {
     /// Returns as soon as a task sleeps until exactly that time.
     func sleeperStands(at seconds: Double) async {
         await withCheckedContinuation { continuation in
-            let isThere = hands.withLock { hands in
-                if hands.sleepers.values.contains(where: { $0.until == at(seconds) }) { return true }
-                hands.watchers.append((at(seconds), continuation))
+            let isThere = state.withLock { state in
+                if state.sleepers.values.contains(where: { $0.until == at(seconds) }) { return true }
+                state.watchers.append((at(seconds), continuation))
                 return false
             }
             if isThere { continuation.resume() }

@@ -10,7 +10,7 @@ import Testing
 /// Brokers without some features, and lines that MQTT or one broker cannot accept: which lines are published, and which
 /// problems are reported.
 @Suite struct BrokerAbilityTests {
-    private struct World {
+    private struct Fixture {
         let folder: TestFolder
         let files: EventFiles
         let broker: ScriptedBroker
@@ -25,7 +25,7 @@ import Testing
         }
 
         func waits(for count: Int) -> Bool {
-            broker.came.wait(quiet: 300) { Set($0.numbers).count >= count ? true : nil } ?? false
+            broker.arrived.wait(quiet: 300) { Set($0.numbers).count >= count ? true : nil } ?? false
         }
 
         func run(_ body: (RunningPublisher) throws -> Void) throws {
@@ -41,7 +41,7 @@ import Testing
     @Test func `if a broker that used MQTT 5 closes without an answer, 3.1.1 is not tried; the checkpoint stores 5`()
         throws
     {
-        let world = try World { link, number in
+        let fixture = try Fixture { link, number in
             // The broker restarts behind a proxy, so these connections end without an answer.
             if (2...6).contains(number) || (8...12).contains(number) {
                 _ = link.packet()
@@ -54,27 +54,27 @@ import Testing
                 if number == 1, packet.kind == 3, link.message(packet)?.sequence == 10 { return }
             }
         }
-        try world.run { publisher in
-            #expect(world.waits(for: 40))
+        try fixture.run { publisher in
+            #expect(fixture.waits(for: 40))
             try publisher.until("the expected state is reached") { publisher.status.published >= 40 }
         }
-        let broker = world.broker
-        let versions = broker.came.now.connects.map(\.version)
+        let broker = fixture.broker
+        let versions = broker.arrived.now.connects.map(\.version)
         #expect((7...12).contains(versions.count) && versions.allSatisfy { $0 == 5 }, "\(versions)")
-        #expect(try PublishingCheckpoint.read(world.options.checkpoint)?.five == "127.0.0.1:\(broker.port)")
+        #expect(try PublishingCheckpoint.read(fixture.options.checkpoint)?.five == "127.0.0.1:\(broker.port)")
     }
 
     @Test func `stored support of MQTT 5 applies after a restart, and only to the broker it was stored for`() throws {
-        let world = try World { link, number in
+        let fixture = try Fixture { link, number in
             if number <= 4 { _ = link.packet() } else { link.serve() }
         }
-        let place = "127.0.0.1:\(world.broker.port)"
-        try PublishingCheckpoint(position: LinePosition(sequence: 0), five: place).write(world.options.checkpoint)
-        try world.run { _ in #expect(world.waits(for: 40)) }
-        let versions = world.broker.came.now.connects.map(\.version)
+        let place = "127.0.0.1:\(fixture.broker.port)"
+        try PublishingCheckpoint(position: LinePosition(sequence: 0), five: place).write(fixture.options.checkpoint)
+        try fixture.run { _ in #expect(fixture.waits(for: 40)) }
+        let versions = fixture.broker.arrived.now.connects.map(\.version)
         #expect((5...10).contains(versions.count) && versions.allSatisfy { $0 == 5 }, "\(versions)")
 
-        let other = try World { link, number in
+        let other = try Fixture { link, number in
             guard let packet = link.packet() else { return }
             // This broker supports only 3.1.1, and does not answer to other versions.
             if packet.body[6] == 4, link.answer(packet) { link.serve() }
@@ -86,11 +86,11 @@ import Testing
             #expect(said.contains("lost") && said.contains("mqtt.protocol"), "\(said)")
             #expect(publisher.status.limitation?.contains("3.1.1") == true)
         }
-        #expect(other.broker.came.now.connects.map(\.version) == [5, 5, 4])
+        #expect(other.broker.arrived.now.connects.map(\.version) == [5, 5, 4])
     }
 
     @Test func `after a broker refused MQTT 5, each later connection tries 5 first`() throws {
-        let world = try World { link, number in
+        let fixture = try Fixture { link, number in
             while let packet = link.packet() {
                 if packet.kind == 1, packet.body[6] == 5, number < 5 {
                     link.send([0x20, 2, 0, 1])
@@ -100,25 +100,25 @@ import Testing
                 if number == 2 || number == 4, packet.kind == 3 { return }
             }
         }
-        try world.run { _ in #expect(world.waits(for: 40)) }
-        #expect(world.broker.came.now.connects.map(\.version) == [5, 4, 5, 4, 5])
+        try fixture.run { _ in #expect(fixture.waits(for: 40)) }
+        #expect(fixture.broker.arrived.now.connects.map(\.version) == [5, 4, 5, 4, 5])
     }
 
     @Test(arguments: [PublisherOptions.VersionChoice.five, .three])
     func `only the configured version is used, and its refusal is logged`(_ version: PublisherOptions.VersionChoice)
         throws
     {
-        var world = try World { link, _ in
+        var fixture = try Fixture { link, _ in
             guard let packet = link.packet(), packet.kind == 1 else { return }
             link.send(packet.body[6] == 5 ? [0x20, 3, 0, 0x84, 0] : [0x20, 2, 0, 1])
         }
-        world.options.version = version
-        try world.run { publisher in
+        fixture.options.version = version
+        try fixture.run { publisher in
             let said = try publisher.remark(with: "does not support this version of MQTT")
             #expect(said.contains("mqtt.protocol"), "\(said)")
-            try publisher.until("the expected state is reached") { world.broker.came.now.connects.count >= 3 }
+            try publisher.until("the expected state is reached") { fixture.broker.arrived.now.connects.count >= 3 }
         }
-        #expect(Set(world.broker.came.now.connects.map(\.version)) == [version == .five ? 5 : 4])
+        #expect(Set(fixture.broker.arrived.now.connects.map(\.version)) == [version == .five ? 5 : 4])
     }
 
     // MARK: Retained messages
@@ -133,7 +133,7 @@ import Testing
     func `a broker without retained messages receives lines but no will or states, and this is logged`(_ how: String)
         throws
     {
-        var world = try World { link, _ in
+        var fixture = try Fixture { link, _ in
             var manner = ScriptedLink.Manner()
             if how == "property" { manner.properties = [0x25, 0] }
             if how == "PUBACK" { manner.reason = { $0.isRetained ? 0x9A : 0 } }
@@ -150,28 +150,28 @@ import Testing
                 guard link.answer(packet, manner) else { return }
             }
         }
-        world.options.retained = try Self.retained(world.folder)
-        let (broker, files) = (world.broker, world.files)
-        try world.run { publisher in
-            #expect(world.waits(for: 40))
+        fixture.options.retained = try Self.retained(fixture.folder)
+        let (broker, files) = (fixture.broker, fixture.files)
+        try fixture.run { publisher in
+            #expect(fixture.waits(for: 40))
             try publisher.remark(with: "the broker does not support retained messages: lines are published")
             #expect(publisher.status.limitation?.contains("retained") == true)
             try files.append(10)
-            #expect(world.waits(for: 50))
+            #expect(fixture.waits(for: 50))
             // The present state is still stored, so published lines may be deleted.
             publisher.mailbox.update(status: Array("{}".utf8))
             try publisher.until("the expected state is reached") {
                 publisher.status.released >= 50 || publisher.status.published >= 50
             }
         }
-        let came = broker.came.now
+        let arrived = broker.arrived.now
         if how == "CONNACK" {
-            #expect(came.connects.map(\.hasWill) == [true, false])
-            #expect(came.messages.allSatisfy { !$0.isRetained })
+            #expect(arrived.connects.map(\.hasWill) == [true, false])
+            #expect(arrived.messages.allSatisfy { !$0.isRetained })
         }
-        if how == "property" { #expect(came.messages.allSatisfy { !$0.isRetained }) }
-        #expect(Subscriber.distinct(came.numbers) == Array(1...50))
-        #expect(came.connects.count <= 2)
+        if how == "property" { #expect(arrived.messages.allSatisfy { !$0.isRetained }) }
+        #expect(Subscriber.distinct(arrived.numbers) == Array(1...50))
+        #expect(arrived.connects.count <= 2)
     }
 
     // MARK: Lines that MQTT cannot carry
@@ -193,7 +193,7 @@ import Testing
     func `a line that no broker can accept is skipped in its order, counted and logged; later lines are published`(
         _ topic: [UInt8]
     ) throws {
-        let world = try World(0) { link, _ in link.serve() }
+        let fixture = try Fixture(0) { link, _ in link.serve() }
         var bytes: [UInt8] = []
         for sequence in 1...9 {
             bytes +=
@@ -203,58 +203,58 @@ import Testing
         // The last line has this topic too, so no line follows it.
         bytes += Self.line(10, topic)
         try Data(bytes).write(
-            to: URL(fileURLWithPath: world.folder.file("events") + "/events-000000000001-20261121T074627Z.jsonl"))
-        try world.run { publisher in
+            to: URL(fileURLWithPath: fixture.folder.file("events") + "/events-000000000001-20261121T074627Z.jsonl"))
+        try fixture.run { publisher in
             let said = try publisher.remark(with: "line 2 can't be published to any broker")
             #expect(said.contains("its topic is invalid in MQTT"), "\(said)")
-            #expect(world.waits(for: 6))
+            #expect(fixture.waits(for: 6))
             try publisher.until("the expected state is reached") { publisher.status.published >= 10 }
             #expect(publisher.status.setAside == 4)
             #expect(publisher.status.missed == 0 && publisher.status.damaged == 0)
         }
-        #expect(world.broker.came.now.numbers == [1, 3, 4, 6, 7, 9])
-        #expect(try PublishingCheckpoint.read(world.options.checkpoint)?.position.sequence == 10)
+        #expect(fixture.broker.arrived.now.numbers == [1, 3, 4, 6, 7, 9])
+        #expect(try PublishingCheckpoint.read(fixture.options.checkpoint)?.position.sequence == 10)
     }
 
     @Test func `a line that is too large only for this broker waits, and the log has the broker's limit`() throws {
-        let world = try World(3) { link, number in
+        let fixture = try Fixture(3) { link, number in
             var manner = ScriptedLink.Manner()
             // The Maximum Packet Size is 256 bytes, until an operator raises it.
             if number == 1 { manner.properties = [0x27, 0, 0, 1, 0] }
             while let packet = link.packet(), link.answer(packet, manner) {}
         }
-        try world.run { publisher in
+        try fixture.run { publisher in
             let said = try publisher.remark(with: "can't accept a message")
             #expect(said.contains("packets of at most 256") && said.contains("raise the broker's limit"), "\(said)")
             #expect(publisher.status.published == 0 && publisher.status.setAside == 0)
-            #expect(world.broker.came.now.messages.isEmpty)
+            #expect(fixture.broker.arrived.now.messages.isEmpty)
         }
     }
 
     @Test func `a broker that answers pings but stops acknowledging is disconnected, and all lines arrive`() throws {
-        var world = try World(20) { link, number in
+        var fixture = try Fixture(20) { link, number in
             var manner = ScriptedLink.Manner()
             // A keep-alive time of two seconds, which a broker can set in MQTT 5 (§3.2.2.3.14).
             manner.properties = [0x13, 0, 2]
             if number == 1 { manner.reason = { $0.sequence ?? 0 > 5 ? nil : 0 } }
             link.serve(manner)
         }
-        world.options.keepAlive = .seconds(5)
-        try world.run { publisher in
+        fixture.options.keepAlive = .seconds(5)
+        try fixture.run { publisher in
             let said = try publisher.remark(with: "it acknowledged nothing for")
             #expect(said.contains("does not answer"), "\(said)")
-            #expect(world.waits(for: 20))
+            #expect(fixture.waits(for: 20))
             try publisher.until("the expected state is reached") { publisher.status.published >= 20 }
         }
-        #expect(Subscriber.distinct(world.broker.came.now.numbers) == Array(1...20))
-        #expect((2...4).contains(world.broker.came.now.connects.count))
+        #expect(Subscriber.distinct(fixture.broker.arrived.now.numbers) == Array(1...20))
+        #expect((2...4).contains(fixture.broker.arrived.now.connects.count))
     }
 
     // MARK: Topics
 
     @Test func `in a connection, the first line of each condition is sent alone, but not that of each badge`() throws {
         let limit = 8
-        let world = try World(0) { link, _ in
+        let fixture = try Fixture(0) { link, _ in
             // Sends the PUBACKs when eight messages are in flight, or when no message arrives for 200 ms.
             var waiting: [ScriptedLink.Packet] = []
             while true {
@@ -272,13 +272,13 @@ import Testing
             }
         }
         let uuid = "F7826DA6-4FA2-4E98-8024-BC5B71E0893E"
-        try world.files.append(81) { "beacons/lobby/event/staff/\(uuid)/100/\($0)" }
-        try world.run { publisher in
-            #expect(world.waits(for: 81))
+        try fixture.files.append(81) { "beacons/lobby/event/staff/\(uuid)/100/\($0)" }
+        try fixture.run { publisher in
+            #expect(fixture.waits(for: 81))
             try publisher.until("the expected state is reached") { publisher.status.published >= 81 }
             // The first line is sent alone. After that, no line should be held back.
             #expect(publisher.status.repeated == 0)
         }
-        #expect(world.broker.came.now.numbers == Array(1...81))
+        #expect(fixture.broker.arrived.now.numbers == Array(1...81))
     }
 }

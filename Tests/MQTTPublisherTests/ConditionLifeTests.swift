@@ -12,15 +12,15 @@ import Testing
 /// The retained topics of a real broker during the life of a condition, as a later subscriber receives them.
 @Suite struct ConditionLifeTests {
     /// The lines of a gateway in event files, its publisher, and the broker.
-    private final class World {
-        var engine: PresentWorld
+    private final class Fixture {
+        var engine: PresentFixture
         let folder: TestFolder
         let broker: Broker
         let publisher: RunningPublisher
         private var written = 0
 
         init() throws {
-            engine = try PresentWorld()
+            engine = try PresentFixture()
             folder = try TestFolder()
             broker = try Broker(folder)
             try FileManager.default.createDirectory(
@@ -116,57 +116,57 @@ import Testing
     @Test func `a broker retains each state: configured, satisfied, outage, back, exited, removed while it is down`()
         async throws
     {
-        let world = try World()
+        let fixture = try Fixture()
         let health = HomeAssistantHealth.all.count
         func topics(_ states: [String: String], entities: Int = 2) async throws -> [String: String] {
-            try world.write()
-            return try await world.retained(once: states, entities: health + entities)
+            try fixture.write()
+            return try await fixture.retained(once: states, entities: health + entities)
         }
         func expect(_ states: [String: String], shows shown: [String?]) async throws {
             let topics = try await topics(states)
-            #expect(try world.shown(topics) == shown, "\(states)")
+            #expect(try fixture.shown(topics) == shown, "\(states)")
         }
-        try world.engine.add("staff", perBeacon: true, at: 1)
+        try fixture.engine.add("staff", perBeacon: true, at: 1)
         let configured = try await topics(["state/staff": "unknown"], entities: 1)
-        #expect(try world.shown(configured) == ["unavailable", nil])
-        #expect(World.entities(configured) == health + 1)
+        #expect(try fixture.shown(configured) == ["unavailable", nil])
+        #expect(Fixture.entities(configured) == health + 1)
         #expect(configured[Self.discovery[0]] != nil)
 
-        world.engine.sighted(at: 2)
+        fixture.engine.sighted(at: 2)
         let both = ["state/staff", "state/staff/\(Self.beacon)", "tracker/staff/\(Self.beacon)"]
         func all(_ state: String) -> [String: String] { Dictionary(uniqueKeysWithValues: both.map { ($0, state) }) }
         let satisfied = try await topics(all("satisfied"))
-        #expect(try world.shown(satisfied) == ["on", "home"])
+        #expect(try fixture.shown(satisfied) == ["on", "home"])
         #expect(Self.discovery.allSatisfy { satisfied[$0] != nil })
 
-        world.engine.listening(false, at: 3)
-        world.engine.advance(to: 63)
+        fixture.engine.listening(false, at: 3)
+        fixture.engine.advance(to: 63)
         try await expect(all("unknown"), shows: ["unavailable", "unavailable"])
 
-        world.engine.listening(true, at: 100)
-        world.engine.sighted(at: 101)
+        fixture.engine.listening(true, at: 100)
+        fixture.engine.sighted(at: 101)
         let back = try await topics(all("satisfied"))
-        #expect(try world.shown(back) == ["on", "home"])
+        #expect(try fixture.shown(back) == ["on", "home"])
         #expect(try presentObject(back["beacons/lobby/state/staff"] ?? "")["date"] as? String != nil)
 
         // The beacon is forgotten, so its state is cleared (P1). The topic for Home Assistant stays.
-        world.engine.advance(to: 131)
+        fixture.engine.advance(to: 131)
         let gone = try await topics(["state/staff": "unsatisfied", "tracker/staff/\(Self.beacon)": "unsatisfied"])
-        #expect(try world.shown(gone) == ["off", "not_home"])
-        world.engine.sighted(at: 140)
+        #expect(try fixture.shown(gone) == ["off", "not_home"])
+        fixture.engine.sighted(at: 140)
         try await expect(all("satisfied"), shows: ["on", "home"])
 
-        world.broker.stop()
-        try world.engine.remove("staff", at: 150)
-        try world.write()
-        try world.broker.start()
-        let removed = try await world.retained(once: [:], entities: health)
-        #expect(try world.shown(removed) == [nil, nil])
+        fixture.broker.stop()
+        try fixture.engine.remove("staff", at: 150)
+        try fixture.write()
+        try fixture.broker.start()
+        let removed = try await fixture.retained(once: [:], entities: health)
+        #expect(try fixture.shown(removed) == [nil, nil])
         #expect(removed.keys.filter { $0.contains("staff") }.isEmpty)
-        #expect(World.entities(removed) == health)
+        #expect(Fixture.entities(removed) == health)
 
         // A normal stop publishes `offline`.
-        try world.publisher.stop()
-        #expect(try world.retained()["beacons/lobby/availability"] == "offline")
+        try fixture.publisher.stop()
+        #expect(try fixture.retained()["beacons/lobby/availability"] == "offline")
     }
 }

@@ -27,12 +27,12 @@ import Testing
         let broker = ScriptedBroker { [manner] link, _ in link.serve(manner) }
         defer { broker.close() }
         let publisher = try RunningPublisher(PublisherOptions(folder, port: broker.port), files: calls)
-        try #require(broker.came.wait(quiet: 300) { $0.numbers.count >= 100 ? true : nil } == true)
+        try #require(broker.arrived.wait(quiet: 300) { $0.numbers.count >= 100 ? true : nil } == true)
         try files.append(50)
-        try #require(broker.came.wait(quiet: 300) { $0.numbers.count >= 150 ? true : nil } == true)
+        try #require(broker.arrived.wait(quiet: 300) { $0.numbers.count >= 150 ? true : nil } == true)
         try publisher.stop()
         #expect(early.now == [])
-        #expect(broker.came.now.numbers == Array(1...150))
+        #expect(broker.arrived.now.numbers == Array(1...150))
         // Each name is synchronized, and each file after new lines, but not each line.
         #expect((4...10).contains(calls.counts[.synchronize, default: 0] - checkpoints(calls)), "\(calls.counts)")
     }
@@ -48,12 +48,12 @@ import Testing
         defer { broker.close() }
         let publisher = try RunningPublisher(PublisherOptions(folder, port: broker.port), files: calls)
         try publisher.remark(with: "events can't be read: ")
-        #expect(broker.came.now.numbers == [])
+        #expect(broker.arrived.now.numbers == [])
         calls.failures = [:]
-        try #require(broker.came.wait(quiet: 300) { $0.numbers.count >= 20 ? true : nil } == true)
+        try #require(broker.arrived.wait(quiet: 300) { $0.numbers.count >= 20 ? true : nil } == true)
         try publisher.remark(with: "over: ")
         try publisher.stop()
-        #expect(broker.came.now.numbers == Array(1...20))
+        #expect(broker.arrived.now.numbers == Array(1...20))
     }
 
     @Test func `if a gateway reports which lines are durable, the publisher does not synchronize event files`() throws {
@@ -65,7 +65,7 @@ import Testing
         options.ownerReportsDurable = true
         let publisher = try RunningPublisher(options, files: calls)
         publisher.mailbox.update(durable: 20)
-        try #require(broker.came.wait(quiet: 300) { $0.numbers.count >= 20 ? true : nil } == true)
+        try #require(broker.arrived.wait(quiet: 300) { $0.numbers.count >= 20 ? true : nil } == true)
         try publisher.stop()
         #expect(calls.synchronized.keys.allSatisfy { !$0.hasPrefix("events-") }, "\(calls.synchronized)")
     }
@@ -86,13 +86,13 @@ import Testing
         try publisher.remark(with: "mqtt.json can't be written: Read-only file system; at most 1000 lines are sent")
         let said = try publisher.remark(with: "publishing has stopped")
         #expect(said.contains("1000 lines were sent") && said.contains("Read-only file system"), "\(said)")
-        #expect(broker.came.now.numbers == Array(1...1000))
+        #expect(broker.arrived.now.numbers == Array(1...1000))
         #expect(publisher.status.localFailure == said)
         calls.failures = [:]
-        try #require(broker.came.wait(quiet: 300) { $0.numbers.count >= 1500 ? true : nil } == true)
+        try #require(broker.arrived.wait(quiet: 300) { $0.numbers.count >= 1500 ? true : nil } == true)
         try publisher.remark(with: "over: ")
         try publisher.stop()
-        #expect(broker.came.now.numbers == Array(1...1500))
+        #expect(broker.arrived.now.numbers == Array(1...1500))
         #expect(try PublishingCheckpoint.read(options.checkpoint)?.position.sequence == 1500)
     }
 }

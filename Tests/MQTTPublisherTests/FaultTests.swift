@@ -121,8 +121,8 @@ import Testing
         try publisher.until("all are shipped") { publisher.status.published >= count }
         try publisher.stop()
         let last = files.sequence
-        let came = Set(subscriber.settled(last))
-        let missing = Set(1...count).subtracting(came)
+        let arrived = Set(subscriber.settled(last))
+        let missing = Set(1...count).subtracting(arrived)
         // The killed broker had acknowledged every missing line, as the proxy recorded.
         #expect(missing.isSubset(of: proxy.acknowledged(through: connections)))
         #expect(!missing.isEmpty)
@@ -142,7 +142,7 @@ extension RunningPublisher {
             var poll = pollfd(fd: -1, events: 0, revents: 0)
             _ = Glibc.poll(&poll, 1, 2)
         }
-        throw NothingCame(description: "never: \(what); \(status)")
+        throw TimeoutError(description: "never: \(what); \(status)")
     }
 }
 

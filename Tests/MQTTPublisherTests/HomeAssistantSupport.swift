@@ -80,8 +80,8 @@ extension RetainingBroker {
 }
 
 /// A gateway, a broker and Home Assistant.
-struct HomeAssistantWorld {
-    var world: PresentWorld
+struct HomeAssistantFixture {
+    var fixture: PresentFixture
     var state: PresentState
     var broker = RetainingBroker()
     private(set) var steps: [[String: String]] = []
@@ -90,14 +90,14 @@ struct HomeAssistantWorld {
     init(homeAssistant: Bool = true, trackers: HomeAssistantOptions.Trackers = .state, names: Bool = false)
         throws
     {
-        world = try PresentWorld()
+        fixture = try PresentFixture()
         state = PresentState(try PresentOptions.make(homeAssistant: homeAssistant, trackers: trackers, names: names))
         availability("online")
     }
 
     /// Publishes the new lines to the broker, and adds its messages to the steps for Home Assistant.
     mutating func deliver() {
-        state.follow(world)
+        state.follow(fixture)
         state.deliver(to: &broker)
         steps += broker.steps(since: reported)
         reported = broker.messages.count

@@ -10,10 +10,10 @@ import Testing
     private let badge = "beacon_-staff_-F7826DA6-4FA2-4E98-8024-BC5B71E0893E_-100_-7"
 
     @Test func `a presence shows a condition's life: configured, satisfied, outage, back, exited, removed`() throws {
-        var home = try HomeAssistantWorld()
+        var home = try HomeAssistantFixture()
         var expected: [String?] = []
         func step<Failure: Error>(
-            _ state: String?, _ body: (inout HomeAssistantWorld) throws(Failure) -> Void
+            _ state: String?, _ body: (inout HomeAssistantFixture) throws(Failure) -> Void
         ) throws(Failure) {
             try body(&home)
             home.deliver()
@@ -21,18 +21,18 @@ import Testing
             expected.append(state)
         }
         // No beacon was received yet, so the state is unknown.
-        try step("unavailable") { try $0.world.add("staff", at: 1) }
-        step("on") { $0.world.sighted(at: 2) }
-        step("on") { $0.world.listening(false, at: 3) }
-        step("unavailable") { $0.world.advance(to: 63) }
-        step("unavailable") { $0.world.listening(true, at: 100) }
-        step("on") { $0.world.sighted(at: 101) }
+        try step("unavailable") { try $0.fixture.add("staff", at: 1) }
+        step("on") { $0.fixture.sighted(at: 2) }
+        step("on") { $0.fixture.listening(false, at: 3) }
+        step("unavailable") { $0.fixture.advance(to: 63) }
+        step("unavailable") { $0.fixture.listening(true, at: 100) }
+        step("on") { $0.fixture.sighted(at: 101) }
         step("unavailable") { $0.availability("offline") }
         step("on") { $0.availability("online") }
-        step("off") { $0.world.advance(to: 131) }
+        step("off") { $0.fixture.advance(to: 131) }
         step("off") { $0.restartHomeAssistant() }
-        step("on") { $0.world.sighted(at: 140) }
-        try step(nil) { try $0.world.remove("staff", at: 141) }
+        step("on") { $0.fixture.sighted(at: 140) }
+        try step(nil) { try $0.fixture.remove("staff", at: 141) }
         step(nil) { $0.restartHomeAssistant() }
         let shown = try HomeAssistantSimulator.run(home.steps)
         #expect(shown.map { $0[presence]?.state } == expected)
@@ -50,34 +50,34 @@ import Testing
     func `a tracker shows not_home after an exit, also after a restart of Home Assistant, but not in an outage`(
         trackers: HomeAssistantOptions.Trackers, readsZones: Bool
     ) throws {
-        var home = try HomeAssistantWorld(trackers: trackers)
+        var home = try HomeAssistantFixture(trackers: trackers)
         var expected: [String?] = []
         func step<Failure: Error>(
-            _ state: String?, _ body: (inout HomeAssistantWorld) throws(Failure) -> Void
+            _ state: String?, _ body: (inout HomeAssistantFixture) throws(Failure) -> Void
         ) throws(Failure) {
             try body(&home)
             home.deliver()
             home.show()
             expected.append(state)
         }
-        try step(nil) { try $0.world.add("staff", perBeacon: true, at: 1) }
-        step("home") { $0.world.sighted(at: 2) }
+        try step(nil) { try $0.fixture.add("staff", perBeacon: true, at: 1) }
+        step("home") { $0.fixture.sighted(at: 2) }
         step("unavailable") {
-            $0.world.listening(false, at: 3)
-            $0.world.advance(to: 70)
+            $0.fixture.listening(false, at: 3)
+            $0.fixture.advance(to: 70)
         }
         step("unavailable") { $0.restartHomeAssistant() }
         step("home") {
-            $0.world.listening(true, at: 100)
-            $0.world.sighted(at: 101)
+            $0.fixture.listening(true, at: 100)
+            $0.fixture.sighted(at: 101)
         }
-        step("not_home") { $0.world.advance(to: 131) }
+        step("not_home") { $0.fixture.advance(to: 131) }
         #expect(home.broker.topics("/state/staff/").isEmpty, "P1: the beacon is forgotten after it is unsatisfied")
         step("not_home") { $0.restartHomeAssistant() }
         step("unavailable") { $0.availability("offline") }
         step("not_home") { $0.availability("online") }
-        step("home") { $0.world.sighted(at: 200) }
-        try step(nil) { try $0.world.remove("staff", at: 201) }
+        step("home") { $0.fixture.sighted(at: 200) }
+        try step(nil) { try $0.fixture.remove("staff", at: 201) }
         let shown = try HomeAssistantSimulator.run(home.steps, zones: readsZones)
         #expect(shown.map { $0[badge]?.state } == expected)
         #expect(home.broker.topics("staff").isEmpty)
@@ -86,9 +86,9 @@ import Testing
     @Test func `trackers with only zones have no state topic, and changing the setting publishes all of them again`()
         throws
     {
-        var home = try HomeAssistantWorld()
-        try home.world.add("staff", perBeacon: true, at: 1)
-        home.world.sighted(at: 2)
+        var home = try HomeAssistantFixture()
+        try home.fixture.add("staff", perBeacon: true, at: 1)
+        home.fixture.sighted(at: 2)
         home.deliver()
         let topic = try #require(home.broker.topics("device_tracker").first)
         let before = try presentObject(home.broker.retained[topic] ?? "")
@@ -111,9 +111,9 @@ import Testing
     }
 
     @Test func `an assumed state is shown, and marked as assumed`() throws {
-        var home = try HomeAssistantWorld()
-        try home.world.add("staff", assuming: .unsatisfied, at: 1)
-        try home.world.add("door", .everyOther, assuming: .satisfied, at: 1)
+        var home = try HomeAssistantFixture()
+        try home.fixture.add("staff", assuming: .unsatisfied, at: 1)
+        try home.fixture.add("door", .everyOther, assuming: .satisfied, at: 1)
         home.deliver()
         home.show()
         let shown = try #require(try HomeAssistantSimulator.run(home.steps).last)
@@ -122,10 +122,10 @@ import Testing
     }
 
     @Test func `all entities are unavailable until the gateway publishes online`() throws {
-        var home = try HomeAssistantWorld()
+        var home = try HomeAssistantFixture()
         home.availability("")
         home.restartHomeAssistant()
-        try home.world.add("staff", assuming: .unsatisfied, at: 1)
+        try home.fixture.add("staff", assuming: .unsatisfied, at: 1)
         home.deliver()
         home.show()
         let shown = try #require(try HomeAssistantSimulator.run(home.steps).last)
@@ -134,17 +134,17 @@ import Testing
     }
 
     @Test func `missing lines make all known states unavailable, never away`() throws {
-        var home = try HomeAssistantWorld()
-        try home.world.add("staff", perBeacon: true, at: 1)
-        home.world.sighted(at: 2)
-        home.world.sighted(.badge(8), at: 2)
-        home.world.advance(to: 20)
-        home.world.sighted(.badge(8), at: 20)
-        home.world.advance(to: 35)
+        var home = try HomeAssistantFixture()
+        try home.fixture.add("staff", perBeacon: true, at: 1)
+        home.fixture.sighted(at: 2)
+        home.fixture.sighted(.badge(8), at: 2)
+        home.fixture.advance(to: 20)
+        home.fixture.sighted(.badge(8), at: 20)
+        home.fixture.advance(to: 35)
         home.deliver()
         home.show()
-        home.world.lose(3)
-        try home.world.add("late", .everyOther, at: 40)
+        home.fixture.lose(3)
+        try home.fixture.add("late", .everyOther, at: 40)
         home.deliver()
         home.show()
         let shown = try HomeAssistantSimulator.run(home.steps)
@@ -153,12 +153,12 @@ import Testing
     }
 
     @Test func `entities of the gateway show its status: unavailable before the first, unknown if cleared`() throws {
-        var home = try HomeAssistantWorld()
+        var home = try HomeAssistantFixture()
         home.deliver()
         home.show()
         home.publish("status", Self.status)
         home.show()
-        home.publish("status", Self.status.replacing(#""diagnostics":[]"#, with: Self.troubled))
+        home.publish("status", Self.status.replacing(#""diagnostics":[]"#, with: Self.failed))
         home.show()
         home.publish("status", "")
         home.show()
@@ -185,7 +185,7 @@ import Testing
     func `the entities of the broker show connection, delivery and last line, and are unknown without a broker`(
         mqtt: String, broker: String, delivery: String, published: String
     ) throws {
-        var home = try HomeAssistantWorld()
+        var home = try HomeAssistantFixture()
         home.deliver()
         home.publish("status", Self.status.replacing(Self.mqtt, with: mqtt))
         home.show()
@@ -201,7 +201,7 @@ import Testing
         }
     }
 
-    private static let troubled =
+    private static let failed =
         #""diagnostics":["accuracyLimited","persistenceUnavailable","clockUnsynchronized"]"#
     private static let status = """
         {"version":2,"type":"status","gateway":"lobby","boot":"5f0c","process":1,"uptime":2787.5,\
@@ -221,10 +221,10 @@ import Testing
     }
 
     @Test func `conditions with unusual or similar names have separate entities, which match the schema`() throws {
-        var home = try HomeAssistantWorld()
+        var home = try HomeAssistantFixture()
         let names = ["a_b", "a b", "a__b", "a_20b", "é", "e\u{301}", #"q"uote\"#, "😀", "_", "__", "{{ 1 }}", "%s"]
-        for name in names { try home.world.add(name, assuming: .unsatisfied, perBeacon: true, at: 1) }
-        home.world.sighted(at: 2)
+        for name in names { try home.fixture.add(name, assuming: .unsatisfied, perBeacon: true, at: 1) }
+        home.fixture.sighted(at: 2)
         home.deliver()
         home.show()
         let shown = try #require(try HomeAssistantSimulator.run(home.steps).last)
@@ -233,9 +233,9 @@ import Testing
     }
 
     @Test func `a renamed gateway keeps its entities, and their state topics have the new name`() throws {
-        var home = try HomeAssistantWorld()
-        try home.world.add("staff", assuming: .unsatisfied, perBeacon: true, at: 1)
-        home.world.sighted(at: 2)
+        var home = try HomeAssistantFixture()
+        try home.fixture.add("staff", assuming: .unsatisfied, perBeacon: true, at: 1)
+        home.fixture.sighted(at: 2)
         home.deliver()
         let before = Set(home.broker.topics("homeassistant/"))
         home.state = try PresentState(
@@ -255,8 +255,8 @@ import Testing
         ("{% if value_json", "{% fi value_json"), (#""qos":1"#, #""qos":"1""#),
     ])
     func `the simulator refuses an invalid discovery message`(part: String, other: String) throws {
-        var home = try HomeAssistantWorld()
-        try home.world.add("staff", assuming: .unsatisfied, at: 1)
+        var home = try HomeAssistantFixture()
+        try home.fixture.add("staff", assuming: .unsatisfied, at: 1)
         home.deliver()
         var steps = home.steps
         for index in steps.indices {

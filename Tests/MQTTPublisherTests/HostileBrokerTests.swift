@@ -16,7 +16,7 @@ import Testing
     private static let processorSecondsMax = 5.0
 
     /// A broker that plays hostile sessions, and is a correct broker after that.
-    private final class World {
+    private final class Fixture {
         let folder: TestFolder
         let broker: ScriptedBroker
         /// The number of sessions that were played to their end.
@@ -135,8 +135,8 @@ import Testing
             if !hasAll { try startAgain() }
             hasAll = hasAll || comes(all.count, seconds: 300)
             // The first arrival of each line, in order. Lines that arrived in a hostile session count too.
-            let came = Subscriber.distinct(broker.came.now.numbers)
-            if !hasAll || came != all { problems.append("\(came) came; \(said.suffix(5))") }
+            let arrived = Subscriber.distinct(broker.arrived.now.numbers)
+            if !hasAll || arrived != all { problems.append("\(arrived) came; \(said.suffix(5))") }
             check()
             let status = end()
             if status != 0 { problems.append("it ended with \(status): \(said.suffix(5))") }
@@ -144,7 +144,9 @@ import Testing
         }
 
         private func comes(_ count: Int, seconds: TimeInterval) -> Bool {
-            broker.came.wait(until: Date(timeIntervalSinceNow: seconds)) { Set($0.numbers).count >= count ? true : nil }
+            broker.arrived.wait(until: Date(timeIntervalSinceNow: seconds)) {
+                Set($0.numbers).count >= count ? true : nil
+            }
                 ?? false
         }
     }
@@ -157,10 +159,10 @@ import Testing
     @Test(arguments: HostileMode.all)
     func `no line is lost because of a hostile broker`(mode: HostileMode) async throws {
         let problems = try await BlockingThreads.shared.run {
-            let world = try World([mode])
-            let isPlayed = world.plays(1, seconds: 300)
-            try world.recovers()
-            return (isPlayed ? [] : ["it was not played"]) + world.problems
+            let fixture = try Fixture([mode])
+            let isPlayed = fixture.plays(1, seconds: 300)
+            try fixture.recovers()
+            return (isPlayed ? [] : ["it was not played"]) + fixture.problems
         }
         #expect(problems == [])
     }
@@ -176,12 +178,12 @@ import Testing
             let modes = (first..<min(first + each, count)).map {
                 HostileMode.random(seed &* 1_000_003 &+ UInt64($0))
             }
-            let world = try World(modes)
+            let fixture = try Fixture(modes)
             for session in 1...modes.count {
-                try world.plays(session)
+                try fixture.plays(session)
             }
-            try world.recovers()
-            return world.problems.map { "seed \(seed), sessions from \(first): \($0)" }
+            try fixture.recovers()
+            return fixture.problems.map { "seed \(seed), sessions from \(first): \($0)" }
         }
         #expect(problems.joined().isEmpty, "\(problems.joined().joined(separator: "\n"))")
         #expect(problems.count == (count + each - 1) / each)

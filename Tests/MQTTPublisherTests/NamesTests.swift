@@ -11,14 +11,14 @@ import Testing
 struct NamesTests {
     private static let ada = [BeaconIdentity.badge(7): PublishedName("Ada", group: "crew")]
 
-    private func state(names: Bool = true) throws -> (PresentWorld, PresentState, RetainingBroker) {
-        var world = try PresentWorld()
-        try world.add("staff", perBeacon: true, at: 1)
-        world.sighted(.badge(7), at: 2)
-        world.sighted(.badge(8), at: 3)
+    private func state(names: Bool = true) throws -> (PresentFixture, PresentState, RetainingBroker) {
+        var fixture = try PresentFixture()
+        try fixture.add("staff", perBeacon: true, at: 1)
+        fixture.sighted(.badge(7), at: 2)
+        fixture.sighted(.badge(8), at: 3)
         var state = PresentState(try PresentOptions.make(names: names))
-        state.follow(world)
-        return (world, state, RetainingBroker())
+        state.follow(fixture)
+        return (fixture, state, RetainingBroker())
     }
 
     private func object(_ broker: RetainingBroker, _ topic: String) throws -> [String: Any] {
@@ -26,7 +26,7 @@ struct NamesTests {
     }
 
     private static let own = "beacons/lobby/state/staff/F7826DA6-4FA2-4E98-8024-BC5B71E0893E/100/7"
-    private static let stranger = "beacons/lobby/state/staff/F7826DA6-4FA2-4E98-8024-BC5B71E0893E/100/8"
+    private static let unnamed = "beacons/lobby/state/staff/F7826DA6-4FA2-4E98-8024-BC5B71E0893E/100/8"
     private static let tracker = "beacons/lobby/tracker/staff/F7826DA6-4FA2-4E98-8024-BC5B71E0893E/100/7"
     private static let entity =
         "homeassistant/device_tracker/beacons_2Flobby/beacon_-staff_-F7826DA6-4FA2-4E98-8024-BC5B71E0893E_-100_-7/config"
@@ -40,7 +40,7 @@ struct NamesTests {
             #expect(said["name"] as? String == "Ada")
             #expect(said["group"] as? String == "crew")
         }
-        #expect(try object(broker, Self.stranger)["name"] == nil)
+        #expect(try object(broker, Self.unnamed)["name"] == nil)
         let condition = try object(broker, "beacons/lobby/state/staff")
         let minor = (condition["refinement"] as? [String: Any])?["minor"] as? Int
         #expect(condition["name"] as? String == (minor == 7 ? "Ada" : nil))
@@ -79,11 +79,11 @@ struct NamesTests {
     }
 
     @Test func `names are not stored, and the tracker of an exited badge has its name after a restart`() throws {
-        var (world, state, broker) = try state()
+        var (fixture, state, broker) = try state()
         state.name(Self.ada)
         state.deliver(to: &broker)
-        world.advance(to: 100)
-        state.follow(world)
+        fixture.advance(to: 100)
+        state.follow(fixture)
         state.deliver(to: &broker)
         #expect(try object(broker, Self.tracker)["state"] as? String == "unsatisfied")
         let kept = state.encoded
@@ -98,10 +98,10 @@ struct NamesTests {
     }
 
     @Test func `messages with names match the schema, and Home Assistant shows name and group`() throws {
-        var home = try HomeAssistantWorld(names: true)
+        var home = try HomeAssistantFixture(names: true)
         home.state.name(Self.ada)
-        try home.world.add("staff", perBeacon: true, at: 1)
-        home.world.sighted(at: 2)
+        try home.fixture.add("staff", perBeacon: true, at: 1)
+        home.fixture.sighted(at: 2)
         home.deliver()
         home.show()
         let shown = try HomeAssistantSimulator.run(home.steps)

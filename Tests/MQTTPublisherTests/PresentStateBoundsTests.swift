@@ -12,17 +12,17 @@ import Testing
     @Test func `a condition that exceeds the limit is left out and counted; a removed one makes room`() throws {
         var options = try PresentOptions.make()
         options.conditionsMax = 2
-        var (world, state, broker) = (try PresentWorld(), PresentState(options), RetainingBroker())
-        for name in ["a", "b", "c"] { try world.add(name, perBeacon: true, at: 1) }
-        state.follow(world)
+        var (fixture, state, broker) = (try PresentFixture(), PresentState(options), RetainingBroker())
+        for name in ["a", "b", "c"] { try fixture.add(name, perBeacon: true, at: 1) }
+        state.follow(fixture)
         #expect(state.counters.conditionsLeftOut == 1)
-        world.sighted(at: 2)
-        state.follow(world)
+        fixture.sighted(at: 2)
+        state.follow(fixture)
         state.deliver(to: &broker)
         #expect(broker.topics("/state/").count == 4 && broker.topics("/state/c").isEmpty)
-        try world.remove("a", at: 3)
-        try world.add("d", at: 4)
-        state.follow(world)
+        try fixture.remove("a", at: 3)
+        try fixture.add("d", at: 4)
+        state.follow(fixture)
         state.deliver(to: &broker)
         #expect(try broker.states().keys.contains("beacons/lobby/state/d"))
     }
@@ -30,16 +30,16 @@ import Testing
     @Test func `a beacon that exceeds the limit is left out and counted; exited ones make room`() throws {
         var options = try PresentOptions.make()
         options.beaconsMax = 3
-        var (world, state, broker) = (try PresentWorld(), PresentState(options), RetainingBroker())
-        try world.add("staff", perBeacon: true, at: 1)
-        for minor in 0..<4 as Range<UInt16> { world.sighted(.badge(minor), at: 2) }
-        state.follow(world)
+        var (fixture, state, broker) = (try PresentFixture(), PresentState(options), RetainingBroker())
+        try fixture.add("staff", perBeacon: true, at: 1)
+        for minor in 0..<4 as Range<UInt16> { fixture.sighted(.badge(minor), at: 2) }
+        state.follow(fixture)
         state.deliver(to: &broker)
         #expect(broker.topics("/state/staff/").count == 3 && broker.topics("device_tracker").count == 3)
         #expect(state.counters.beaconsLeftOut == 1)
-        world.advance(to: 100)
-        world.sighted(.badge(4), at: 101)
-        state.follow(world)
+        fixture.advance(to: 100)
+        fixture.sighted(.badge(4), at: 101)
+        state.follow(fixture)
         state.deliver(to: &broker)
         #expect(broker.topics("/state/staff/").count == 1)
         #expect(state.counters.beaconsLeftOut == 1)
@@ -48,19 +48,19 @@ import Testing
     @Test func `above the limit, trackers of beacons that exited first are deleted, never of present ones`() throws {
         var options = try PresentOptions.make()
         options.trackersMax = 3
-        var (world, state, broker) = (try PresentWorld(), PresentState(options), RetainingBroker())
-        try world.add("staff", perBeacon: true, at: 1)
-        for minor in 0..<6 as Range<UInt16> { world.sighted(.badge(minor), at: Double(minor) + 2) }
-        for second in 8..<60 { world.sighted(.badge(0), at: Double(second)) }
-        state.follow(world)
+        var (fixture, state, broker) = (try PresentFixture(), PresentState(options), RetainingBroker())
+        try fixture.add("staff", perBeacon: true, at: 1)
+        for minor in 0..<6 as Range<UInt16> { fixture.sighted(.badge(minor), at: Double(minor) + 2) }
+        for second in 8..<60 { fixture.sighted(.badge(0), at: Double(second)) }
+        state.follow(fixture)
         state.deliver(to: &broker)
         let ends = broker.topics("/tracker/").compactMap { $0.split(separator: "/").last }
         #expect(ends == ["0", "3", "4", "5"])
         #expect(broker.topics("device_tracker").count == 4 && state.counters.trackersGivenUp == 2)
         // The order of deletion is the same after the state was stored and read.
         state = try PresentState(options, decoding: state.encoded)
-        world.advance(to: 200)
-        state.follow(world)
+        fixture.advance(to: 200)
+        state.follow(fixture)
         state.deliver(to: &broker)
         #expect(broker.topics("/tracker/").compactMap { $0.split(separator: "/").last } == ["0", "4", "5"])
     }
@@ -97,13 +97,13 @@ import Testing
     }
 
     @Test func `beacons that enter and exit repeatedly do not increase the memory`() throws {
-        var (world, state) = (try PresentWorld(), PresentState(try PresentOptions.make(), lastWritten: 0))
-        try world.add("staff", perBeacon: true, at: 1)
+        var (fixture, state) = (try PresentFixture(), PresentState(try PresentOptions.make(), lastWritten: 0))
+        try fixture.add("staff", perBeacon: true, at: 1)
         for round in 0..<3000 {
-            world.sighted(.badge(UInt16(round % 5)), at: Double(round) * 40 + 2)
-            world.advance(to: Double(round) * 40 + 38)
+            fixture.sighted(.badge(UInt16(round % 5)), at: Double(round) * 40 + 2)
+            fixture.advance(to: Double(round) * 40 + 38)
         }
-        state.follow(world)
+        state.follow(fixture)
         #expect(state.table.awayCount == 5 && state.table.awayQueueLength <= 2 * 5 + 1025)
         #expect(state.delivery.waiting == 2 + HomeAssistantHealth.all.count + 10)
         #expect(state.delivery.queueLength <= 2 * state.delivery.waiting + 1025)
@@ -154,28 +154,28 @@ import Testing
         for _ in 0..<20 {
             var options = try PresentOptions.make(homeAssistant: Bool.random(using: &random))
             options.trackersMax = Int.random(in: 0...4, using: &random)
-            var (world, state, broker) = (try PresentWorld(), PresentState(options), RetainingBroker())
+            var (fixture, state, broker) = (try PresentFixture(), PresentState(options), RetainingBroker())
             var second = 1.0
             var inFlight: [Publication] = []
             for _ in 0..<120 {
                 second += Double.random(in: 0...25, using: &random)
                 let name = ["a", "b", "c"].randomElement(using: &random) ?? "a"
                 switch Int.random(in: 0..<10, using: &random) {
-                case 0: try? world.add(name, perBeacon: Bool.random(using: &random), at: second)
-                case 1: try? world.remove(name, at: second)
-                case 2: world.listening(Bool.random(using: &random), at: second)
-                case 3: world.advance(to: second)
-                default: world.sighted(.badge(UInt16.random(in: 0..<6, using: &random)), at: second)
+                case 0: try? fixture.add(name, perBeacon: Bool.random(using: &random), at: second)
+                case 1: try? fixture.remove(name, at: second)
+                case 2: fixture.listening(Bool.random(using: &random), at: second)
+                case 3: fixture.advance(to: second)
+                default: fixture.sighted(.badge(UInt16.random(in: 0..<6, using: &random)), at: second)
                 }
-                if Int.random(in: 0..<4, using: &random) == 0, var line = world.lines.last, !line.isEmpty {
+                if Int.random(in: 0..<4, using: &random) == 0, var line = fixture.lines.last, !line.isEmpty {
                     line[Int.random(in: 0..<line.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
                     var copy = state
-                    copy.take(line, sequence: world.lines.count)
+                    copy.take(line, sequence: fixture.lines.count)
                     var publications: [Publication] = []
                     copy.nextChanges(50, into: &publications)
                     _ = copy.encoded
                 }
-                state.follow(world)
+                state.follow(fixture)
                 switch Int.random(in: 0..<6, using: &random) {
                 case 0:
                     // The broker receives the messages in flight, in order, and acknowledges some of them. Then the
@@ -199,7 +199,7 @@ import Testing
             state.reconnected()
             state.deliver(to: &broker)
             var (fresh, other) = (PresentState(options), RetainingBroker())
-            fresh.follow(world)
+            fresh.follow(fixture)
             fresh.deliver(to: &other)
             #expect(broker.retained == other.retained)
         }

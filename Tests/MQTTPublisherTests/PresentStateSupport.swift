@@ -26,7 +26,7 @@ extension Condition {
 
 /// An engine with the monitor `site` and the adapter `hci0`, and the lines that it caused, as in the files of a
 /// gateway.
-struct PresentWorld {
+struct PresentFixture {
     static let start = Instant(nanoseconds: 1_795_247_187_000_000_000)
 
     var engine: MonitorEngine
@@ -55,9 +55,9 @@ struct PresentWorld {
     }
 
     mutating func listening(_ isListening: Bool, at second: Double) {
-        perform { world, actions in
-            world.engine.listening(
-                ListeningChange(isListening ? .started : .stopped(since: nil), adapter: world.adapter),
+        perform { fixture, actions in
+            fixture.engine.listening(
+                ListeningChange(isListening ? .started : .stopped(since: nil), adapter: fixture.adapter),
                 at: Self.time(second), into: &actions)
         }
     }
@@ -71,8 +71,8 @@ struct PresentWorld {
         settings.exitTimeout = exitTimeout
         settings.perBeacon = perBeacon
         let (name, site) = (try Identifier(identifier), try Identifier("site"))
-        try perform { world, actions in
-            try world.engine.add(
+        try perform { fixture, actions in
+            try fixture.engine.add(
                 condition, identifier: name, monitor: site, assuming: assuming, settings: settings,
                 at: Self.time(second), into: &actions)
         }
@@ -80,25 +80,25 @@ struct PresentWorld {
 
     mutating func remove(_ identifier: String, at second: Double) throws {
         let name = try Identifier(identifier)
-        try perform { world, actions in try world.engine.remove(name, at: Self.time(second), into: &actions) }
+        try perform { fixture, actions in try fixture.engine.remove(name, at: Self.time(second), into: &actions) }
     }
 
     mutating func sighted(_ beacon: BeaconIdentity = .badge(7), at second: Double) {
-        perform { world, actions in
-            world.engine.sighted(
+        perform { fixture, actions in
+            fixture.engine.sighted(
                 Sighting(
-                    time: Self.time(second), adapter: world.adapter, beacon: beacon, measuredPower: -59,
+                    time: Self.time(second), adapter: fixture.adapter, beacon: beacon, measuredPower: -59,
                     rssi: RSSI(dBm: -61)),
                 into: &actions)
         }
     }
 
     mutating func name(_ beacons: Set<BeaconIdentity>, at second: Double) {
-        perform { world, actions in world.engine.name(beacons, at: Self.time(second), into: &actions) }
+        perform { fixture, actions in fixture.engine.name(beacons, at: Self.time(second), into: &actions) }
     }
 
     mutating func advance(to second: Double) {
-        perform { world, actions in world.engine.advance(to: Self.time(second), into: &actions) }
+        perform { fixture, actions in fixture.engine.advance(to: Self.time(second), into: &actions) }
     }
 
     /// Appends lines that are lost, so that no reader receives them.
@@ -115,7 +115,7 @@ struct PresentWorld {
     }
 
     private mutating func perform<Failure: Error>(
-        _ body: (inout PresentWorld, inout ActionBuffer) throws(Failure) -> Void
+        _ body: (inout PresentFixture, inout ActionBuffer) throws(Failure) -> Void
     ) throws(Failure) {
         var actions = buffer
         actions.removeAll()
@@ -157,8 +157,8 @@ struct RetainingBroker {
 
 extension PresentState {
     /// Takes all lines that were not lost. Lines that it already has change nothing.
-    mutating func follow(_ world: PresentWorld) {
-        for (index, line) in world.lines.enumerated() where !line.isEmpty { take(line, sequence: index + 1) }
+    mutating func follow(_ fixture: PresentFixture) {
+        for (index, line) in fixture.lines.enumerated() where !line.isEmpty { take(line, sequence: index + 1) }
     }
 
     /// Publishes all waiting messages to the broker, and acknowledges them.

@@ -20,26 +20,26 @@ import Testing
 
     @Test(arguments: [true, false])
     func `states follow the life of a condition and a beacon, with and without an envelope`(envelope: Bool) throws {
-        var (world, broker, state) = (try PresentWorld(envelope: envelope), RetainingBroker(), try make())
+        var (fixture, broker, state) = (try PresentFixture(envelope: envelope), RetainingBroker(), try make())
         var seen: [[String: String]] = []
         func look() throws {
-            state.follow(world)
+            state.follow(fixture)
             state.deliver(to: &broker)
             seen.append(try broker.states())
         }
-        try world.add("staff", perBeacon: true, at: 1)
+        try fixture.add("staff", perBeacon: true, at: 1)
         try look()
-        world.sighted(at: 2)
+        fixture.sighted(at: 2)
         try look()
-        world.listening(false, at: 3)
-        world.advance(to: 100)
+        fixture.listening(false, at: 3)
+        fixture.advance(to: 100)
         try look()
-        world.listening(true, at: 101)
-        world.sighted(at: 102)
+        fixture.listening(true, at: 101)
+        fixture.sighted(at: 102)
         try look()
-        world.advance(to: 200)
+        fixture.advance(to: 200)
         try look()
-        try world.remove("staff", at: 201)
+        try fixture.remove("staff", at: 201)
         try look()
         #expect(
             seen == [
@@ -47,14 +47,14 @@ import Testing
                 [staff: "satisfied", badge: "satisfied"], [staff: "unsatisfied"], [:],
             ])
         #expect(state.counters == PresentStateCounters())
-        #expect(state.sequence == world.lines.count)
+        #expect(state.sequence == fixture.lines.count)
     }
 
     @Test func `a state has the values of its line, with the keys in a fixed order`() throws {
-        var (world, broker, state) = (try PresentWorld(), RetainingBroker(), try make())
-        try world.add("staff", perBeacon: true, at: 1)
-        world.sighted(at: 2.5)
-        state.follow(world)
+        var (fixture, broker, state) = (try PresentFixture(), RetainingBroker(), try make())
+        try fixture.add("staff", perBeacon: true, at: 1)
+        fixture.sighted(at: 2.5)
+        state.follow(fixture)
         state.deliver(to: &broker)
         let rest = """
             "state":"satisfied","present":1,"date":"2026-11-21T07:46:29.500000Z","time":1795247189500,\
@@ -75,18 +75,18 @@ import Testing
     }
 
     @Test func `P4: the topics of a beacon are cleared when a named beacon takes its place`() throws {
-        var (world, broker) = (try PresentWorld(maxBeacons: 1), RetainingBroker())
+        var (fixture, broker) = (try PresentFixture(maxBeacons: 1), RetainingBroker())
         var state = try make { $0.homeAssistant = HomeAssistantOptions() }
-        world.name([.badge(9)], at: 0)
-        try world.add("staff", perBeacon: true, at: 1)
-        world.sighted(at: 2)
-        state.follow(world)
+        fixture.name([.badge(9)], at: 0)
+        try fixture.add("staff", perBeacon: true, at: 1)
+        fixture.sighted(at: 2)
+        state.follow(fixture)
         state.deliver(to: &broker)
         #expect(broker.retained[badge] != nil)
         let trackers = broker.topics("device_tracker").count
         #expect(trackers == 1)
-        world.sighted(.badge(9), at: 3)
-        state.follow(world)
+        fixture.sighted(.badge(9), at: 3)
+        state.follow(fixture)
         state.deliver(to: &broker)
         #expect(try broker.states() == [staff: "satisfied", badge.dropLast() + "9": "satisfied"])
         // Its tracker was cleared too, and the other beacon has one.
@@ -98,12 +98,12 @@ import Testing
     @Test func `the state and tracker of an erased beacon are cleared, and its condition does not name it any more`()
         throws
     {
-        var (world, broker) = (try PresentWorld(), RetainingBroker())
+        var (fixture, broker) = (try PresentFixture(), RetainingBroker())
         var state = try make { $0.homeAssistant = HomeAssistantOptions() }
-        try world.add("staff", perBeacon: true, at: 1)
-        world.sighted(at: 2)
-        world.sighted(.badge(9), at: 3)
-        state.follow(world)
+        try fixture.add("staff", perBeacon: true, at: 1)
+        fixture.sighted(at: 2)
+        fixture.sighted(.badge(9), at: 3)
+        state.follow(fixture)
         state.deliver(to: &broker)
         #expect(broker.retained[badge] != nil)
         #expect(broker.topics("device_tracker").count == 2)
@@ -118,32 +118,34 @@ import Testing
     }
 
     @Test func `C1: an assumed state is marked as assumed until a state is observed`() throws {
-        var (world, broker, state) = (try PresentWorld(), RetainingBroker(), try make())
-        try world.add("staff", assuming: .satisfied, at: 1)
-        state.follow(world)
+        var (fixture, broker, state) = (try PresentFixture(), RetainingBroker(), try make())
+        try fixture.add("staff", assuming: .satisfied, at: 1)
+        state.follow(fixture)
         state.deliver(to: &broker)
         let assumed = try presentObject(broker.retained[staff] ?? "")
         #expect(assumed["state"] as? String == "satisfied" && assumed["assumed"] as? Bool == true)
-        world.advance(to: 40)
-        state.follow(world)
+        fixture.advance(to: 40)
+        state.follow(fixture)
         state.deliver(to: &broker)
         let observed = try presentObject(broker.retained[staff] ?? "")
         #expect(observed["state"] as? String == "unsatisfied" && observed["assumed"] == nil)
     }
 
     @Test func `C2: a replaced condition starts again without its beacons; a changed one keeps its state`() throws {
-        var (world, broker, state) = (try PresentWorld(), RetainingBroker(), try make { $0.homeAssistant = .init() })
-        try world.add("staff", perBeacon: true, at: 1)
-        world.sighted(at: 2)
-        state.follow(world)
+        var (fixture, broker, state) = (
+            try PresentFixture(), RetainingBroker(), try make { $0.homeAssistant = .init() }
+        )
+        try fixture.add("staff", perBeacon: true, at: 1)
+        fixture.sighted(at: 2)
+        state.follow(fixture)
         state.deliver(to: &broker)
         #expect(broker.topics("/100/7").count == 2 && broker.topics("device_tracker").count == 1)
-        try world.add("staff", perBeacon: true, exitTimeout: .seconds(90), at: 2)
-        state.follow(world)
-        #expect(!state.hasChanges && state.sequence == world.lines.count)
+        try fixture.add("staff", perBeacon: true, exitTimeout: .seconds(90), at: 2)
+        state.follow(fixture)
+        #expect(!state.hasChanges && state.sequence == fixture.lines.count)
         let before = broker.messages.count
-        try world.add("staff", .everyOther, assuming: .unsatisfied, perBeacon: true, at: 3)
-        state.follow(world)
+        try fixture.add("staff", .everyOther, assuming: .unsatisfied, perBeacon: true, at: 3)
+        state.follow(fixture)
         state.deliver(to: &broker)
         #expect(broker.messages.count > before)
         #expect(try broker.states() == [staff: "unsatisfied"])
@@ -153,70 +155,72 @@ import Testing
     @Test func `each topic is published once, with its last state, after many changes during an outage of the broker`()
         throws
     {
-        var (world, broker, state) = (try PresentWorld(), RetainingBroker(), try make())
-        try world.add("staff", perBeacon: true, at: 1)
+        var (fixture, broker, state) = (try PresentFixture(), RetainingBroker(), try make())
+        try fixture.add("staff", perBeacon: true, at: 1)
         for round in 0..<100 {
-            world.sighted(at: Double(100 * round + 2))
-            world.advance(to: Double(100 * round + 50))
+            fixture.sighted(at: Double(100 * round + 2))
+            fixture.advance(to: Double(100 * round + 50))
         }
-        world.sighted(at: 20_000)
-        state.follow(world)
+        fixture.sighted(at: 20_000)
+        state.follow(fixture)
         state.deliver(to: &broker)
         #expect(broker.messages.map(\.topic) == [staff, badge])
         #expect(try broker.states() == [staff: "satisfied", badge: "satisfied"])
     }
 
     @Test func `a condition that is removed while the broker is unreachable is cleared when it is back`() throws {
-        var (world, broker, state) = (try PresentWorld(), RetainingBroker(), try make { $0.homeAssistant = .init() })
-        try world.add("staff", perBeacon: true, at: 1)
-        try world.add("door", .everyOther, at: 1)
-        world.sighted(at: 2)
-        state.follow(world)
+        var (fixture, broker, state) = (
+            try PresentFixture(), RetainingBroker(), try make { $0.homeAssistant = .init() }
+        )
+        try fixture.add("staff", perBeacon: true, at: 1)
+        try fixture.add("door", .everyOther, at: 1)
+        fixture.sighted(at: 2)
+        state.follow(fixture)
         state.deliver(to: &broker)
         #expect(broker.topics("staff").count == 5)
-        try world.remove("staff", at: 3)
-        state.follow(world)
+        try fixture.remove("staff", at: 3)
+        state.follow(fixture)
         // The process ends while the broker is still unreachable.
         state = try PresentState(PresentOptions.make(), decoding: state.encoded)
-        state.follow(world)
+        state.follow(fixture)
         state.deliver(to: &broker)
         #expect(broker.topics("staff").isEmpty)
         #expect(broker.topics("door").count == 2)
     }
 
     @Test func `topics that a process published but did not store are cleared by the next process`() throws {
-        var (world, broker) = (try PresentWorld(), RetainingBroker())
+        var (fixture, broker) = (try PresentFixture(), RetainingBroker())
         var state = try make({ $0.homeAssistant = .init() })
-        try world.add("door", .everyOther, at: 1)
-        state.follow(world)
+        try fixture.add("door", .everyOther, at: 1)
+        state.follow(fixture)
         let kept = state.encoded
-        try world.add("staff", perBeacon: true, at: 2)
-        world.sighted(at: 3)
-        state.follow(world)
+        try fixture.add("staff", perBeacon: true, at: 2)
+        fixture.sighted(at: 3)
+        state.follow(fixture)
         state.deliver(to: &broker)
         #expect(broker.topics("staff").count == 5)
-        try world.remove("staff", at: 4)
+        try fixture.remove("staff", at: 4)
         // The process is killed here. Its stored state is older than `staff`.
-        state = try PresentState(PresentOptions.make(), decoding: kept, lastWritten: world.lines.count)
-        state.follow(world)
+        state = try PresentState(PresentOptions.make(), decoding: kept, lastWritten: fixture.lines.count)
+        state.follow(fixture)
         state.deliver(to: &broker)
         #expect(broker.topics("staff").isEmpty)
     }
 
     @Test func `topics that the broker never received are not cleared`() throws {
-        var (world, broker, state) = (try PresentWorld(), RetainingBroker(), try make(lastWritten: 0))
-        try world.add("staff", perBeacon: true, at: 1)
-        for minor in 0..<50 as Range<UInt16> { world.sighted(.badge(minor), at: Double(minor) + 2) }
-        world.advance(to: 200)
-        state.follow(world)
+        var (fixture, broker, state) = (try PresentFixture(), RetainingBroker(), try make(lastWritten: 0))
+        try fixture.add("staff", perBeacon: true, at: 1)
+        for minor in 0..<50 as Range<UInt16> { fixture.sighted(.badge(minor), at: Double(minor) + 2) }
+        fixture.advance(to: 200)
+        state.follow(fixture)
         state.deliver(to: &broker)
         #expect(broker.messages.map(\.topic) == [staff])
     }
 
     @Test func `messages in flight are returned again after a new connection, but not before`() throws {
-        var (world, state) = (try PresentWorld(), try make())
-        try world.add("staff", at: 1)
-        state.follow(world)
+        var (fixture, state) = (try PresentFixture(), try make())
+        try fixture.add("staff", at: 1)
+        state.follow(fixture)
         var publications: [Publication] = []
         state.nextChanges(10, into: &publications)
         #expect(publications.map(\.topic) == [staff] && !state.hasChanges)
@@ -236,25 +240,25 @@ import Testing
     }
 
     @Test func `a topic that changes while its message is in flight is published after the acknowledgement`() throws {
-        var (world, broker, state) = (try PresentWorld(), RetainingBroker(), try make())
-        try world.add("staff", at: 1)
-        state.follow(world)
+        var (fixture, broker, state) = (try PresentFixture(), RetainingBroker(), try make())
+        try fixture.add("staff", at: 1)
+        state.follow(fixture)
         var publications: [Publication] = []
         state.nextChanges(1, into: &publications)
-        world.sighted(at: 2)
-        state.follow(world)
+        fixture.sighted(at: 2)
+        state.follow(fixture)
         #expect(!state.hasChanges)
         state.acknowledge(staff)
         #expect(state.hasChanges)
         state.deliver(to: &broker)
         #expect(try broker.states() == [staff: "satisfied"])
         // The same applies if the condition is removed meanwhile.
-        world.advance(to: 100)
-        state.follow(world)
+        fixture.advance(to: 100)
+        state.follow(fixture)
         publications.removeAll()
         state.nextChanges(1, into: &publications)
-        try world.remove("staff", at: 101)
-        state.follow(world)
+        try fixture.remove("staff", at: 101)
+        state.follow(fixture)
         state.acknowledge(staff)
         state.deliver(to: &broker)
         #expect(broker.retained.isEmpty)
@@ -262,9 +266,9 @@ import Testing
     }
 
     @Test func `at most the given number of messages is returned, and none for 0 or a negative number`() throws {
-        var (world, state) = (try PresentWorld(), try make())
-        for index in 0..<5 { try world.add("c\(index)", at: 1) }
-        state.follow(world)
+        var (fixture, state) = (try PresentFixture(), try make())
+        for index in 0..<5 { try fixture.add("c\(index)", at: 1) }
+        state.follow(fixture)
         var publications: [Publication] = []
         state.nextChanges(0, into: &publications)
         state.nextChanges(-1, into: &publications)
@@ -276,68 +280,70 @@ import Testing
     }
 
     @Test func `after missing lines, all states are unknown until a later line sets them`() throws {
-        var (world, broker, state) = (try PresentWorld(), RetainingBroker(), try make())
-        try world.add("staff", perBeacon: true, at: 1)
-        world.sighted(at: 2)
-        world.lose(1)
-        try world.add("door", .everyOther, assuming: .unsatisfied, at: 3)
-        state.follow(world)
+        var (fixture, broker, state) = (try PresentFixture(), RetainingBroker(), try make())
+        try fixture.add("staff", perBeacon: true, at: 1)
+        fixture.sighted(at: 2)
+        fixture.lose(1)
+        try fixture.add("door", .everyOther, assuming: .unsatisfied, at: 3)
+        state.follow(fixture)
         state.deliver(to: &broker)
         #expect(
             try broker.states() == [
                 staff: "unknown", badge: "unknown", "beacons/lobby/state/door": "unsatisfied",
             ])
         #expect(state.counters.gaps == 1)
-        world.advance(to: 100)
-        state.follow(world)
+        fixture.advance(to: 100)
+        state.follow(fixture)
         state.deliver(to: &broker)
         #expect(try broker.states() == [staff: "unsatisfied", "beacons/lobby/state/door": "unsatisfied"])
     }
 
     @Test func `if the files start after the first line, a new state counts no gap`() throws {
-        var (world, broker, state) = (try PresentWorld(), RetainingBroker(), try make())
-        world.lose(1000)
-        try world.add("staff", assuming: .satisfied, at: 3)
-        state.take(try #require(world.lines.last), sequence: world.lines.count)
+        var (fixture, broker, state) = (try PresentFixture(), RetainingBroker(), try make())
+        fixture.lose(1000)
+        try fixture.add("staff", assuming: .satisfied, at: 3)
+        state.take(try #require(fixture.lines.last), sequence: fixture.lines.count)
         state.deliver(to: &broker)
         #expect(try broker.states() == [staff: "satisfied"])
         #expect(state.counters.gaps == 0)
     }
 
     @Test func `an event creates its beacon and condition if their earlier lines were deleted`() throws {
-        var (world, broker) = (try PresentWorld(), RetainingBroker())
+        var (fixture, broker) = (try PresentFixture(), RetainingBroker())
         var state = try make({ $0.homeAssistant = .init() })
-        try world.add("staff", perBeacon: true, at: 1)
-        world.sighted(at: 2)
-        #expect(world.lines.count == 4)
-        state.take(world.lines[3], sequence: 4)
+        try fixture.add("staff", perBeacon: true, at: 1)
+        fixture.sighted(at: 2)
+        #expect(fixture.lines.count == 4)
+        state.take(fixture.lines[3], sequence: 4)
         state.deliver(to: &broker)
         #expect(try broker.states() == [staff: "unknown", badge: "satisfied"])
-        world.advance(to: 100)
-        state.follow(world)
+        fixture.advance(to: 100)
+        state.follow(fixture)
         state.deliver(to: &broker)
         #expect(try broker.states() == [staff: "unsatisfied"])
     }
 
     @Test func `the engine's state corrects states whose lines are missing`() throws {
-        var (world, broker, state) = (try PresentWorld(), RetainingBroker(), try make { $0.homeAssistant = .init() })
-        try world.add("staff", perBeacon: true, at: 1)
-        try world.add("door", .everyOther, assuming: .unsatisfied, at: 1)
-        try world.add("old", at: 1)
-        world.sighted(at: 2)
-        world.sighted(.badge(8), at: 2)
-        state.follow(world)
+        var (fixture, broker, state) = (
+            try PresentFixture(), RetainingBroker(), try make { $0.homeAssistant = .init() }
+        )
+        try fixture.add("staff", perBeacon: true, at: 1)
+        try fixture.add("door", .everyOther, assuming: .unsatisfied, at: 1)
+        try fixture.add("old", at: 1)
+        fixture.sighted(at: 2)
+        fixture.sighted(.badge(8), at: 2)
+        state.follow(fixture)
         state.deliver(to: &broker)
         let reported = broker.messages.count
         // Adopting the same state changes nothing.
-        let wasAdopted1 = state.adopt(world.engine.snapshot, at: world.lines.count, offset: .zero)
+        let wasAdopted1 = state.adopt(fixture.engine.snapshot, at: fixture.lines.count, offset: .zero)
         #expect(wasAdopted1)
         #expect(!state.hasChanges)
         // Beacon 8 exits and `old` is removed, in lines that are lost.
-        for second in 3..<60 { world.sighted(at: Double(second)) }
-        try world.remove("old", at: 60)
-        world.lose(2)
-        let wasAdopted2 = state.adopt(world.engine.snapshot, at: world.lines.count, offset: .zero)
+        for second in 3..<60 { fixture.sighted(at: Double(second)) }
+        try fixture.remove("old", at: 60)
+        fixture.lose(2)
+        let wasAdopted2 = state.adopt(fixture.engine.snapshot, at: fixture.lines.count, offset: .zero)
         #expect(wasAdopted2)
         state.deliver(to: &broker)
         #expect(
@@ -346,20 +352,20 @@ import Testing
         #expect(broker.topics("old").isEmpty)
         #expect(!broker.messages[reported...].contains { $0.topic == staff }, "the state of staff is unchanged")
         #expect(state.counters.gaps == 0)
-        let wasAdopted3 = state.adopt(world.engine.snapshot, at: world.lines.count - 1, offset: .zero)
+        let wasAdopted3 = state.adopt(fixture.engine.snapshot, at: fixture.lines.count - 1, offset: .zero)
         #expect(!wasAdopted3)
     }
 
     @Test func `a new state that adopts the engine's state publishes all of it`() throws {
-        var (world, broker, state) = (try PresentWorld(), RetainingBroker(), try make())
-        try world.add("staff", perBeacon: true, at: 1)
-        try world.add("door", .everyOther, assuming: .unsatisfied, at: 1)
-        world.sighted(at: 2)
+        var (fixture, broker, state) = (try PresentFixture(), RetainingBroker(), try make())
+        try fixture.add("staff", perBeacon: true, at: 1)
+        try fixture.add("door", .everyOther, assuming: .unsatisfied, at: 1)
+        fixture.sighted(at: 2)
         var whole = try make()
-        whole.follow(world)
+        whole.follow(fixture)
         var other = RetainingBroker()
         whole.deliver(to: &other)
-        state.adopt(world.engine.snapshot, at: world.lines.count, offset: .zero)
+        state.adopt(fixture.engine.snapshot, at: fixture.lines.count, offset: .zero)
         state.deliver(to: &broker)
         #expect(try broker.states() == other.states())
         let reported = try presentObject(broker.retained[badge] ?? "")

@@ -19,33 +19,33 @@ import Testing
         let folder = try TestFolder()
         let broker = try Broker(folder)
         let subscriber = try Subscriber(broker, topic: "beacons/lobby/event/#")
-        let world = try ShippingWorld(folder, port: broker.port)
+        let fixture = try PublishingFixture(folder, port: broker.port)
         for _ in 0..<kills {
-            try world.write(1 + Int(random.next() % 40))
+            try fixture.write(1 + Int(random.next() % 40))
             // It is killed at any time: soon after its start, in the middle of the lines, or when all are published.
-            let wanted = world.files.sequence - Int(random.next() % 40)
+            let wanted = fixture.files.sequence - Int(random.next() % 40)
             switch random.next() % 3 {
-            case 0: try world.turns(Int(random.next() % 20))
-            default: try world.until("\(wanted) are shipped") { world.process.status.published >= wanted }
+            case 0: try fixture.turns(Int(random.next() % 20))
+            default: try fixture.until("\(wanted) are shipped") { fixture.process.status.published >= wanted }
             }
-            kill(try world.runningProcess(), SIGKILL)
-            let before = world.process.starts
-            try world.until("the process runs again") {
-                world.process.starts > before && world.process.processID != nil
+            kill(try fixture.runningProcess(), SIGKILL)
+            let before = fixture.process.starts
+            try fixture.until("the process runs again") {
+                fixture.process.starts > before && fixture.process.processID != nil
             }
         }
-        try world.write(10)
-        let count = world.files.sequence
-        try world.until("all are shipped") { world.process.status.published == count }
-        try world.stop()
+        try fixture.write(10)
+        let count = fixture.files.sequence
+        try fixture.until("all are shipped") { fixture.process.status.published == count }
+        try fixture.stop()
         #expect(subscriber.wait(for: count))
         subscriber.end()
         #expect(Subscriber.distinct(subscriber.all) == Array(1...count), "seed \(seed)")
-        #expect(world.process.starts >= kills + 1)
+        #expect(fixture.process.starts >= kills + 1)
         // An episode has one remark at its start, and one at its end, after a process has run for a minute.
-        let begun = world.remarks.count { $0.contains("the publisher process") && $0.contains("it is restarted") }
-        let over = world.remarks.count { $0.contains("the publisher process runs again") }
-        #expect(begun > 0 && (over...over + 1).contains(begun), "\(world.remarks)")
+        let begun = fixture.remarks.count { $0.contains("the publisher process") && $0.contains("it is restarted") }
+        let over = fixture.remarks.count { $0.contains("the publisher process runs again") }
+        #expect(begun > 0 && (over...over + 1).contains(begun), "\(fixture.remarks)")
         #expect(try PublishingCheckpoint.read(FilePath(folder.file("mqtt.json")))?.position.sequence == count)
         print("kills, seed \(seed): \(kills), \(count) lines, \(subscriber.all.count - count) arrived twice")
     }
@@ -56,10 +56,10 @@ import Testing
         defer { close(leak) }
         let folder = try TestFolder()
         let broker = try Broker(folder)
-        let world = try ShippingWorld(folder, port: broker.port)
-        try world.write(5)
-        try world.until("lines are shipped") { world.process.status.published == 5 }
-        let id = try world.runningProcess()
+        let fixture = try PublishingFixture(folder, port: broker.port)
+        try fixture.write(5)
+        try fixture.until("lines are shipped") { fixture.process.status.published == 5 }
+        let id = try fixture.runningProcess()
         let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(id)/fd").map {
             try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(id)/fd/\($0)")
         }
@@ -70,7 +70,7 @@ import Testing
         #expect(descriptors.allSatisfy { path in known.contains { path.hasPrefix($0) } }, "\(descriptors)")
         #expect(descriptors.count { $0.hasPrefix("socket:") } <= 4, "\(descriptors)")
         #expect(!descriptors.contains("/etc/passwd"))
-        let status = try world.reported("status").split(separator: "\n").map(String.init)
+        let status = try fixture.reported("status").split(separator: "\n").map(String.init)
         func field(_ name: String) -> String? {
             status.first { $0.hasPrefix(name + ":") }?.dropFirst(name.count + 1).trimmingCharacters(in: .whitespaces)
         }
@@ -80,77 +80,77 @@ import Testing
         // Bit n−1 is signal n (proc(5)).
         let ignored = UInt64(field("SigIgn") ?? "", radix: 16) ?? 0
         for signal in [SIGHUP, SIGINT, SIGTERM, SIGPIPE, SIGUSR1] { #expect(ignored & 1 << UInt64(signal - 1) != 0) }
-        let limits = try world.reported("limits")
+        let limits = try fixture.reported("limits")
         #expect(limits.contains(#/Max core file size +0 +0 /#), "\(limits)")
         #expect(limits.contains(#/Max data size +[0-9]+ +[0-9]+ /#), "\(limits)")
-        #expect(Int(try world.reported("oom_score_adj").prefix { $0 != "\n" }) ?? 0 >= 500)
-        try world.stop()
+        #expect(Int(try fixture.reported("oom_score_adj").prefix { $0 != "\n" }) ?? 0 >= 500)
+        try fixture.stop()
     }
 
     @Test func `signals that a service manager or terminal sends to all processes do not end the publisher`() throws {
         let folder = try TestFolder()
         let broker = try Broker(folder)
-        let world = try ShippingWorld(folder, port: broker.port)
-        let id = try world.runningProcess()
+        let fixture = try PublishingFixture(folder, port: broker.port)
+        let id = try fixture.runningProcess()
         // The signals arrive before the publisher can ignore them, and after that.
         for signal in [SIGTERM, SIGINT, SIGHUP, SIGUSR1] { kill(id, signal) }
-        try world.write(3)
-        try world.until("lines are shipped") { world.process.status.published == 3 }
+        try fixture.write(3)
+        try fixture.until("lines are shipped") { fixture.process.status.published == 3 }
         for signal in [SIGTERM, SIGINT, SIGHUP, SIGUSR1] { kill(id, signal) }
-        try world.write(3)
-        try world.until("lines are shipped") { world.process.status.published == 6 }
-        #expect(world.process.processID == id)
+        try fixture.write(3)
+        try fixture.until("lines are shipped") { fixture.process.status.published == 6 }
+        #expect(fixture.process.processID == id)
         // A normal stop publishes the last lines.
-        try world.write(3)
-        try world.stop()
-        #expect(world.process.status.published == 9)
-        #expect(world.process.starts == 1)
+        try fixture.write(3)
+        try fixture.stop()
+        #expect(fixture.process.status.published == 9)
+        #expect(fixture.process.starts == 1)
     }
 
     @Test func `a publisher that has not answered for a minute of the loop's time is killed and restarted`() throws {
         let folder = try TestFolder()
         let broker = try Broker(folder)
-        let world = try ShippingWorld(folder, port: broker.port)
-        try world.write(5)
-        try world.until("lines are shipped") { world.process.status.published == 5 }
-        let first = try world.runningProcess()
+        let fixture = try PublishingFixture(folder, port: broker.port)
+        try fixture.write(5)
+        try fixture.until("lines are shipped") { fixture.process.status.published == 5 }
+        let first = try fixture.runningProcess()
         kill(first, SIGSTOP)
         // The next ping is sent within a minute, and its answer may take another minute.
-        world.pass(.seconds(61))
-        try world.turns(20)
-        world.pass(.seconds(58))
-        try world.turns(20)
-        #expect(world.process.processID == first)
-        world.pass(.seconds(3))
-        try world.until("the process was restarted") { world.process.processID.map { $0 != first } ?? false }
-        #expect(world.remarks.contains { $0.contains("did not answer for 60 s") }, "\(world.remarks)")
-        try world.write(5)
-        try world.until("lines are shipped again") { world.process.status.published == 10 }
-        try world.stop()
+        fixture.pass(.seconds(61))
+        try fixture.turns(20)
+        fixture.pass(.seconds(58))
+        try fixture.turns(20)
+        #expect(fixture.process.processID == first)
+        fixture.pass(.seconds(3))
+        try fixture.until("the process was restarted") { fixture.process.processID.map { $0 != first } ?? false }
+        #expect(fixture.remarks.contains { $0.contains("did not answer for 60 s") }, "\(fixture.remarks)")
+        try fixture.write(5)
+        try fixture.until("lines are shipped again") { fixture.process.status.published == 10 }
+        try fixture.stop()
     }
 
     @Test func `a publisher that answers is not killed, however long the machine was suspended`() throws {
         let folder = try TestFolder()
         let broker = try Broker(folder)
-        let world = try ShippingWorld(folder, port: broker.port)
-        try world.until("the publisher is connected") { world.process.status.state == .connected }
-        let first = try world.runningProcess()
+        let fixture = try PublishingFixture(folder, port: broker.port)
+        try fixture.until("the publisher is connected") { fixture.process.status.state == .connected }
+        let first = try fixture.runningProcess()
         for _ in 0..<5 {
-            world.pass(.seconds(7200))
-            try world.turns(20)
+            fixture.pass(.seconds(7200))
+            try fixture.turns(20)
         }
-        #expect(world.process.processID == first)
-        try world.stop()
+        #expect(fixture.process.processID == first)
+        try fixture.stop()
     }
 
     @Test func `a second publisher of one checkpoint waits, reports it, and continues where the first ends`() throws {
         let folder = try TestFolder()
         let broker = try Broker(folder)
         let subscriber = try Subscriber(broker, topic: "beacons/lobby/event/#")
-        let first = try ShippingWorld(folder, port: broker.port)
+        let first = try PublishingFixture(folder, port: broker.port)
         try first.write(20)
         try first.until("lines are shipped") { first.process.status.published == 20 }
-        let second = try ShippingWorld(folder, files: first.files, port: broker.port)
+        let second = try PublishingFixture(folder, files: first.files, port: broker.port)
         try second.until("the publisher waits") {
             second.process.status.localFailure?.contains("publishing starts when that process has ended") ?? false
         }
@@ -170,30 +170,30 @@ import Testing
         let broker = try Broker(folder)
         try folder.write("precious", "what somebody needs\n")
         symlink(folder.file("precious"), folder.file("mqtt.json.lock"))
-        let world = try ShippingWorld(folder, port: broker.port)
-        try world.until("the problem is reported") { world.remarks.contains { $0.contains("can't be locked") } }
+        let fixture = try PublishingFixture(folder, port: broker.port)
+        try fixture.until("the problem is reported") { fixture.remarks.contains { $0.contains("can't be locked") } }
         #expect(try String(contentsOfFile: folder.file("precious"), encoding: .utf8) == "what somebody needs\n")
         // When the lock file is fixed, publishing continues automatically.
         unlink(folder.file("mqtt.json.lock"))
-        try world.write(5)
-        try world.until("lines are shipped") { world.process.status.published == 5 }
-        try world.stop()
+        try fixture.write(5)
+        try fixture.until("lines are shipped") { fixture.process.status.published == 5 }
+        try fixture.stop()
     }
 
     @Test func `a damaged checkpoint is logged once, and publishing continues when the file is deleted`() throws {
         let folder = try TestFolder()
         let broker = try Broker(folder)
         try folder.write("mqtt.json", "{}")
-        let world = try ShippingWorld(folder, port: broker.port)
-        try world.until("the problem is reported") {
-            world.remarks.contains { $0.contains("does not contain the last published line") }
+        let fixture = try PublishingFixture(folder, port: broker.port)
+        try fixture.until("the problem is reported") {
+            fixture.remarks.contains { $0.contains("does not contain the last published line") }
         }
-        try world.until("the attempt was repeated") { world.process.starts > 2 }
-        #expect(world.remarks.count == 1, "\(world.remarks)")
+        try fixture.until("the attempt was repeated") { fixture.process.starts > 2 }
+        #expect(fixture.remarks.count == 1, "\(fixture.remarks)")
         unlink(folder.file("mqtt.json"))
-        try world.write(5)
-        try world.until("lines are shipped") { world.process.status.published == 5 }
-        try world.stop()
+        try fixture.write(5)
+        try fixture.until("lines are shipped") { fixture.process.status.published == 5 }
+        try fixture.stop()
     }
 
     /// Returns the arguments of a `publish` that follows the event files of a folder.

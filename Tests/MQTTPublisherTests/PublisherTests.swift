@@ -54,7 +54,7 @@ final class RunningPublisher {
 
     private func wait(until end: Date, _ what: String) throws {
         let left = end.timeIntervalSinceNow
-        guard left > 0 else { throw NothingCame(description: what) }
+        guard left > 0 else { throw TimeoutError(description: what) }
         var poll = pollfd(fd: mailbox.owner.descriptor.rawValue, events: Int16(POLLIN), revents: 0)
         _ = Glibc.poll(&poll, 1, Int32(min(left, 10) * 1000))
         mailbox.owner.clear()

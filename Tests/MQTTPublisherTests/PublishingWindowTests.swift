@@ -2,7 +2,7 @@ import EventLog
 import MQTTPublisher
 import Testing
 
-@Suite struct ShippingWindowTests {
+@Suite struct PublishingWindowTests {
     private func window(_ sent: ClosedRange<Int>, capacity: Int = 10) -> PublishingWindow {
         var window = PublishingWindow(after: LinePosition(sequence: sent.lowerBound - 1), capacity: capacity)
         for number in sent { window.sent(Int32(number + 100), LinePosition(sequence: number)) }

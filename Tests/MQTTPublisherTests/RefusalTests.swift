@@ -112,14 +112,14 @@ import Testing
         #expect(subscriber.wait(for: 120))
         try publisher.until("the expected state is reached") { publisher.status.published >= 120 }
         try publisher.stop()
-        let came = subscriber.all
-        let first = try #require(came.firstIndex(of: 21))
-        #expect(Array(came[..<20]) == Array(1...20))
+        let arrived = subscriber.all
+        let first = try #require(arrived.firstIndex(of: 21))
+        #expect(Array(arrived[..<20]) == Array(1...20))
         // mosquitto accepts 20 messages at a time, so at most 19 were in flight after the refused line. Half of these
         // were refused too.
-        let overtaking = came[20..<first]
+        let overtaking = arrived[20..<first]
         #expect(overtaking.count <= 19 && overtaking.allSatisfy { (22...40).contains($0) }, "\(overtaking)")
-        #expect(Array(came[first...]) == Array(21...120))
+        #expect(Array(arrived[first...]) == Array(21...120))
     }
 
     @Test(arguments: [PublisherOptions.VersionChoice.five, .three])

@@ -15,9 +15,9 @@ import Testing
 @Suite struct StateAtRestartTests {
     /// Returns the states that were retained, by condition, starting with the message at index `first`. A state that
     /// equals the previous one is left out.
-    private static func states(_ came: ScriptedBroker.Came, from first: Int = 0) -> [String: [String]] {
+    private static func states(_ arrived: ScriptedBroker.Arrivals, from first: Int = 0) -> [String: [String]] {
         let stem = "beacons/lobby/state/"
-        return came.messages.dropFirst(first).filter { $0.isRetained && $0.topic.hasPrefix(stem) }
+        return arrived.messages.dropFirst(first).filter { $0.isRetained && $0.topic.hasPrefix(stem) }
             .reduce(into: [:]) { states, message in
                 let object = try? JSONSerialization.jsonObject(with: Data(message.payload)) as? [String: Any]
                 let state = object?["state"] as? String ?? "?"
@@ -28,10 +28,10 @@ import Testing
 
     @Test(arguments: [true, false])
     func `states that are only in state.json are published, and a restart does not revert later lines`(
-        isFoldKept: Bool
+        isCacheKept: Bool
     ) throws {
         let folder = try TestFolder()
-        var site = try PresentWorld()
+        var site = try PresentFixture()
         try site.add("door", .everyOther, assuming: .satisfied, at: 1)
         try site.add("staff", assuming: .unsatisfied, at: 1)
         // The lines up to here have been deleted. The state after them was stored.
@@ -42,7 +42,7 @@ import Testing
         state.offset = .zero
         state.snapshot = site.engine.snapshot
         var buffer = LineBuffer(capacity: 1024)
-        _ = state.encode(gateway: "lobby", now: PresentWorld.time(1), into: &buffer)
+        _ = state.encode(gateway: "lobby", now: PresentFixture.time(1), into: &buffer)
         try folder.write("state.json", String(decoding: buffer.bytes, as: UTF8.self))
         site.sighted(at: 2)
         let lines = site.lines.dropFirst(kept).map { String(decoding: $0, as: UTF8.self) + "\n" }.joined()
@@ -51,39 +51,39 @@ import Testing
         let broker = ScriptedBroker { link, _ in link.serve() }
         defer { broker.close() }
         let last = site.lines.count
-        let world = try ShippingWorld(folder, files: files, port: broker.port) { $0.present?.lastWritten = last }
-        world.process.update(durable: last)
+        let fixture = try PublishingFixture(folder, files: files, port: broker.port) { $0.present?.lastWritten = last }
+        fixture.process.update(durable: last)
         let all = ["door": ["satisfied"], "staff": ["satisfied"]]
-        try world.until("both states are published") { Self.states(broker.came.now) == all }
+        try fixture.until("both states are published") { Self.states(broker.arrived.now) == all }
         // If the publisher's stored state exists, it is later than state.json. Otherwise the publisher starts with
         // state.json again.
-        try world.until("the published states are stored") {
+        try fixture.until("the published states are stored") {
             FileManager.default.fileExists(atPath: folder.file("mqtt-state.json"))
         }
         for round in 0..<3 {
-            if !isFoldKept { try? FileManager.default.removeItem(atPath: folder.file("mqtt-state.json")) }
-            let (starts, before) = (world.process.starts, broker.came.now.messages.count)
-            kill(try world.runningProcess(), SIGKILL)
-            try world.until("the process runs again") { world.process.starts > starts }
-            try world.until("both present states are published again: round \(round)") {
-                Self.states(broker.came.now, from: before).count == 2
+            if !isCacheKept { try? FileManager.default.removeItem(atPath: folder.file("mqtt-state.json")) }
+            let (starts, before) = (fixture.process.starts, broker.arrived.now.messages.count)
+            kill(try fixture.runningProcess(), SIGKILL)
+            try fixture.until("the process runs again") { fixture.process.starts > starts }
+            try fixture.until("both present states are published again: round \(round)") {
+                Self.states(broker.arrived.now, from: before).count == 2
             }
-            #expect(Self.states(broker.came.now, from: before) == all)
+            #expect(Self.states(broker.arrived.now, from: before) == all)
         }
         // New lines are published as usual.
         site.advance(to: 60)
         let more = site.lines.dropFirst(last).map { String(decoding: $0, as: UTF8.self) + "\n" }.joined()
         try folder.write(String(format: "events/events-%012d-20261121T074727Z.jsonl", last + 1), more)
-        world.process.update(durable: site.lines.count)
-        try world.until("staff has left") { Self.states(broker.came.now)["staff"]?.last == "unsatisfied" }
-        try world.stop()
+        fixture.process.update(durable: site.lines.count)
+        try fixture.until("staff has left") { Self.states(broker.arrived.now)["staff"]?.last == "unsatisfied" }
+        try fixture.stop()
     }
 
     @Test func `the retained state of an erased beacon is cleared at run time, and then no publisher file has it`()
         throws
     {
         let folder = try TestFolder()
-        var site = try PresentWorld()
+        var site = try PresentFixture()
         try site.add("staff", perBeacon: true, at: 1)
         site.sighted(at: 2)
         site.sighted(.badge(9), at: 3)
@@ -93,26 +93,26 @@ import Testing
         let broker = ScriptedBroker { link, _ in link.serve() }
         defer { broker.close() }
         let last = site.lines.count
-        let world = try ShippingWorld(folder, files: files, port: broker.port) { $0.present?.lastWritten = last }
-        world.process.update(durable: last)
+        let fixture = try PublishingFixture(folder, files: files, port: broker.port) { $0.present?.lastWritten = last }
+        fixture.process.update(durable: last)
         let topic = "beacons/lobby/state/staff/\(ProximityUUID.badges)/100/7"
         func retained() -> [Bool] {
-            broker.came.now.messages.filter { $0.isRetained && $0.topic == topic }.map(\.payload.isEmpty)
+            broker.arrived.now.messages.filter { $0.isRetained && $0.topic == topic }.map(\.payload.isEmpty)
         }
-        try world.until("the state is published") { retained() == [false] }
-        try world.until("the published state is stored") {
+        try fixture.until("the state is published") { retained() == [false] }
+        try fixture.until("the published state is stored") {
             FileManager.default.fileExists(atPath: folder.file("mqtt-state.json"))
         }
         try ErasedBeacon(.badge(7), upTo: last).add(
             in: FilePath(folder.file("mqtt-state.json")).removingLastComponent())
-        world.process.reload()
-        try world.until("the state is cleared") { retained() == [false, true] }
-        try world.until("no file of the publisher contains it") {
+        fixture.process.reload()
+        try fixture.until("the state is cleared") { retained() == [false, true] }
+        try fixture.until("no file of the publisher contains it") {
             let state = try String(contentsOfFile: folder.file("mqtt-state.json"), encoding: .utf8)
             return !FileManager.default.fileExists(atPath: folder.file("mqtt-forget.json"))
                 && !state.contains("100/7") && !state.contains("\"minor\":7") && state.contains("\"minor\":9")
         }
-        try world.stop()
+        try fixture.stop()
     }
 
     @Test func `erased lines are skipped, and all other lines are published exactly once`() throws {
@@ -121,24 +121,24 @@ import Testing
         try files.append(60)
         let broker = ScriptedBroker { link, _ in link.serve() }
         defer { broker.close() }
-        let world = try ShippingWorld(folder, files: files, port: broker.port)
+        let fixture = try PublishingFixture(folder, files: files, port: broker.port)
         func sequences() -> [Int] {
-            broker.came.now.messages.filter { !$0.isRetained }.compactMap { message in
+            broker.arrived.now.messages.filter { !$0.isRetained }.compactMap { message in
                 let object = try? JSONSerialization.jsonObject(with: Data(message.payload)) as? [String: Any]
                 return object?["sequence"] as? Int
             }
         }
-        try world.until("the reported lines are shipped") { sequences() == Array(1...60) }
+        try fixture.until("the reported lines are shipped") { sequences() == Array(1...60) }
         // These lines wait while they are erased, together with the published ones.
         try files.append(60)
         var erasure = try EventFilesErasure(FilePath(files.path), ErasureRequest(.badge(7)))
         try erasure.run()
         #expect(erasure.counts.erased == 120)
-        try world.write(30)
-        try world.until("the later lines are shipped") { sequences() == Array(1...60) + Array(121...150) }
-        try world.until("the checkpoint is at the last line") { world.process.status.published == 150 }
-        let status = world.process.status
+        try fixture.write(30)
+        try fixture.until("the later lines are shipped") { sequences() == Array(1...60) + Array(121...150) }
+        try fixture.until("the checkpoint is at the last line") { fixture.process.status.published == 150 }
+        let status = fixture.process.status
         #expect(status.setAside == 0 && status.missed == 0 && status.damaged == 0 && status.repeated == 0)
-        try world.stop()
+        try fixture.stop()
     }
 }

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 @Suite struct TLSTests {
-    private struct World {
+    private struct Fixture {
         let folder: TestFolder
         let certificates: Certificates
         let files: EventFiles
@@ -40,7 +40,7 @@ import Testing
             #expect(publisher.status.connections == 0, sourceLocation: location)
         }
 
-        func ships() throws {
+        func publishes() throws {
             var options = options
             options.follows = false
             let publisher = try RunningPublisher(options)
@@ -50,107 +50,107 @@ import Testing
     }
 
     @Test func `a certificate of a known authority for the broker's address is accepted`() throws {
-        try World().ships()
+        try Fixture().publishes()
     }
 
     @Test func `a certificate of a known authority for the configured server name is accepted`() throws {
-        var world = try World(names: "DNS:broker.test")
-        world.options.tls?.serverName = "broker.test"
-        try world.ships()
+        var fixture = try Fixture(names: "DNS:broker.test")
+        fixture.options.tls?.serverName = "broker.test"
+        try fixture.publishes()
     }
 
     @Test func `a certificate of an unknown authority is refused with this reason`() throws {
-        var world = try World()
-        try world.certificates.authority("other")
-        world.options.tls?.caFile = world.certificates.path("other.pem")
-        try world.refused(with: "signed by an unknown authority", "mqtt.tls.ca_file")
+        var fixture = try Fixture()
+        try fixture.certificates.authority("other")
+        fixture.options.tls?.caFile = fixture.certificates.path("other.pem")
+        try fixture.refused(with: "signed by an unknown authority", "mqtt.tls.ca_file")
         // The authorities of the system do not include the test's authority either.
-        world.options.tls?.caFile = nil
-        try world.refused(with: "signed by an unknown authority")
+        fixture.options.tls?.caFile = nil
+        try fixture.refused(with: "signed by an unknown authority")
     }
 
     @Test(arguments: [("DNS:other.test", "other.test"), ("IP:127.0.0.2,DNS:127.0.0.1", "127.0.0.2")])
     func `a certificate for another name is refused with both names`(_ names: String, _ reported: String) throws {
-        let world = try World(names: names)
-        try world.refused(with: "is for \(reported)", "not for 127.0.0.1")
+        let fixture = try Fixture(names: names)
+        try fixture.refused(with: "is for \(reported)", "not for 127.0.0.1")
     }
 
     @Test func `a certificate that does not have the configured server name is refused`() throws {
-        var world = try World()
-        world.options.tls?.serverName = "broker.example"
-        try world.refused(with: "is for broker.test, 127.0.0.1, not for broker.example", "mqtt.tls.server_name")
+        var fixture = try Fixture()
+        fixture.options.tls?.serverName = "broker.example"
+        try fixture.refused(with: "is for broker.test, 127.0.0.1, not for broker.example", "mqtt.tls.server_name")
     }
 
     @Test func `an expired certificate is refused with its date`() throws {
-        let world = try World(days: -1)
-        try world.refused(with: "has expired", "until 20")
+        let fixture = try Fixture(days: -1)
+        try fixture.refused(with: "has expired", "until 20")
     }
 
     @Test func `a missing client certificate is logged from the broker's alert, with the settings to add`() throws {
-        let world = try World(listener: "require_certificate true")
-        try world.refused(with: "it received no client certificate", "set mqtt.tls.certificate_file and key_file")
+        let fixture = try Fixture(listener: "require_certificate true")
+        try fixture.refused(with: "it received no client certificate", "set mqtt.tls.certificate_file and key_file")
     }
 
     @Test func `a broker that requires a client certificate accepts a valid one`() throws {
-        var world = try World(listener: "require_certificate true")
-        try world.certificates.certificate("client", for: "DNS:gateway")
-        world.options.tls?.certificateFile = world.certificates.path("client.pem")
-        world.options.tls?.keyFile = world.certificates.path("client.key")
-        try world.ships()
+        var fixture = try Fixture(listener: "require_certificate true")
+        try fixture.certificates.certificate("client", for: "DNS:gateway")
+        fixture.options.tls?.certificateFile = fixture.certificates.path("client.pem")
+        fixture.options.tls?.keyFile = fixture.certificates.path("client.key")
+        try fixture.publishes()
     }
 
     @Test func `a client certificate of another authority is logged from the broker's alert, with a remedy`() throws {
-        var world = try World(listener: "require_certificate true")
-        try world.certificates.authority("other")
-        try world.certificates.certificate("client", for: "DNS:gateway", by: "other")
-        world.options.tls?.certificateFile = world.certificates.path("client.pem")
-        world.options.tls?.keyFile = world.certificates.path("client.key")
-        try world.refused(
+        var fixture = try Fixture(listener: "require_certificate true")
+        try fixture.certificates.authority("other")
+        try fixture.certificates.certificate("client", for: "DNS:gateway", by: "other")
+        fixture.options.tls?.certificateFile = fixture.certificates.path("client.pem")
+        fixture.options.tls?.keyFile = fixture.certificates.path("client.key")
+        try fixture.refused(
             with: "does not know the authority of this gateway's certificate",
             "add the authority of mqtt.tls.certificate_file to the broker")
     }
 
     @Test func `an expired client certificate is distinguished from one of an unknown authority`() throws {
-        var world = try World(listener: "require_certificate true")
-        try world.certificates.certificate("client", for: "DNS:gateway", days: -1)
-        world.options.tls?.certificateFile = world.certificates.path("client.pem")
-        world.options.tls?.keyFile = world.certificates.path("client.key")
-        try world.refused(with: "this gateway's certificate has expired", "renew the certificate")
+        var fixture = try Fixture(listener: "require_certificate true")
+        try fixture.certificates.certificate("client", for: "DNS:gateway", days: -1)
+        fixture.options.tls?.certificateFile = fixture.certificates.path("client.pem")
+        fixture.options.tls?.keyFile = fixture.certificates.path("client.key")
+        try fixture.refused(with: "this gateway's certificate has expired", "renew the certificate")
     }
 
     @Test func `files that cannot be used are logged with their setting and the reason`() throws {
-        var world = try World()
-        world.options.tls?.caFile = world.folder.file("absent.pem")
-        try world.refused(with: "absent.pem (mqtt.tls.ca_file) can't be used: No such file or directory")
-        world.options.tls?.caFile = try world.folder.write("empty.pem", "")
-        try world.refused(with: "empty.pem (mqtt.tls.ca_file) can't be used")
-        world.options.tls?.caFile = world.certificates.path("ca.pem")
-        world.options.tls?.certificateFile = world.folder.file("absent.pem")
-        world.options.tls?.keyFile = world.folder.file("absent.key")
-        try world.refused(with: "absent.pem (mqtt.tls.certificate_file) can't be used: No such file or directory")
-        world.options.tls?.certificateFile = world.certificates.path("server.pem")
-        try world.refused(with: "absent.key (mqtt.tls.key_file) can't be used: No such file or directory")
-        world.options.tls?.keyFile = world.folder.file("empty.pem")
-        try world.refused(with: "empty.pem (mqtt.tls.key_file) can't be used: it has no key (PEM)")
-        world.options.tls?.certificateFile = world.folder.file("empty.pem")
-        try world.refused(
+        var fixture = try Fixture()
+        fixture.options.tls?.caFile = fixture.folder.file("absent.pem")
+        try fixture.refused(with: "absent.pem (mqtt.tls.ca_file) can't be used: No such file or directory")
+        fixture.options.tls?.caFile = try fixture.folder.write("empty.pem", "")
+        try fixture.refused(with: "empty.pem (mqtt.tls.ca_file) can't be used")
+        fixture.options.tls?.caFile = fixture.certificates.path("ca.pem")
+        fixture.options.tls?.certificateFile = fixture.folder.file("absent.pem")
+        fixture.options.tls?.keyFile = fixture.folder.file("absent.key")
+        try fixture.refused(with: "absent.pem (mqtt.tls.certificate_file) can't be used: No such file or directory")
+        fixture.options.tls?.certificateFile = fixture.certificates.path("server.pem")
+        try fixture.refused(with: "absent.key (mqtt.tls.key_file) can't be used: No such file or directory")
+        fixture.options.tls?.keyFile = fixture.folder.file("empty.pem")
+        try fixture.refused(with: "empty.pem (mqtt.tls.key_file) can't be used: it has no key (PEM)")
+        fixture.options.tls?.certificateFile = fixture.folder.file("empty.pem")
+        try fixture.refused(
             with: "empty.pem (mqtt.tls.certificate_file) can't be used: it has no certificate (PEM)")
-        world.options.tls?.certificateFile = world.certificates.path("server.pem")
-        world.options.tls?.keyFile = world.certificates.path("ca.key")
-        try world.refused(with: "ca.key (mqtt.tls.key_file) can't be used: it is not the key of ")
+        fixture.options.tls?.certificateFile = fixture.certificates.path("server.pem")
+        fixture.options.tls?.keyFile = fixture.certificates.path("ca.key")
+        try fixture.refused(with: "ca.key (mqtt.tls.key_file) can't be used: it is not the key of ")
     }
 
     @Test(arguments: ["-aes256", "-traditional"])
     func `an encrypted key is logged as encrypted, with the command to decrypt it`(form: String) throws {
-        var world = try World()
-        let key = world.folder.file("encrypted.key")
-        let arguments = ["-in", world.certificates.path("server.key"), "-out", key, "-passout", "pass:secret"]
+        var fixture = try Fixture()
+        let key = fixture.folder.file("encrypted.key")
+        let arguments = ["-in", fixture.certificates.path("server.key"), "-out", key, "-passout", "pass:secret"]
         let child = try Child(
             BrokerTools.openssl, form == "-traditional" ? ["ec", "-aes256"] + arguments : ["pkey", form] + arguments)
         try #require(child.wait() == 0, "\(child.said)")
-        world.options.tls?.certificateFile = world.certificates.path("server.pem")
-        world.options.tls?.keyFile = key
-        try world.refused(
+        fixture.options.tls?.certificateFile = fixture.certificates.path("server.pem")
+        fixture.options.tls?.keyFile = key
+        try fixture.refused(
             with: "encrypted.key (mqtt.tls.key_file) can't be used: the key is encrypted", "openssl pkey -in \(key)")
     }
 
@@ -183,10 +183,10 @@ import Testing
     }
 
     @Test func `if a gateway without TLS connects to a port with TLS, the log suggests mqtt.tls`() throws {
-        var world = try World()
-        world.options.tls = nil
-        let publisher = try RunningPublisher(world.options)
-        let said = try publisher.remark(with: "127.0.0.1:\(world.broker.port)")
+        var fixture = try Fixture()
+        fixture.options.tls = nil
+        let publisher = try RunningPublisher(fixture.options)
+        let said = try publisher.remark(with: "127.0.0.1:\(fixture.broker.port)")
         #expect(said.contains("mqtt.tls: true"), "\(said)")
         try publisher.stop()
         #expect(publisher.status.connections == 0)

@@ -12,10 +12,10 @@ import Testing
 /// Messages from the pair of sockets and from a broker are not trusted.
 @Suite(.serialized) struct UntrustedTests {
     /// Starts a script in place of the publisher. It can send any bytes, as a publisher that a hostile broker controls.
-    private static func world(_ folder: TestFolder, _ script: String) throws -> ShippingWorld {
+    private static func fixture(_ folder: TestFolder, _ script: String) throws -> PublishingFixture {
         let path = try folder.write("publisher", "#!/bin/sh\n\(script)\n")
         chmod(path, 0o755)
-        return try ShippingWorld(folder, port: 1, program: path)
+        return try PublishingFixture(folder, port: 1, program: path)
     }
 
     @Test(arguments: [
@@ -27,39 +27,39 @@ import Testing
         script: String
     ) throws {
         let folder = try TestFolder()
-        let world = try Self.world(folder, script)
-        try world.until("the process was restarted three times") { world.process.starts >= 4 }
-        #expect(world.remarks.count == 1, "\(world.remarks)")
-        #expect(world.process.failure != nil)
-        try world.stop()
+        let fixture = try Self.fixture(folder, script)
+        try fixture.until("the process was restarted three times") { fixture.process.starts >= 4 }
+        #expect(fixture.remarks.count == 1, "\(fixture.remarks)")
+        #expect(fixture.process.failure != nil)
+        try fixture.stop()
     }
 
     @Test func `a publisher that sends messages without end is killed, and the log does not grow with them`() throws {
         let folder = try TestFolder()
-        let world = try Self.world(folder, "n=0; while :; do n=$((n+1)); printf '\\002\\001hello '$n >&0; done")
-        try world.until("the process was restarted") { world.process.starts >= 2 }
-        #expect(world.remarks.count <= 101)
-        world.process.stopAndWait()
+        let fixture = try Self.fixture(folder, "n=0; while :; do n=$((n+1)); printf '\\002\\001hello '$n >&0; done")
+        try fixture.until("the process was restarted") { fixture.process.starts >= 2 }
+        #expect(fixture.remarks.count <= 101)
+        fixture.process.stopAndWait()
     }
 
     @Test func `a publisher's report of lines that do not exist is limited, and control characters are removed`() throws
     {
         let folder = try TestFolder()
-        var claim = PublisherStatus(since: .latest)
-        claim.state = .connected
-        (claim.published, claim.released) = (1_000_000, .max)
-        claim.failure = "\u{1B}[2J\u{07}gone\n<3>forged"
-        claim.nextAttempt = .latest
-        try Data([1] + claim.message).write(to: URL(fileURLWithPath: folder.file("claim")))
-        let world = try Self.world(folder, "cat '\(folder.file("claim"))' >&0; exec sleep 1000")
-        try world.write(7)
-        try world.until("the message was received") { world.process.status.brokerFailure != nil }
-        let status = world.process.status
+        var forged = PublisherStatus(since: .latest)
+        forged.state = .connected
+        (forged.published, forged.released) = (1_000_000, .max)
+        forged.failure = "\u{1B}[2J\u{07}gone\n<3>forged"
+        forged.nextAttempt = .latest
+        try Data([1] + forged.message).write(to: URL(fileURLWithPath: folder.file("claim")))
+        let fixture = try Self.fixture(folder, "cat '\(folder.file("claim"))' >&0; exec sleep 1000")
+        try fixture.write(7)
+        try fixture.until("the message was received") { fixture.process.status.brokerFailure != nil }
+        let status = fixture.process.status
         #expect(status.published <= 7 && status.released <= 7)
-        #expect(status.since <= world.loop.now)
-        #expect(status.nextAttempt.map { $0 <= world.loop.now + .seconds(86_400) } ?? true)
+        #expect(status.since <= fixture.loop.now)
+        #expect(status.nextAttempt.map { $0 <= fixture.loop.now + .seconds(86_400) } ?? true)
         #expect(status.brokerFailure?.unicodeScalars.allSatisfy { $0.value >= 0x20 } ?? false)
-        world.process.stopAndWait()
+        fixture.process.stopAndWait()
     }
 
     @Test func `a reader that hangs does not block the writer, and the newest message of each kind is kept`() throws {
@@ -76,19 +76,19 @@ import Testing
         }
         writer.put(6, [])
         #expect(!writer.isFlushed)
-        var came: [UInt8: [[UInt8]]] = [:]
+        var arrived: [UInt8: [[UInt8]]] = [:]
         var order: [UInt8] = []
         reader.take = { kind, bytes in
-            came[kind, default: []].append(Array(bytes))
+            arrived[kind, default: []].append(Array(bytes))
             order.append(kind)
             return true
         }
-        try loop.turn(until: "the last message came") { came[6] != nil }
-        #expect(came[2]?.last == Array("20000".utf8))
-        #expect(came[3]?.last?.first == UInt8(20_000 & 0xFF))
-        #expect(came[7]?.last == Array("20000".utf8))
+        try loop.turn(until: "the last message came") { arrived[6] != nil }
+        #expect(arrived[2]?.last == Array("20000".utf8))
+        #expect(arrived[3]?.last?.first == UInt8(20_000 & 0xFF))
+        #expect(arrived[7]?.last == Array("20000".utf8))
         // The messages in the sockets' buffers, and one or a hundred waiting messages of each kind, not 20,000.
-        #expect((came[2]?.count ?? 0) < 300 && (came[3]?.count ?? 0) < 20 && (came[7]?.count ?? 0) < 400)
+        #expect((arrived[2]?.count ?? 0) < 300 && (arrived[3]?.count ?? 0) < 20 && (arrived[7]?.count ?? 0) < 400)
         #expect(order.last == 6)
         #expect(writer.dropped > 19_000)
     }
@@ -143,16 +143,16 @@ import Testing
             link.drain(milliseconds: 10_000)
         }
         defer { broker.close() }
-        let world = try ShippingWorld(folder, port: broker.port)
-        try world.write(20)
-        try world.until("the broker was reached often") { broker.came.now.connections >= 5 }
-        #expect(world.process.status.published == 0)
-        #expect(world.remarks.count { $0.contains("the publisher process") } <= 1, "\(world.remarks)")
+        let fixture = try PublishingFixture(folder, port: broker.port)
+        try fixture.write(20)
+        try fixture.until("the broker was reached often") { broker.arrived.now.connections >= 5 }
+        #expect(fixture.process.status.published == 0)
+        #expect(fixture.remarks.count { $0.contains("the publisher process") } <= 1, "\(fixture.remarks)")
         // A correct broker in its place receives all lines.
         let good = try Broker(folder)
         let subscriber = try Subscriber(good, topic: "beacons/lobby/event/#")
-        world.process.stopAndWait()
-        let next = try ShippingWorld(folder, files: world.files, port: good.port)
+        fixture.process.stopAndWait()
+        let next = try PublishingFixture(folder, files: fixture.files, port: good.port)
         try next.until("all lines are shipped") { next.process.status.published == 20 }
         #expect(subscriber.wait(for: 20))
         #expect(subscriber.all == Array(1...20))
@@ -169,11 +169,11 @@ import Testing
             for _ in 0..<256 { guard link.send(part) else { return } }
         }
         defer { broker.close() }
-        let world = try ShippingWorld(folder, port: broker.port)
-        try world.write(20)
+        let fixture = try PublishingFixture(folder, port: broker.port)
+        try fixture.write(20)
         var peak = 0
-        try world.until("the broker was reached often, and its memory was measured") {
-            if let id = world.process.processID,
+        try fixture.until("the broker was reached often, and its memory was measured") {
+            if let id = fixture.process.processID,
                 let status = try? String(contentsOfFile: "/proc/\(id)/status", encoding: .utf8),
                 let line = status.split(separator: "\n").first(where: { $0.hasPrefix("VmRSS:") }),
                 let size = line.split(separator: " ").dropLast().last.flatMap({
@@ -182,12 +182,12 @@ import Testing
             {
                 peak = max(peak, size)
             }
-            return broker.came.now.connections >= 3 && peak > 0
+            return broker.arrived.now.connections >= 3 && peak > 0
         }
         #expect(peak < 200 << 10, "\(peak) KiB")
         print(
-            "256 MiB: \(broker.came.now.connections) connections, \(world.process.starts) processes, at most \(peak) KiB resident"
+            "256 MiB: \(broker.arrived.now.connections) connections, \(fixture.process.starts) processes, at most \(peak) KiB resident"
         )
-        world.process.stopAndWait()
+        fixture.process.stopAndWait()
     }
 }

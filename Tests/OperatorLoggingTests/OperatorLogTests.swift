@@ -9,7 +9,7 @@ import Testing
 /// The messages in the journal, and on standard error if there is no journal.
 @Suite struct OperatorLogTests {
     /// A file instead of standard error, and a socket instead of that of the journal.
-    private final class World {
+    private final class Fixture {
         let scratch: Scratch
         let output: FileDescriptor
         let journal: FileDescriptor
@@ -60,9 +60,9 @@ import Testing
     }
 
     @Test func `an entry of the journal has its priority, its program and the identifier of its kind`() throws {
-        let world = try World()
-        world.log(stream: world.stream).write(.adapterNotScanning, "hci0 is stalled")
-        let entry = try #require(world.entry())
+        let fixture = try Fixture()
+        fixture.log(stream: fixture.stream).write(.adapterNotScanning, "hci0 is stalled")
+        let entry = try #require(fixture.entry())
         #expect(
             String(decoding: entry, as: UTF8.self) == """
                 PRIORITY=4
@@ -71,13 +71,13 @@ import Testing
                 MESSAGE=hci0 is stalled
 
                 """)
-        #expect(try world.lines.isEmpty)
+        #expect(try fixture.lines.isEmpty)
     }
 
     @Test func `a text of several lines is one entry, and cannot add a field`() throws {
-        let world = try World()
-        world.log(stream: world.stream).write(.configurationRejected, "two mistakes\nPRIORITY=7")
-        let entry = try #require(world.entry())
+        let fixture = try Fixture()
+        fixture.log(stream: fixture.stream).write(.configurationRejected, "two mistakes\nPRIORITY=7")
+        let entry = try #require(fixture.entry())
         let head = """
             PRIORITY=3
             SYSLOG_IDENTIFIER=beacon-gateway
@@ -87,49 +87,49 @@ import Testing
             """
         let text = Array("two mistakes\nPRIORITY=7".utf8)
         #expect(entry == Array(head.utf8) + [UInt8(text.count), 0, 0, 0, 0, 0, 0, 0] + text + [0x0A])
-        #expect(world.entry() == nil)
+        #expect(fixture.entry() == nil)
     }
 
     @Test func `text from a radio or a broker cannot control a terminal that shows the journal`() throws {
-        let world = try World()
-        world.log(stream: world.stream).write(.brokerError, "mqtt: \u{1B}[31mred")
-        #expect(String(decoding: try #require(world.entry()), as: UTF8.self).hasSuffix("MESSAGE=mqtt: _[31mred\n"))
+        let fixture = try Fixture()
+        fixture.log(stream: fixture.stream).write(.brokerError, "mqtt: \u{1B}[31mred")
+        #expect(String(decoding: try #require(fixture.entry()), as: UTF8.self).hasSuffix("MESSAGE=mqtt: _[31mred\n"))
     }
 
     @Test(arguments: [nil, "", "7", "1:1", "x:y", "1:2:3"] as [String?])
     func `if standard error is not the journal's stream, it gets lines`(stream: String?) throws {
-        let world = try World()
-        let log = world.log(stream: stream)
+        let fixture = try Fixture()
+        let log = fixture.log(stream: stream)
         log.write(.adapterNotScanning, "hci0 is stalled")
         log.write(.adapterScans, "hci0 is listening")
         log.end("it can't run")
-        #expect(world.entry() == nil)
-        #expect(try world.lines == "warning: hci0 is stalled\nhci0 is listening\nit can't run\n")
+        #expect(fixture.entry() == nil)
+        #expect(try fixture.lines == "warning: hci0 is stalled\nhci0 is listening\nit can't run\n")
     }
 
     @Test func `if the journal does not accept messages, standard error gets lines with their severity`() throws {
-        let world = try World()
-        try FileManager.default.removeItem(atPath: world.path)
-        let log = world.log(stream: world.stream)
+        let fixture = try Fixture()
+        try FileManager.default.removeItem(atPath: fixture.path)
+        let log = fixture.log(stream: fixture.stream)
         log.write(.configurationRejected, "two\nlines")
         log.end("it can't run")
-        #expect(try world.lines == "<3>two\n<3>lines\n<3>it can't run\n")
+        #expect(try fixture.lines == "<3>two\n<3>lines\n<3>it can't run\n")
     }
 
     @Test func `an entry that is longer than a datagram becomes lines, and no line is lost`() throws {
-        let world = try World()
-        world.log(stream: world.stream).write(.gatewayRuns, String(repeating: "long ", count: 20_000))
-        #expect(world.entry() == nil)
-        #expect(try world.lines.hasPrefix("<5>long long"))
+        let fixture = try Fixture()
+        fixture.log(stream: fixture.stream).write(.gatewayRuns, String(repeating: "long ", count: 20_000))
+        #expect(fixture.entry() == nil)
+        #expect(try fixture.lines.hasPrefix("<5>long long"))
     }
 
     @Test func `messages below the requested level are not logged`() throws {
-        let world = try World()
-        let log = world.log(stream: world.stream)
+        let fixture = try Fixture()
+        let log = fixture.log(stream: fixture.stream)
         for kind in MessageKind.allCases where kind.level > .notice { log.write(kind, "nothing") }
-        #expect(world.entry() == nil)
-        #expect(try world.lines.isEmpty)
-        world.log(atLeast: .debug, stream: world.stream).write(.managerNotNotified, "something")
-        #expect(world.entry() != nil)
+        #expect(fixture.entry() == nil)
+        #expect(try fixture.lines.isEmpty)
+        fixture.log(atLeast: .debug, stream: fixture.stream).write(.managerNotNotified, "something")
+        #expect(fixture.entry() != nil)
     }
 }

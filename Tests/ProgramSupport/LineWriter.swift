@@ -65,7 +65,8 @@ package struct LineWriter {
                 + #""rssi":{"minimum":-80,"mean":-66.7,"maximum":-60},"reason":"\#(reason)""#)
     }
 
-    package mutating func completeVisit(_ identifier: String, _ arrival: Double, _ departure: Double, minor: Int? = nil) {
+    package mutating func completeVisit(_ identifier: String, _ arrival: Double, _ departure: Double, minor: Int? = nil)
+    {
         event(identifier, "satisfied", arrival, minor: minor, seen: arrival)
         event(identifier, "unsatisfied", departure + 30, minor: minor, seen: departure)
         visit(identifier, departure + 30, arrival: arrival, departure: departure, minor: minor)

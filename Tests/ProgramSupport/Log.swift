@@ -38,7 +38,7 @@ extension Scratch {
 }
 
 /// The result of a replay in short form: seconds, identifier or adapter, and change.
-package struct Told: Equatable {
+package struct ShortLines: Equatable {
     package var lines: [String] = []
 
     package init(_ lines: [String], _ types: String...) throws {

@@ -38,7 +38,7 @@ enum CoreScan {
                 let module = words[(place + 1)...].first { !kinds.contains($0) } ?? ""
                 if !modules.contains(module) { found.append(Violation(line: index + 1, what: "import \(module)")) }
             }
-            for word in words where tellsTime(word) { found.append(Violation(line: index + 1, what: word)) }
+            for word in words where hasTime(word) { found.append(Violation(line: index + 1, what: word)) }
             // `sleep(until:)` is allowed, because it uses the clock that the core receives. Any other wait reads a
             // clock of its own.
             let squeezed = String(line.filter { $0 != " " })
@@ -55,7 +55,7 @@ enum CoreScan {
         return found
     }
 
-    private static func tellsTime(_ word: String) -> Bool {
+    private static func hasTime(_ word: String) -> Bool {
         // A function that is linked by its name can be any function.
         words.contains(word) || word.hasPrefix("dispatch_") || word == "_silgen_name" || word == "dlsym"
     }

@@ -35,12 +35,12 @@ import Testing
     @Test func `check warns if all users can read or write the file of names`() throws {
         let names = try scratch.write("beacons.csv", "major,minor,name\n1,2,Ada\n")
         let config = try configuration("beacons: {file: \(names)}")
-        for (mode, isSaid) in [(0o640, false), (0o644, true), (0o642, true)] {
+        for (mode, isReported) in [(0o640, false), (0o644, true), (0o642, true)] {
             try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: names)
             let ending = try Gateway.run("check", config)
             #expect(ending.status == 0)
-            #expect(ending.errors.contains("sudo chmod o= \(names)") == isSaid, "\(ending.errors)")
-            #expect(ending.text.hasSuffix("warnings: \(isSaid ? 1 : 0)\n"), "\(ending.text)")
+            #expect(ending.errors.contains("sudo chmod o= \(names)") == isReported, "\(ending.errors)")
+            #expect(ending.text.hasSuffix("warnings: \(isReported ? 1 : 0)\n"), "\(ending.text)")
         }
     }
 
@@ -116,23 +116,23 @@ import Testing
 /// A running gateway with a UUID in the reversed byte order of btmon.
 @Suite struct ReversedUUIDRunTests {
     @Test func `the log, status and doctor report a reversed UUID until a reload has the right one`() throws {
-        let world = try LiveWorld()
+        let fixture = try LiveFixture()
         func configure(_ uuid: String) throws -> String {
-            try world.write("g.yaml", world.configuration(conditions: "- {identifier: badge, uuid: \(uuid)}"))
+            try fixture.write("g.yaml", fixture.configuration(conditions: "- {identifier: badge, uuid: \(uuid)}"))
         }
         let file = try configure("3e89e071-5bbc-2480-984e-a24fa66d82f7")
-        let gateway = try RunningGateway(world, configuration: file)
+        let gateway = try RunningGateway(fixture, configuration: file)
         try gateway.log.line(with: "hci0 is listening")
-        world.advertise()
+        fixture.advertise()
         let words =
-            "received beacons with the UUID \(LiveWorld.uuid) match no condition; the uuid of condition badge has"
+            "received beacons with the UUID \(LiveFixture.uuid) match no condition; the uuid of condition badge has"
         try gateway.log.line(with: words)
         let status = try gateway.status()
         #expect(
-            status["reversedUUIDs"] as? [[String: String]] == [["identifier": "badge", "received": LiveWorld.uuid]])
+            status["reversedUUIDs"] as? [[String: String]] == [["identifier": "badge", "received": LiveFixture.uuid]])
         try Schema.expectValid(Gateway.run("status", "--json", "--config", file).output, "--kind", "status")
         #expect(try Gateway.run("doctor", "--config", file).text.contains(words))
-        _ = try configure(LiveWorld.uuid)
+        _ = try configure(LiveFixture.uuid)
         gateway.signal(SIGHUP)
         try gateway.log.line(with: "badge")
         try gateway.until("the condition has its UUID") { $0["reversedUUIDs"] == nil }
@@ -143,8 +143,8 @@ import Testing
 
 /// Reloads of a running gateway.
 @Suite struct NamesReloadTests {
-    private func visits(_ world: LiveWorld) throws -> [String] {
-        try payloads(world.lines(), type: "visit").compactMap { $0["reason"] as? String }
+    private func visits(_ fixture: LiveFixture) throws -> [String] {
+        try payloads(fixture.lines(), type: "visit").compactMap { $0["reason"] as? String }
     }
 
     private func counter(_ name: String, _ status: [String: Any]) -> Int? {
@@ -155,30 +155,30 @@ import Testing
     func `P4: a reload reads names again, refuses an invalid file as a whole, and ends visits of unnamed beacons`()
         throws
     {
-        let world = try LiveWorld()
-        let staff = "- {identifier: staff, uuid: \(LiveWorld.uuid), per_beacon: true, strangers: ignore}"
+        let fixture = try LiveFixture()
+        let staff = "- {identifier: staff, uuid: \(LiveFixture.uuid), per_beacon: true, strangers: ignore}"
         // The beacon of the simulated bluetoothd is 100/7.
-        _ = try world.write("beacons.csv", "major,minor,name\n100,7,Ada\n")
-        let file = try world.write(
-            "g.yaml", world.configuration("beacons: {file: beacons.csv}", conditions: staff))
-        let gateway = try RunningGateway(world, configuration: file)
+        _ = try fixture.write("beacons.csv", "major,minor,name\n100,7,Ada\n")
+        let file = try fixture.write(
+            "g.yaml", fixture.configuration("beacons: {file: beacons.csv}", conditions: staff))
+        let gateway = try RunningGateway(fixture, configuration: file)
         try gateway.log.line(with: "hci0 is listening")
-        world.advertise()
+        fixture.advertise()
         try gateway.until("a sighting was received") { counter("sightings", $0) ?? 0 > 0 }
         let status = try gateway.status()
         #expect(counter("newBeaconsLeft", status) == 2000 && counter("refusedBeacons", status) == 0)
         #expect(counter("displacedBeacons", status) == 0)
-        _ = try world.write("beacons.csv", "major,minor,name\n100,x,Ada\n")
+        _ = try fixture.write("beacons.csv", "major,minor,name\n100,x,Ada\n")
         gateway.signal(SIGHUP)
         try gateway.log.line(with: "was not applied; the gateway continues with the old configuration")
         try gateway.log.line(with: "beacons.csv:2:5: minor is x")
-        #expect(try visits(world) == [])
-        _ = try world.write("beacons.csv", "major,minor,name\n100,8,Bob\n100,9,Eve\n")
+        #expect(try visits(fixture) == [])
+        _ = try fixture.write("beacons.csv", "major,minor,name\n100,8,Bob\n100,9,Eve\n")
         gateway.signal(SIGHUP)
         try gateway.log.line(with: "named beacons: 2, before: 1")
         #expect(gateway.end() == 0)
-        #expect(try visits(world) == ["removed"])
-        let events = try payloads(world.lines(), type: "event").compactMap { $0["scope"] as? String }
+        #expect(try visits(fixture) == ["removed"])
+        let events = try payloads(fixture.lines(), type: "event").compactMap { $0["scope"] as? String }
         #expect(events == ["condition", "beacon"])
     }
 }

@@ -4,14 +4,14 @@ import Testing
 
 /// The section “Quick start” of README.md.
 @Suite struct ReadmeTests {
-    private static func ways() throws -> [(title: String, text: String)] {
+    private static func quickStarts() throws -> [(title: String, text: String)] {
         let readme = Fixtures.tests.deletingLastPathComponent().appendingPathComponent("README.md")
         let text = try String(contentsOf: readme, encoding: .utf8)
         let sections = text.components(separatedBy: "\n## ").dropFirst()
         let first = try #require(sections.first)
         try #require(first.hasPrefix("Quick start\n"))
-        return first.components(separatedBy: "\n### ").dropFirst().map { way in
-            let lines = way.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
+        return first.components(separatedBy: "\n### ").dropFirst().map { part in
+            let lines = part.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
             return (String(lines[0]), String(lines.last ?? ""))
         }
     }
@@ -19,17 +19,17 @@ import Testing
     @Test func `the quick start has four ways: badges and a Raspberry Pi, a capture, Home Assistant, a Swift package`()
         throws
     {
-        let ways = try Self.ways()
+        let quickStarts = try Self.quickStarts()
         #expect(
-            ways.map(\.title) == [
+            quickStarts.map(\.title) == [
                 "1. Badges and a Raspberry Pi", "2. A capture", "3. Home Assistant", "4. A Swift package",
             ])
-        let all = ways.map(\.text).joined()
+        let all = quickStarts.map(\.text).joined()
         for best in ["visits", "visits --html", "explain", "home_assistant: true"] { #expect(all.contains(best)) }
     }
 
     @Test func `every command of the quick start exists and has the options that are shown`() throws {
-        let text = try Self.ways().map(\.text).joined()
+        let text = try Self.quickStarts().map(\.text).joined()
         let commands = text.matches(of: /beacon-gateway ([a-z]+)((?: [^\n`|#]*)?)/)
         #expect(commands.count >= 5)
         for command in commands {
@@ -43,8 +43,8 @@ import Testing
 
     @Test func `the command of the quick start reads the log in the zip of an Android bug report`() throws {
         let scratch = try Scratch()
-        let way = try #require(try Self.ways().first { $0.title == "2. A capture" }).text
-        let line = try #require(way.firstMatch(of: /\n(unzip [^\n]*)\n/)).output.1
+        let part = try #require(try Self.quickStarts().first { $0.title == "2. A capture" }).text
+        let line = try #require(part.firstMatch(of: /\n(unzip [^\n]*)\n/)).output.1
         let log = Fixtures.path("android-gym-bike.btsnoop")
         let program = """
             import sys, zipfile

@@ -15,10 +15,10 @@ import Testing
     ) throws {
         let scratch = try Scratch()
         let lines = try Gateway.replay(converting + replaying + [path]).text
-        func check(_ capture: String, _ way: [String]) throws {
+        func check(_ capture: String, _ options: [String]) throws {
             let found = try Gateway.replay(replaying + [capture]).text
-            let isShort = !name.isEmpty && way.contains("btsnoop")
-            #expect(found == (isShort ? lines.replacing(name, with: shortName) : lines), "\(path) to \(way)")
+            let isShort = !name.isEmpty && options.contains("btsnoop")
+            #expect(found == (isShort ? lines.replacing(name, with: shortName) : lines), "\(path) to \(options)")
         }
         for first in Self.endings {
             let once = scratch.path("once.\(first)")

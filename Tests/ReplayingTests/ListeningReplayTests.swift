@@ -19,16 +19,16 @@ import Testing
         let lines = try replay([
             Log.sighting("0"), Log.listening(false, "10"), Log.listening(true, "40"), Log.report("60"),
         ])
-        #expect(try Told(lines, "event").lines == Self.closed)
+        #expect(try ShortLines(lines, "event").lines == Self.closed)
         #expect(
-            try Told(lines, "adapter").lines == ["0.0 hci0 listening", "10.0 hci0 off", "40.0 hci0 listening"])
+            try ShortLines(lines, "adapter").lines == ["0.0 hci0 listening", "10.0 hci0 off", "40.0 hci0 listening"])
     }
 
     @Test func `L4: a report shows that an adapter scans again`() throws {
         let lines = try replay([
             Log.sighting("0"), Log.listening(false, "10"), Log.report("40"), Log.report("59.999999"), Log.report("60"),
         ])
-        #expect(try Told(lines, "event").lines == Self.closed)
+        #expect(try ShortLines(lines, "event").lines == Self.closed)
     }
 
     @Test(arguments: [9, 1] as [UInt16])
@@ -41,37 +41,39 @@ import Testing
         capture.record(3, at: 60, MonitorCapture.event(minor: nil))
         let config = try scratch.write("c.yaml", Log.configuration)
         let lines = try Gateway.replay(["--config", config, "-"], input: capture.bytes).lines
-        #expect(try Told(lines, "event").lines == Self.closed)
+        #expect(try ShortLines(lines, "event").lines == Self.closed)
         #expect(
-            try Told(lines, "adapter").lines == ["0.0 hci0 listening", "10.0 hci0 off", "40.0 hci0 listening"])
+            try ShortLines(lines, "adapter").lines == ["0.0 hci0 listening", "10.0 hci0 off", "40.0 hci0 listening"])
     }
 
     @Test func `L4: time stops at the last record: an exit that is due then is written, a later one is not`() throws {
         #expect(
-            try Told(try replay([Log.sighting("0"), Log.report("29.999999")]), "event").lines == ["0.0 staff satisfied"]
+            try ShortLines(try replay([Log.sighting("0"), Log.report("29.999999")]), "event").lines == [
+                "0.0 staff satisfied"
+            ]
         )
         #expect(
-            try Told(try replay([Log.sighting("0"), Log.report("30")]), "event", "visit").lines
+            try ShortLines(try replay([Log.sighting("0"), Log.report("30")]), "event", "visit").lines
                 == ["0.0 staff satisfied", "30.0 staff unsatisfied", "30.0 staff exitTimeout"])
     }
 
     @Test func `L4: with --settle, time continues until nothing more becomes due`() throws {
         #expect(
-            try Told(try replay([Log.sighting("5")], "--settle"), "event", "visit").lines
+            try ShortLines(try replay([Log.sighting("5")], "--settle"), "event", "visit").lines
                 == ["5.0 staff satisfied", "35.0 staff unsatisfied", "35.0 staff exitTimeout"])
         // If an adapter does not scan at the last record, it does not scan after it.
         let off = [Log.sighting("0"), Log.listening(false, "10")]
         #expect(
-            try Told(try replay(off, "--settle"), "event").lines == ["0.0 staff satisfied", "70.0 staff unknown"])
+            try ShortLines(try replay(off, "--settle"), "event").lines == ["0.0 staff satisfied", "70.0 staff unknown"])
     }
 
     @Test func `L5: with --settle, the silence after the last record makes no adapter deaf`() throws {
         let config = try scratch.write("d.yaml", "monitor:\n  deaf_after: 10s\n" + Log.configuration)
         let input = [Log.sighting("0"), Log.report("25")].joined(separator: "\n")
         let lines = try Gateway.replay(["--config", config, "--settle", "-"], input: Array(input.utf8)).lines
-        #expect(try Told(lines, "adapter").lines.filter { $0.hasSuffix("deaf") } == ["10.0 hci0 deaf"])
+        #expect(try ShortLines(lines, "adapter").lines.filter { $0.hasSuffix("deaf") } == ["10.0 hci0 deaf"])
         // Ten seconds of the silence count, so twenty are left at 25 s.
-        #expect(try Told(lines, "event").lines == ["0.0 staff satisfied", "45.0 staff unsatisfied"])
+        #expect(try ShortLines(lines, "event").lines == ["0.0 staff satisfied", "45.0 staff unsatisfied"])
     }
 
     @Test func `--adapter ignores the records of other adapters`() throws {

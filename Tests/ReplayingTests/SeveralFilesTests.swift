@@ -37,10 +37,10 @@ import Testing
         let b = try scratch.log("b", [Log.report("50"), Log.report("100")])
         let lines = try Gateway.replay([a, b]).lines
         #expect(
-            try Told(lines, "adapter").lines == ["0.0 hci0 listening", "10.0 hci0 off", "50.0 hci0 listening"])
+            try ShortLines(lines, "adapter").lines == ["0.0 hci0 listening", "10.0 hci0 off", "50.0 hci0 listening"])
         // Ten seconds of silence count in the first file, so twenty are left in the second.
         #expect(
-            try Told(lines, "event").lines.filter { $0.hasSuffix("unsatisfied") }
+            try ShortLines(lines, "event").lines.filter { $0.hasSuffix("unsatisfied") }
                 == ["70.0 \(Log.uuid) unsatisfied", "70.0 \(Log.uuid) unsatisfied"])
         let reasons = try payloads(lines, type: "adapter").compactMap { $0["reason"] as? String }
         #expect(reasons == ["first record", "last record", "first record"])
@@ -51,11 +51,11 @@ import Testing
         let b = try scratch.log("b", [Log.report("40"), Log.report("69.999999"), Log.report("70")])
         let lines = try Gateway.replay(["lobby=\(a)", "hall=\(b)"]).lines
         #expect(
-            try Told(lines, "adapter").lines
+            try ShortLines(lines, "adapter").lines
                 == ["0.0 lobby/hci0 listening", "10.0 lobby/hci0 off", "40.0 hall/hci0 listening"])
         // Rule L2: the only holder stopped sixty seconds ago.
         #expect(
-            try Told(lines, "event").lines.filter { !$0.hasPrefix("0.0") }.allSatisfy {
+            try ShortLines(lines, "event").lines.filter { !$0.hasPrefix("0.0") }.allSatisfy {
                 $0 == "70.0 \(Log.uuid) unknown"
             })
         #expect(try payloads(lines, type: "visit").isEmpty)
@@ -66,14 +66,14 @@ import Testing
         let b = try scratch.log("b", [Log.report("10"), Log.report("25")])
         let c = try scratch.log("c", [Log.report("40", adapter: "hci1"), Log.report("41", adapter: "hci1")])
         #expect(
-            try Told(try Gateway.replay([a, b, c]).lines, "adapter").lines
+            try ShortLines(try Gateway.replay([a, b, c]).lines, "adapter").lines
                 == ["0.0 hci0 listening", "25.0 hci0 off", "40.0 hci1 listening"])
     }
 
     @Test func `L4: a file that starts when another ends leaves no gap`() throws {
         let a = try scratch.log("a", [Log.sighting("0"), Log.report("10")])
         let b = try scratch.log("b", [Log.report("10"), Log.report("25")])
-        #expect(try Told(try Gateway.replay([a, b]).lines, "adapter").lines == ["0.0 hci0 listening"])
+        #expect(try ShortLines(try Gateway.replay([a, b]).lines, "adapter").lines == ["0.0 hci0 listening"])
     }
 
     @Test func `an argument with a slash before its = is a file name`() throws {

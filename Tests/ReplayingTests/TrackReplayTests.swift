@@ -17,7 +17,7 @@ import Testing
     /// scans, so `staff` is unknown after a minute; this is left out. Times are without their first digits, 17952.
     private func reported(_ arguments: String...) throws -> [String] {
         let config = try scratch.write("c.yaml", Self.configuration)
-        return try Told(try Gateway.replay(["--config", config] + arguments).lines, "event", "adapter").lines
+        return try ShortLines(try Gateway.replay(["--config", config] + arguments).lines, "event", "adapter").lines
             .map { String($0.replacing("17952", with: "")) }.filter { !$0.hasSuffix("staff unknown") }
     }
 
@@ -99,7 +99,7 @@ import Testing
         #expect(refused.errors.contains("--pace"))
         let lines = try Gateway.replay(["--config", config, "--pace", "10", untimed]).lines
         func depot(_ lines: [String]) throws -> [String] {
-            try Told(lines, "event").lines.filter { $0.contains("depot") }
+            try ShortLines(lines, "event").lines.filter { $0.contains("depot") }
         }
         // At 10 m/s, the center is reached after 91.179 s. From there on, there is a fix each second.
         #expect(try depot(lines) == ["72.0 depot satisfied", "112.179318 depot unsatisfied"])
@@ -122,7 +122,7 @@ import Testing
         let ending = try Gateway.run("replay", "--config", config, ride)
         #expect(ending.status == 65)
         #expect(ending.errors.contains("cut.gpx:"))
-        #expect(try Told(ending.lines, "event").lines.last?.hasSuffix("depot satisfied") == true)
+        #expect(try ShortLines(ending.lines, "event").lines.last?.hasSuffix("depot satisfied") == true)
         #expect(try Gateway.replay(["--config", config, "--lenient", ride]).lines == ending.lines)
         let empty = try scratch.write("empty.gpx", "<gpx></gpx>")
         #expect(try Gateway.run("replay", empty).status == 65)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct ChangeStreamsTests {
     /// Open pages in an event loop whose clock the test sets.
-    private final class World {
+    private final class Fixture {
         var now = Instant(nanoseconds: 1)
         let loop: EventLoop
         let changes: ChangeStreams
@@ -39,63 +39,63 @@ import Testing
     }
 
     @Test func `a change is sent immediately, later ones together after 500 ms, with the last line`() throws {
-        let world = try World()
-        world.changes.note(.init(sequence: 1))
-        let pages = [world.changes.open(), world.changes.open()]
+        let fixture = try Fixture()
+        fixture.changes.note(.init(sequence: 1))
+        let pages = [fixture.changes.open(), fixture.changes.open()]
         // A page already has the changes before it was opened, so they are not sent.
-        for page in pages { #expect(world.read(page) == "retry: 2000\n\n") }
-        world.changes.note(.init(sequence: 2))
-        for page in pages { #expect(world.read(page) == "data: {\"sequence\":2}\n\n") }
+        for page in pages { #expect(fixture.read(page) == "retry: 2000\n\n") }
+        fixture.changes.note(.init(sequence: 2))
+        for page in pages { #expect(fixture.read(page) == "data: {\"sequence\":2}\n\n") }
         for number in 3...50 {
-            world.changes.note(.init(sequence: number))
-            try world.pass(.milliseconds(10))
+            fixture.changes.note(.init(sequence: number))
+            try fixture.pass(.milliseconds(10))
             #expect(pages.allSatisfy { $0.isSuspended }, "\(number)")
         }
-        try world.pass(ChangeStreams.pause)
-        for page in pages { #expect(world.read(page) == "data: {\"sequence\":50}\n\n") }
+        try fixture.pass(ChangeStreams.pause)
+        for page in pages { #expect(fixture.read(page) == "data: {\"sequence\":50}\n\n") }
         // No change is left to send, so no timer is set.
-        try world.pass(ChangeStreams.pause)
-        try world.pass(.seconds(3600))
+        try fixture.pass(ChangeStreams.pause)
+        try fixture.pass(.seconds(3600))
         #expect(pages.allSatisfy { $0.isSuspended })
-        #expect(world.changes.rest == nil)
-        world.changes.note(.init(sequence: 51))
-        #expect(world.read(pages[0]) == "data: {\"sequence\":51}\n\n")
+        #expect(fixture.changes.rest == nil)
+        fixture.changes.note(.init(sequence: 51))
+        #expect(fixture.read(pages[0]) == "data: {\"sequence\":51}\n\n")
     }
 
     @Test func `an unchanged state is not sent; an error or missing lines are, also without a new line`() throws {
-        let world = try World()
-        world.changes.note(.init(sequence: 1))
-        let page = world.changes.open()
-        _ = world.read(page)
-        world.changes.note(.init(sequence: 1))
+        let fixture = try Fixture()
+        fixture.changes.note(.init(sequence: 1))
+        let page = fixture.changes.open()
+        _ = fixture.read(page)
+        fixture.changes.note(.init(sequence: 1))
         #expect(page.isSuspended)
-        world.changes.note(.init(sequence: 1, failure: "the disk is gone"))
+        fixture.changes.note(.init(sequence: 1, failure: "the disk is gone"))
         #expect(!page.isSuspended)
-        #expect(world.read(page) == "data: {\"sequence\":1}\n\n")
-        try world.pass(ChangeStreams.pause)
-        world.changes.note(.init(sequence: 1, missed: 3))
-        #expect(world.read(page) == "data: {\"sequence\":1}\n\n")
+        #expect(fixture.read(page) == "data: {\"sequence\":1}\n\n")
+        try fixture.pass(ChangeStreams.pause)
+        fixture.changes.note(.init(sequence: 1, missed: 3))
+        #expect(fixture.read(page) == "data: {\"sequence\":1}\n\n")
     }
 
     @Test func `after the only page was closed, a change sets no timer`() throws {
-        let world = try World()
-        world.changes.note(.init(sequence: 1))
-        let page = world.changes.open()
-        _ = world.read(page)
+        let fixture = try Fixture()
+        fixture.changes.note(.init(sequence: 1))
+        let page = fixture.changes.open()
+        _ = fixture.read(page)
         page.forget()
-        world.changes.note(.init(sequence: 2))
+        fixture.changes.note(.init(sequence: 2))
         // No page is left to notify, so no timer is set.
-        #expect(world.changes.rest == nil)
+        #expect(fixture.changes.rest == nil)
     }
 
     @Test func `live.js opens the stream of changes, and the server sends the number of a new line`() async throws {
-        let world = try ServedWorld { $0.completeVisit("staff", 10, 20, minor: 7) }
-        _ = try await world.get("/api/v1/present")
-        #expect(try await world.get("/live.js").body.contains("new EventSource(\"/api/v1/changes\")"))
-        let page = try world.open("/api/v1/changes")
-        try await world.turn(until: "the stream waits") { world.served.server?.streamCount == 1 }
-        world.writer.event("staff", "satisfied", 50, minor: 8, seen: 50)
-        try world.flush()
-        try await world.turn(until: "the change is reported") { page.hasRead("data: {\"sequence\":4}\n\n") }
+        let fixture = try ServedFixture { $0.completeVisit("staff", 10, 20, minor: 7) }
+        _ = try await fixture.get("/api/v1/present")
+        #expect(try await fixture.get("/live.js").body.contains("new EventSource(\"/api/v1/changes\")"))
+        let page = try fixture.open("/api/v1/changes")
+        try await fixture.turn(until: "the stream waits") { fixture.served.server?.streamCount == 1 }
+        fixture.writer.event("staff", "satisfied", 50, minor: 8, seen: 50)
+        try fixture.flush()
+        try await fixture.turn(until: "the change is reported") { page.hasRead("data: {\"sequence\":4}\n\n") }
     }
 }

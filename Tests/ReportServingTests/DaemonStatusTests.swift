@@ -44,29 +44,29 @@ import Testing
         a page for people
         """#
 
-    private func world() throws -> (ServedWorld, Desk) {
-        let world = try ServedWorld { $0.started(1) }
-        world.statusSocket = world.scratch.path("status.sock")
-        let desk = try Desk(world.statusSocket)
-        try world.start()
-        return (world, desk)
+    private func fixture() throws -> (ServedFixture, Desk) {
+        let fixture = try ServedFixture { $0.started(1) }
+        fixture.statusSocket = fixture.scratch.path("status.sock")
+        let desk = try Desk(fixture.statusSocket)
+        try fixture.start()
+        return (fixture, desk)
     }
 
-    private func metrics(_ world: ServedWorld, _ desk: Desk, _ text: String) async throws -> String {
-        try await world.turn(until: "all lines are read") { world.served.following.isCurrent }
-        let peer = try world.open("/metrics")
-        try await world.turn(until: "a request reaches the gateway") {
+    private func metrics(_ fixture: ServedFixture, _ desk: Desk, _ text: String) async throws -> String {
+        try await fixture.turn(until: "all lines are read") { fixture.served.following.isCurrent }
+        let peer = try fixture.open("/metrics")
+        try await fixture.turn(until: "a request reaches the gateway") {
             try desk.look()
             return !desk.asked.isEmpty
         }
         try desk.say(text)
-        try await world.turn(until: "an answer") { peer.isAnswered }
+        try await fixture.turn(until: "an answer") { peer.isAnswered }
         return peer.text
     }
 
     @Test func `metrics have the values of the gateway's status, and promtool accepts them`() async throws {
-        let (world, desk) = try world()
-        let text = try await metrics(world, desk, Self.said)
+        let (fixture, desk) = try fixture()
+        let text = try await metrics(fixture, desk, Self.said)
         let samples = MetricsTests.samples(text)
         for (name, value) in [
             "status_known": 1, "uptime_seconds": 12.5, "adapters_listening": 1,
@@ -96,13 +96,13 @@ import Testing
 
     @Test(arguments: ["", "\n", "{\"uptime\":1", "[]x\n", "no JSON at all\n"])
     func `after an empty or invalid status, status_known is 0 and its series are absent`(_ said: String) async throws {
-        let (world, desk) = try world()
-        hasNothingOfTheDaemon(try await metrics(world, desk, said))
+        let (fixture, desk) = try fixture()
+        hasNothingOfTheDaemon(try await metrics(fixture, desk, said))
     }
 
     @Test func `values that are missing in the gateway's status are missing in the metrics`() async throws {
-        let (world, desk) = try world()
-        let text = try await metrics(world, desk, "{\"counters\":{\"reports\":3}}\n")
+        let (fixture, desk) = try fixture()
+        let text = try await metrics(fixture, desk, "{\"counters\":{\"reports\":3}}\n")
         let samples = MetricsTests.samples(text)
         #expect(samples["beacon_gateway_status_known"] == 1 && samples["beacon_gateway_reports_total"] == 3)
         #expect(samples["beacon_gateway_sightings_total"] == nil)
@@ -110,23 +110,23 @@ import Testing
     }
 
     @Test func `if no gateway answers at the socket, status_known is 0 and its series are absent`() async throws {
-        let world = try ServedWorld { $0.started(1) }
-        world.statusSocket = world.scratch.path("nobody.sock")
-        try world.start()
-        hasNothingOfTheDaemon(try await world.get("/metrics").body)
+        let fixture = try ServedFixture { $0.started(1) }
+        fixture.statusSocket = fixture.scratch.path("nobody.sock")
+        try fixture.start()
+        hasNothingOfTheDaemon(try await fixture.get("/metrics").body)
     }
 
     @Test func `5 scrapes of a hanging gateway send it at most 2 requests, and do not delay a page`() async throws {
-        let (world, desk) = try world()
-        try await world.turn(until: "all lines are read") { world.served.following.isCurrent }
-        let peers = try (0..<5).map { _ in try world.open("/metrics") }
-        try await world.turn(until: "a request reaches the gateway") {
+        let (fixture, desk) = try fixture()
+        try await fixture.turn(until: "all lines are read") { fixture.served.following.isCurrent }
+        let peers = try (0..<5).map { _ in try fixture.open("/metrics") }
+        try await fixture.turn(until: "a request reaches the gateway") {
             try desk.look()
             return !desk.asked.isEmpty
         }
-        #expect(try await world.get("/").head.hasPrefix("HTTP/1.1 200"))
+        #expect(try await fixture.get("/").head.hasPrefix("HTTP/1.1 200"))
         for peer in peers {
-            try await world.turn(until: "an answer") {
+            try await fixture.turn(until: "an answer") {
                 try desk.look()
                 return peer.isAnswered
             }
@@ -136,16 +136,16 @@ import Testing
     }
 
     @Test func `a status that does not end counts as no answer`() async throws {
-        let (world, desk) = try world()
-        try await world.turn(until: "all lines are read") { world.served.following.isCurrent }
-        let peer = try world.open("/metrics")
-        try await world.turn(until: "a request reaches the gateway") {
+        let (fixture, desk) = try fixture()
+        try await fixture.turn(until: "all lines are read") { fixture.served.following.isCurrent }
+        let peer = try fixture.open("/metrics")
+        try await fixture.turn(until: "a request reaches the gateway") {
             try desk.look()
             return !desk.asked.isEmpty
         }
         let asked = try #require(desk.asked.first)
         let part = [UInt8](repeating: 0x20, count: 65_536)
-        try await world.turn(until: "an answer") {
+        try await fixture.turn(until: "an answer") {
             _ = part.withUnsafeBytes { send(asked.rawValue, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
             return peer.isAnswered
         }
@@ -153,17 +153,17 @@ import Testing
     }
 
     @Test func `metrics of a running gateway have the values of its status`() async throws {
-        let live = try LiveWorld()
+        let live = try LiveFixture()
         let gateway = try RunningGateway(live, configuration: live.write("g.yaml", live.configuration()))
         try gateway.log.line(with: "hci0 is listening")
         live.advertise()
         try gateway.until("a beacon was received") {
             (($0["counters"] as? [String: Any])?["sightings"] as? Int ?? 0) > 0
         }
-        let world = try ServedWorld { $0.started(1) }
-        world.statusSocket = live.path("status.sock")
-        try world.start()
-        let samples = MetricsTests.samples(try await world.get("/metrics").body)
+        let fixture = try ServedFixture { $0.started(1) }
+        fixture.statusSocket = live.path("status.sock")
+        try fixture.start()
+        let samples = MetricsTests.samples(try await fixture.get("/metrics").body)
         let status = try gateway.status()
         let counters = try #require(status["counters"] as? [String: Any])
         #expect(samples["beacon_gateway_sightings_total"] == (counters["sightings"] as? Int).map(Double.init))

@@ -22,13 +22,13 @@ import Testing
 
     /// Returns the server of a gateway whose name, conditions, monitors and adapters have hostile names, as have its
     /// beacon and group.
-    private func world() throws -> ServedWorld {
+    private func fixture() throws -> ServedFixture {
         let evil = Self.string(Self.evil)
         let table =
             "uuid,major,minor,name,group\n\(LineWriter.uuid),1,7,"
             + [Self.name, Self.name].map { "\"" + $0.replacing("\"", with: "\"\"") + "\"" }.joined(separator: ",")
             + "\n"
-        let world = try ServedWorld(
+        let fixture = try ServedFixture(
             {
                 $0.gateway = evil
                 $0.started(1, scans: false)
@@ -45,17 +45,17 @@ import Testing
                         .replacing(#""adapter":"hci0""#, with: #""adapter":"\#(evil)""#) + "}"
                 }
             }, names: Configuration.empty(with: table))
-        _ = try world.scratch.write("beacons.csv", table)
-        _ = try world.scratch.write(
+        _ = try fixture.scratch.write("beacons.csv", table)
+        _ = try fixture.scratch.write(
             "gateway.yaml",
             """
             conditions: [{identifier: staff, uuid: \(LineWriter.uuid)}]
-            beacons: {file: \(world.scratch.path("beacons.csv"))}
-            output: {directory: \(world.scratch.url.path), state_directory: \(world.scratch.path("state"))}
+            beacons: {file: \(fixture.scratch.path("beacons.csv"))}
+            output: {directory: \(fixture.scratch.url.path), state_directory: \(fixture.scratch.path("state"))}
 
             """)
-        try world.live(501)
-        return world
+        try fixture.live(501)
+        return fixture
     }
 
     /// Returns all strings and all keys in a value.
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test func `every JSON answer is valid, harmless on a terminal, and has the texts as values`() async throws {
-        let world = try world()
+        let fixture = try fixture()
         for (path, expected) in [
             ("present", [Self.evil, Self.name]), ("gateways", [Self.evil]), ("visits", [Self.evil, Self.name]),
             ("occupancy", []),
@@ -96,53 +96,53 @@ import Testing
             ("explain?event=2", [Self.evil]),
         ] {
             let path = "/api/v1/\(path)"
-            let answer = try await world.get(path)
+            let answer = try await fixture.get(path)
             #expect(answer.head.hasPrefix("HTTP/1.1 200"), "\(path): \(answer)")
             try check(answer.body, path, has: Set(expected))
         }
-        let events = try await world.getChunks("/api/v1/events?limit=100")
+        let events = try await fixture.getChunks("/api/v1/events?limit=100")
         try check(events, "events", has: [Self.evil])
         let text = PageBounds.encoded(Self.evil)
         for query in [
             "visits?\(text)=1", "visits?from=\(text)", "visits?condition=\(text)x", "visits?beacon=\(text)",
             "occupancy?by=\(text)", "events?types=\(text)", "explain?event=\(text)x", text,
         ] {
-            let answer = try await world.get("/api/v1/\(query)")
+            let answer = try await fixture.get("/api/v1/\(query)")
             #expect(answer.head.hasPrefix("HTTP/1.1 40"), "\(query): \(answer)")
             try check(answer.body, query, has: [])
         }
     }
 
     @Test func `pages of events have each line once, also if the gateway's name ends a JSON string`() async throws {
-        let world = try world()
+        let fixture = try fixture()
         var numbers: [Int] = []
         var path = "/api/v1/events?limit=2"
         for _ in 0..<10 {
-            let body = try await world.getChunks(path)
+            let body = try await fixture.getChunks(path)
             HostileText.expectHarmless(Array(body.utf8))
             let elements = try #require(JSONSerialization.jsonObject(with: Data(body.utf8)) as? [[String: Any]])
             numbers += elements.compactMap { $0["sequence"] as? Int }
             guard let last = elements.last, last["kind"] as? String == "more" else { break }
             #expect(Set(last.keys) == ["kind", "left", "after", "next"])
-            #expect(last["left"] as? Int == world.writer.sequence - (numbers.last ?? 0))
+            #expect(last["left"] as? Int == fixture.writer.sequence - (numbers.last ?? 0))
             path = try #require(last["next"] as? String)
         }
-        #expect(numbers == Array(1...world.writer.sequence))
+        #expect(numbers == Array(1...fixture.writer.sequence))
     }
 
     @Test func `lines whose payload is not a JSON object are one element of a page, with their number`() async throws {
-        let world = try ServedWorld { $0.completeVisit("staff", 10, 20) }
-        let (last, lines) = (world.writer.sequence, 40)
+        let fixture = try ServedFixture { $0.completeVisit("staff", 10, 20) }
+        let (last, lines) = (fixture.writer.sequence, 40)
         for number in 1...lines {
-            world.writer.lines.append(
+            fixture.writer.lines.append(
                 #"{"topic":"a/b","qos":1,"retain":false,"payload":{"version":1,"type":"event","gateway":"g","sequence":"#
                     + "\(last + number),}}")
         }
-        world.writer.sequence += lines
-        world.writer.event("staff", "satisfied", 50, seen: 50)
-        try world.flush()
-        _ = try await world.get("/api/v1/present")
-        let body = try await world.getChunks("/api/v1/events?limit=2&after=g:\(last - 1)&types=event,visit")
+        fixture.writer.sequence += lines
+        fixture.writer.event("staff", "satisfied", 50, seen: 50)
+        try fixture.flush()
+        _ = try await fixture.get("/api/v1/present")
+        let body = try await fixture.getChunks("/api/v1/events?limit=2&after=g:\(last - 1)&types=event,visit")
         let elements = try #require(JSONSerialization.jsonObject(with: Data(body.utf8)) as? [[String: Any]])
         #expect(elements.compactMap { $0["sequence"] as? Int } == [last, last + lines + 1])
         #expect(elements.map { $0["lines"] as? Int } == [nil, lines, nil])
@@ -150,44 +150,44 @@ import Testing
 
     @Test func `an after parameter names its gateway by bytes, and no error shows a control character`() async throws {
         // A prepended concatenation mark and the colon after it form one `Character`.
-        let world = try ServedWorld {
+        let fixture = try ServedFixture {
             $0.gateway = "g\u{0D4E}"
             for number in 0..<3 { $0.completeVisit("staff", Double(number) * 100, Double(number) * 100 + 5) }
         }
-        let first = try await world.getChunks("/api/v1/events?limit=2")
+        let first = try await fixture.getChunks("/api/v1/events?limit=2")
         let elements = try #require(JSONSerialization.jsonObject(with: Data(first.utf8)) as? [[String: Any]])
-        let second = try await world.getChunks(#require(elements.last?["next"] as? String))
+        let second = try await fixture.getChunks(#require(elements.last?["next"] as? String))
         #expect(second.contains("\"sequence\":3,"))
-        let refused = try await world.get("/api/v1/events?after=%C2%9B31m%E2%80%AE%0A:1")
+        let refused = try await fixture.get("/api/v1/events?after=%C2%9B31m%E2%80%AE%0A:1")
         #expect(refused.head.hasPrefix("HTTP/1.1 400"))
         HostileText.expectHarmless(Array(refused.body.utf8.dropLast()))
     }
 
     @Test(arguments: [true, false])
     func `no text in a line ends an event of the stream`(fromFiles: Bool) async throws {
-        let world = try world()
-        _ = try await world.get("/api/v1/present")
+        let fixture = try fixture()
+        _ = try await fixture.get("/api/v1/present")
         let stem = EventStream.stem(Self.evil)
-        let peer = try world.open(
+        let peer = try fixture.open(
             "/api/v1/events" + (fromFiles ? "?lastEventID=\(PageBounds.encoded("\(stem):0"))" : ""))
-        try await world.turn(until: "the stream waits") { world.served.server?.streamCount == 1 }
-        let last = world.writer.sequence
+        try await fixture.turn(until: "the stream waits") { fixture.served.server?.streamCount == 1 }
+        let last = fixture.writer.sequence
         func payload(_ number: Int, _ more: String) -> String {
             #"{"topic":"a/b","qos":1,"retain":false,"payload":{"version":1,"type":"event","gateway":"g","sequence":"#
                 + "\(number),\(more)}}"
         }
-        let date = #""date":"\#(world.writer.date(600))","monotonic":600000000"#
-        world.writer.lines += [
+        let date = #""date":"\#(fixture.writer.date(600))","monotonic":600000000"#
+        fixture.writer.lines += [
             // The payload has white space that would end a line of a stream.
             payload(last + 1, "\r\(date),\r\r\"data: 1\":2"),
             // The start is that of a valid line, but the rest is not JSON.
             payload(last + 2, "\(date),\rdata: {\"forged\":1}\r"),
             payload(last + 3, "\(date),\"a\":[0,\"\u{202E}\"]"),
         ]
-        world.writer.sequence += 3
-        try world.flush()
+        fixture.writer.sequence += 3
+        try fixture.flush()
         let end = "id: \(stem):\(last + 3)\n"
-        try await world.turn(until: "all events are received") {
+        try await fixture.turn(until: "all events are received") {
             peer.hasRead(end) && peer.hasRead("[0,\"\\u202E\"]}\n\n")
         }
         HostileText.expectHarmless(Array(peer.dechunked.utf8))
@@ -204,9 +204,9 @@ import Testing
     }
 
     @Test func `every JSON output of a command is harmless on a terminal and has the texts as values`() throws {
-        let world = try world()
-        let folder = world.scratch.url.path
-        let configuration = world.scratch.path("gateway.yaml")
+        let fixture = try fixture()
+        let folder = fixture.scratch.url.path
+        let configuration = fixture.scratch.path("gateway.yaml")
         for (command, expected) in [
             (["visits", "--json"], [Self.evil, Self.name]), (["visits", "--now", "--json"], [Self.evil, Self.name]),
             (["occupancy", "--json", "--by", "group"], [Self.name]),

@@ -60,70 +60,72 @@ import Testing
     }
 
     @Test func `20 streams at the end of the lines receive each new line and open no file`() async throws {
-        let world = try ServedWorld { $0.completeVisit("staff", 10, 20, minor: 7) }
-        _ = try await world.get("/api/v1/present")
-        let before = try Self.openFiles(of: world)
-        let peers = try (0..<20).map { _ in try world.open("/api/v1/events") }
-        try await world.turn(until: "the streams wait") { world.served.server?.streamCount == peers.count }
+        let fixture = try ServedFixture { $0.completeVisit("staff", 10, 20, minor: 7) }
+        _ = try await fixture.get("/api/v1/present")
+        let before = try Self.openFiles(of: fixture)
+        let peers = try (0..<20).map { _ in try fixture.open("/api/v1/events") }
+        try await fixture.turn(until: "the streams wait") { fixture.served.server?.streamCount == peers.count }
         for number in 0..<5 {
-            world.writer.event("staff", "satisfied", Double(50 + number), minor: 8, seen: 50)
-            try world.flush()
-            try await world.turn(until: "the event is received") {
-                peers.allSatisfy { EventStreamTests.numbers($0).last == world.writer.sequence }
+            fixture.writer.event("staff", "satisfied", Double(50 + number), minor: 8, seen: 50)
+            try fixture.flush()
+            try await fixture.turn(until: "the event is received") {
+                peers.allSatisfy { EventStreamTests.numbers($0).last == fixture.writer.sequence }
             }
-            #expect(try Self.openFiles(of: world) == before)
+            #expect(try Self.openFiles(of: fixture) == before)
         }
         #expect(peers.allSatisfy { EventStreamTests.numbers($0) == Array(4...8) })
     }
 
-    private static func openFiles(of world: ServedWorld) throws -> Int {
+    private static func openFiles(of fixture: ServedFixture) throws -> Int {
         let files = FileManager.default
         return try files.contentsOfDirectory(atPath: "/proc/self/fd").count { name in
             // Another test can have closed the descriptor meanwhile.
             let target = try? files.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(name)")
-            return target?.hasPrefix(world.scratch.url.path + "/") == true
+            return target?.hasPrefix(fixture.scratch.url.path + "/") == true
         }
     }
 
     @Test(arguments: 0..<6) func `each client receives each line once, from any start`(seed: Int) async throws {
         var random = SeededGenerator(state: UInt64(seed))
-        let world = try ServedWorld { for number in 0..<200 { $0.completeVisit("staff", Double(number), Double(number) + 1) } }
-        _ = try await world.get("/api/v1/present")
+        let fixture = try ServedFixture {
+            for number in 0..<200 { $0.completeVisit("staff", Double(number), Double(number) + 1) }
+        }
+        _ = try await fixture.get("/api/v1/present")
         var clients: [(peer: Peer, begin: Int)] = []
         for _ in 0..<12 {
-            let end = world.writer.sequence
+            let end = fixture.writer.sequence
             if random.chance(60) {
                 let begin = random.below(end + 1)
-                clients.append((try world.open("/api/v1/events", "Last-Event-ID: g:\(begin)"), begin))
+                clients.append((try fixture.open("/api/v1/events", "Last-Event-ID: g:\(begin)"), begin))
                 let count = clients.count
-                try await world.turn(until: "the client is connected") { world.served.server?.streamCount == count }
+                try await fixture.turn(until: "the client is connected") { fixture.served.server?.streamCount == count }
             }
             for _ in 0..<random.pick([1, 3, 100, 400]) {
-                world.writer.event("staff", "satisfied", 1000, minor: random.below(9))
+                fixture.writer.event("staff", "satisfied", 1000, minor: random.below(9))
             }
-            try world.flush()
-            for _ in 0..<random.below(50) { try world.loop.turn(waits: false) }
+            try fixture.flush()
+            for _ in 0..<random.below(50) { try fixture.loop.turn(waits: false) }
         }
         for (number, client) in clients.enumerated() {
-            try await world.turn(until: "client \(number) received all events") {
-                client.peer.hasRead("id: g:\(world.writer.sequence)\n")
+            try await fixture.turn(until: "client \(number) received all events") {
+                client.peer.hasRead("id: g:\(fixture.writer.sequence)\n")
             }
-            try await world.turn(until: "the last event is complete") {
-                client.peer.events.count >= world.writer.sequence - client.begin
+            try await fixture.turn(until: "the last event is complete") {
+                client.peer.events.count >= fixture.writer.sequence - client.begin
             }
-            #expect(EventStreamTests.numbers(client.peer) == Array(client.begin + 1...world.writer.sequence))
+            #expect(EventStreamTests.numbers(client.peer) == Array(client.begin + 1...fixture.writer.sequence))
         }
     }
 
     @Test func `a stream at the end of the lines also reports sequence numbers without a line`() async throws {
-        let world = try ServedWorld { $0.completeVisit("staff", 10, 20, minor: 7) }
-        _ = try await world.get("/api/v1/present")
-        let peer = try world.open("/api/v1/events")
-        try await world.turn(until: "the stream waits") { world.served.server?.streamCount == 1 }
-        world.writer.sequence += 4
-        world.writer.event("staff", "satisfied", 50, minor: 8)
-        try world.flush()
-        try await world.turn(until: "the event is received") { !EventStreamTests.numbers(peer).isEmpty }
+        let fixture = try ServedFixture { $0.completeVisit("staff", 10, 20, minor: 7) }
+        _ = try await fixture.get("/api/v1/present")
+        let peer = try fixture.open("/api/v1/events")
+        try await fixture.turn(until: "the stream waits") { fixture.served.server?.streamCount == 1 }
+        fixture.writer.sequence += 4
+        fixture.writer.event("staff", "satisfied", 50, minor: 8)
+        try fixture.flush()
+        try await fixture.turn(until: "the event is received") { !EventStreamTests.numbers(peer).isEmpty }
         #expect(EventStreamTests.numbers(peer) == [8])
         #expect(peer.dechunked.contains("event: missed\ndata: {\"lines\":4}\n\nid: g:8\n"))
     }

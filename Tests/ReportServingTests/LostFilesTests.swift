@@ -15,27 +15,27 @@ import Testing
         "check that the folder exists and that the server can read it; the server then continues automatically"
 
     /// Returns the server of the folder `a/events`, whose lines have one present beacon.
-    private static func world() throws -> ServedWorld {
-        let world = try ServedWorld {
+    private static func fixture() throws -> ServedFixture {
+        let fixture = try ServedFixture {
             $0.started(1)
             $0.adapter("listening", 2)
             $0.event("staff", "satisfied", 10, minor: 7, seen: 10)
         }
-        let folder = world.scratch.path("a/events")
+        let folder = fixture.scratch.path("a/events")
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        try move(world.scratch.path(name), folder + "/" + name)
-        world.directory = folder
-        try world.start()
-        return world
+        try move(fixture.scratch.path(name), folder + "/" + name)
+        fixture.directory = folder
+        try fixture.start()
+        return fixture
     }
 
     private static func move(_ from: String, _ to: String) throws {
         try FileManager.default.moveItem(atPath: from, toPath: to)
     }
 
-    private static func checkUnreadable(_ world: ServedWorld, _ words: String, _ paths: [String]) async throws {
+    private static func checkUnreadable(_ fixture: ServedFixture, _ words: String, _ paths: [String]) async throws {
         for path in paths {
-            let answer = try await world.ask(path)
+            let answer = try await fixture.ask(path)
             #expect(answer.head.hasPrefix("HTTP/1.1 503 "), "\(path): \(answer.head)")
             guard path.hasPrefix("/api/") else { continue }
             #expect(answer.body == "{\"error\":\"\(words)\",\"hint\":\"\(hint)\"}\n", "\(path)")
@@ -44,35 +44,35 @@ import Testing
 
     @Test(arguments: ["a/events", "a"])
     func `a folder that disappears is reported, and read again when it returns`(_ gone: String) async throws {
-        let world = try Self.world()
+        let fixture = try Self.fixture()
         var reported: [String?] = []
-        world.served.failureChanged = { reported.append($0?.description) }
-        #expect(try await PresentTests.present(world).count == 1)
-        let (from, to) = (world.scratch.path(gone), world.scratch.path("away"))
+        fixture.served.failureChanged = { reported.append($0?.description) }
+        #expect(try await PresentTests.present(fixture).count == 1)
+        let (from, to) = (fixture.scratch.path(gone), fixture.scratch.path("away"))
         try Self.move(from, to)
-        #expect(try await world.ask("/api/v1/present").head.hasPrefix("HTTP/1.1 503 "))
-        try await world.turn(until: "the change is noticed") { world.served.following.failure != nil }
-        let words = "\(world.directory) can't be read: No such file or directory"
-        try await Self.checkUnreadable(world, words, Self.paths)
+        #expect(try await fixture.ask("/api/v1/present").head.hasPrefix("HTTP/1.1 503 "))
+        try await fixture.turn(until: "the change is noticed") { fixture.served.following.failure != nil }
+        let words = "\(fixture.directory) can't be read: No such file or directory"
+        try await Self.checkUnreadable(fixture, words, Self.paths)
         try Self.move(to, from)
-        #expect(try await PresentTests.present(world).count == 1)
+        #expect(try await PresentTests.present(fixture).count == 1)
         #expect(reported == [words, nil])
     }
 
     @Test func `open pages are notified when the folder disappears and returns, and line streams end`() async throws {
-        let world = try Self.world()
-        #expect(try await PresentTests.present(world).count == 1)
-        let (changes, events) = (try world.open("/api/v1/changes"), try world.open("/api/v1/events"))
-        try await world.turn(until: "both streams are open") {
+        let fixture = try Self.fixture()
+        #expect(try await PresentTests.present(fixture).count == 1)
+        let (changes, events) = (try fixture.open("/api/v1/changes"), try fixture.open("/api/v1/events"))
+        try await fixture.turn(until: "both streams are open") {
             changes.hasRead("retry: 2000") && events.hasRead("retry: 2000")
         }
-        try Self.move(world.directory, world.scratch.path("away"))
-        try await world.turn(until: "pages load again") { changes.hasRead("data: {\"sequence\":0}") }
-        try Self.move(world.scratch.path("away"), world.directory)
-        try await world.turn(until: "pages load again once more") {
-            changes.hasRead("data: {\"sequence\":\(world.writer.sequence)}")
+        try Self.move(fixture.directory, fixture.scratch.path("away"))
+        try await fixture.turn(until: "pages load again") { changes.hasRead("data: {\"sequence\":0}") }
+        try Self.move(fixture.scratch.path("away"), fixture.directory)
+        try await fixture.turn(until: "pages load again once more") {
+            changes.hasRead("data: {\"sequence\":\(fixture.writer.sequence)}")
         }
-        try await world.turn(until: "the other stream is closed") {
+        try await fixture.turn(until: "the other stream is closed") {
             events.read()
             return events.isClosed
         }
@@ -80,25 +80,25 @@ import Testing
     }
 
     @Test func `a renamed parent folder is noticed while a client is connected`() async throws {
-        let world = try Self.world()
-        #expect(try await PresentTests.present(world).count == 1)
-        let changes = try world.open("/api/v1/changes")
-        try await world.turn(until: "the stream is open") { changes.hasRead("retry: 2000") }
-        try Self.move(world.scratch.path("a"), world.scratch.path("away"))
-        try await world.turn(until: "pages load again") { changes.hasRead("data: {\"sequence\":0}") }
+        let fixture = try Self.fixture()
+        #expect(try await PresentTests.present(fixture).count == 1)
+        let changes = try fixture.open("/api/v1/changes")
+        try await fixture.turn(until: "the stream is open") { changes.hasRead("retry: 2000") }
+        try Self.move(fixture.scratch.path("a"), fixture.scratch.path("away"))
+        try await fixture.turn(until: "pages load again") { changes.hasRead("data: {\"sequence\":0}") }
     }
 
     @Test func `a page of lines ends without its last chunk if the folder disappears meanwhile`() async throws {
-        let world = try Self.world()
-        for number in 0..<2000 { world.writer.event("staff", "satisfied", 20 + Double(number), minor: 7, seen: 10) }
-        let file = world.directory + "/" + Self.name
-        try Data(world.writer.lines.map { $0 + "\n" }.joined().utf8).write(to: URL(fileURLWithPath: file))
-        #expect(try await PresentTests.present(world).count == 1)
-        let page = try world.open("/api/v1/events?limit=10000")
-        try await world.turn(until: "the stream starts") { page.hasInput }
-        try Self.move(world.scratch.path("a"), world.scratch.path("away"))
-        _ = try await world.ask("/")
-        try await world.turn(until: "the stream ends") {
+        let fixture = try Self.fixture()
+        for number in 0..<2000 { fixture.writer.event("staff", "satisfied", 20 + Double(number), minor: 7, seen: 10) }
+        let file = fixture.directory + "/" + Self.name
+        try Data(fixture.writer.lines.map { $0 + "\n" }.joined().utf8).write(to: URL(fileURLWithPath: file))
+        #expect(try await PresentTests.present(fixture).count == 1)
+        let page = try fixture.open("/api/v1/events?limit=10000")
+        try await fixture.turn(until: "the stream starts") { page.hasInput }
+        try Self.move(fixture.scratch.path("a"), fixture.scratch.path("away"))
+        _ = try await fixture.ask("/")
+        try await fixture.turn(until: "the stream ends") {
             page.read()
             return page.isClosed
         }
@@ -106,23 +106,23 @@ import Testing
     }
 
     @Test func `another folder in the place of the removed one is read`() async throws {
-        let world = try Self.world()
-        #expect(try await PresentTests.present(world).count == 1)
-        let file = world.directory + "/" + Self.name
-        try Self.move(world.scratch.path("a"), world.scratch.path("away"))
-        try FileManager.default.createDirectory(atPath: world.directory, withIntermediateDirectories: true)
-        let lines = try String(contentsOfFile: world.scratch.path("away/events/" + Self.name), encoding: .utf8)
+        let fixture = try Self.fixture()
+        #expect(try await PresentTests.present(fixture).count == 1)
+        let file = fixture.directory + "/" + Self.name
+        try Self.move(fixture.scratch.path("a"), fixture.scratch.path("away"))
+        try FileManager.default.createDirectory(atPath: fixture.directory, withIntermediateDirectories: true)
+        let lines = try String(contentsOfFile: fixture.scratch.path("away/events/" + Self.name), encoding: .utf8)
         try Data(
             lines.split(separator: "\n", omittingEmptySubsequences: false)[..<1].joined(separator: "\n").appending("\n")
                 .utf8
         )
         .write(to: URL(fileURLWithPath: file))
-        _ = try await world.ask("/")
-        try await world.turn(until: "the file is read") {
-            world.served.following.isCurrent && world.served.following.state.counts.sequence == 1
+        _ = try await fixture.ask("/")
+        try await fixture.turn(until: "the file is read") {
+            fixture.served.following.isCurrent && fixture.served.following.state.counts.sequence == 1
         }
-        let page = try world.open("/api/v1/events?limit=9")
-        try await world.turn(until: "the request is answered") {
+        let page = try fixture.open("/api/v1/events?limit=9")
+        try await fixture.turn(until: "the request is answered") {
             page.read()
             return page.isAtEndOfChunks
         }
@@ -131,48 +131,48 @@ import Testing
     }
 
     @Test func `after the only file was deleted, present is 503 because there are no lines`() async throws {
-        let world = try Self.world()
-        #expect(try await PresentTests.present(world).count == 1)
-        try FileManager.default.removeItem(atPath: world.directory + "/" + Self.name)
-        try await world.turn(until: "the change is noticed") { world.served.following.state.counts.sequence == 0 }
-        let answer = try await world.ask("/api/v1/present")
+        let fixture = try Self.fixture()
+        #expect(try await PresentTests.present(fixture).count == 1)
+        try FileManager.default.removeItem(atPath: fixture.directory + "/" + Self.name)
+        try await fixture.turn(until: "the change is noticed") { fixture.served.following.state.counts.sequence == 0 }
+        let answer = try await fixture.ask("/api/v1/present")
         #expect(answer.head.hasPrefix("HTTP/1.1 503 "))
-        #expect(answer.body.hasPrefix("{\"error\":\"\(world.directory) contains no lines yet\",\"hint\":"))
+        #expect(answer.body.hasPrefix("{\"error\":\"\(fixture.directory) contains no lines yet\",\"hint\":"))
     }
 
     @Test(arguments: ["a FIFO", "a folder", "a link"])
     func `if a read file becomes a FIFO, a folder or a broken link, answers are 503`(_ kind: String) async throws {
-        let world = try Self.world()
-        #expect(try await PresentTests.present(world).count == 1)
-        let file = world.directory + "/" + Self.name
+        let fixture = try Self.fixture()
+        #expect(try await PresentTests.present(fixture).count == 1)
+        let file = fixture.directory + "/" + Self.name
         try FileManager.default.removeItem(atPath: file)
         let words = try Self.put(kind, at: file)
         // The kernel reports the change a moment later.
-        try await world.turn(until: "the change is noticed") { world.served.following.failure != nil }
-        try await Self.checkUnreadable(world, words, ["/api/v1/events?limit=3", "/api/v1/present"])
+        try await fixture.turn(until: "the change is noticed") { fixture.served.following.failure != nil }
+        try await Self.checkUnreadable(fixture, words, ["/api/v1/events?limit=3", "/api/v1/present"])
     }
 
     @Test(arguments: ["a FIFO", "a folder", "a link"])
     func `if a closed file becomes a FIFO, folder or link, only a page of lines is 503`(_ kind: String) async throws {
-        let world = try Self.world()
-        let later = world.directory + "/events-000000000004-20261121T010000Z.jsonl"
-        world.writer.event("staff", "unsatisfied", 40, minor: 7, seen: 10)
-        try Data((world.writer.lines.last! + "\n").utf8).write(to: URL(fileURLWithPath: later))
-        #expect(try await PresentTests.present(world).isEmpty)
-        let file = world.directory + "/" + Self.name
+        let fixture = try Self.fixture()
+        let later = fixture.directory + "/events-000000000004-20261121T010000Z.jsonl"
+        fixture.writer.event("staff", "unsatisfied", 40, minor: 7, seen: 10)
+        try Data((fixture.writer.lines.last! + "\n").utf8).write(to: URL(fileURLWithPath: later))
+        #expect(try await PresentTests.present(fixture).isEmpty)
+        let file = fixture.directory + "/" + Self.name
         try FileManager.default.removeItem(atPath: file)
         let words = try Self.put(kind, at: file)
-        try await Self.checkUnreadable(world, words, ["/api/v1/events?limit=3"])
-        #expect(try await PresentTests.present(world).isEmpty)
+        try await Self.checkUnreadable(fixture, words, ["/api/v1/events?limit=3"])
+        #expect(try await PresentTests.present(fixture).isEmpty)
     }
 
     @Test(arguments: ["a FIFO", "a folder", "a link"])
     func `a FIFO, a folder or a broken link at the start makes all answers 503`(_ kind: String) async throws {
-        let world = try Self.world()
-        let words = try Self.put(kind, at: world.directory + "/events-000000000009-20261122T000000Z.jsonl")
-        try world.start()
-        try await world.turn(until: "the change is noticed") { world.served.following.failure != nil }
-        try await Self.checkUnreadable(world, words, Self.paths)
+        let fixture = try Self.fixture()
+        let words = try Self.put(kind, at: fixture.directory + "/events-000000000009-20261122T000000Z.jsonl")
+        try fixture.start()
+        try await fixture.turn(until: "the change is noticed") { fixture.served.following.failure != nil }
+        try await Self.checkUnreadable(fixture, words, Self.paths)
     }
 
     /// Creates a FIFO, a folder or a broken symbolic link.

@@ -14,20 +14,22 @@ import Testing
 
     private static func last(_ lines: [String]) throws -> [String: Any] { try object(lines.last ?? "{}") }
 
-    private func configuration(_ world: ServedWorld) -> String { "--config=\(world.scratch.path("gateway.yaml"))" }
+    private func configuration(_ fixture: ServedFixture) -> String {
+        "--config=\(fixture.scratch.path("gateway.yaml"))"
+    }
 
     @Test(arguments: [1, 7, 26, 10_000])
     func `pages of visits have each line of visits --json once, in order, and the number of remaining lines`(
         _ limit: Int
     ) async throws {
-        let world = try ReportsTests.world()
-        let whole = try Gateway.run("visits", "--json", "--condition=staff", configuration(world)).text
+        let fixture = try ReportsTests.fixture()
+        let whole = try Gateway.run("visits", "--json", "--condition=staff", configuration(fixture)).text
             .split(separator: "\n").map(String.init)
         #expect(whole.count > 20)
         var reported: [String] = []
         var path = "/api/v1/visits?condition=staff&limit=\(limit)"
         while true {
-            let answer = try await world.get(path)
+            let answer = try await fixture.get(path)
             #expect(answer.head.hasPrefix("HTTP/1.1 200"), "\(answer)")
             var lines = Self.lines(answer.body)
             let last = try Self.last(lines)
@@ -48,17 +50,19 @@ import Testing
     }
 
     @Test func `without limit, visits as JSON have 1,000 lines and the number left; CSV has all lines`() async throws {
-        let world = try ServedWorld {
+        let fixture = try ServedFixture {
             $0.started(1)
-            for number in 0..<1100 { $0.completeVisit("staff", Double(number) * 40, Double(number) * 40 + 5, minor: number) }
+            for number in 0..<1100 {
+                $0.completeVisit("staff", Double(number) * 40, Double(number) * 40 + 5, minor: number)
+            }
         }
-        _ = try world.scratch.write(
+        _ = try fixture.scratch.write(
             "gateway.yaml",
             "conditions: [{identifier: staff, uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E}]\n"
-                + "output: {directory: \(world.scratch.url.path)}\n")
-        try world.live(50_000)
-        let peer = try world.open("/api/v1/visits")
-        try await world.turn(until: "the request is answered") {
+                + "output: {directory: \(fixture.scratch.url.path)}\n")
+        try fixture.live(50_000)
+        let peer = try fixture.open("/api/v1/visits")
+        try await fixture.turn(until: "the request is answered") {
             peer.read()
             return peer.isAtEndOfChunks
         }
@@ -66,25 +70,25 @@ import Testing
         #expect(lines.count == 1001)
         #expect(try Self.last(lines)["left"] as? Int == 1100 + 1100 + 1 - 1000)
         // A CSV file must be complete.
-        #expect(try await world.getChunks("/api/v1/visits?format=csv").split(separator: "\r\n").count == 1101)
+        #expect(try await fixture.getChunks("/api/v1/visits?format=csv").split(separator: "\r\n").count == 1101)
     }
 
     @Test func `if files changed after the previous page, the next is 409, so that no visit is left out`()
         async throws
     {
-        let world = try ReportsTests.world()
-        let first = Self.lines(try await world.get("/api/v1/visits?limit=21").body)
+        let fixture = try ReportsTests.fixture()
+        let first = Self.lines(try await fixture.get("/api/v1/visits?limit=21").body)
         let next = try #require(Self.last(first)["next"] as? String)
-        #expect(try await world.get(next).head.hasPrefix("HTTP/1.1 200"))
+        #expect(try await fixture.get(next).head.hasPrefix("HTTP/1.1 200"))
         // The 21st line was the visit that has not ended. The new visit takes this place.
-        world.writer.completeVisit("staff", 3100, 3150, minor: 4)
-        try world.flush()
-        let stale = try await world.get(next)
+        fixture.writer.completeVisit("staff", 3100, 3150, minor: 4)
+        try fixture.flush()
+        let stale = try await fixture.get(next)
         #expect(stale.head.hasPrefix("HTTP/1.1 409"), "\(stale)")
         #expect(stale.body.contains("start again without after"))
-        #expect(world.served.runner.runningCount == 0)
+        #expect(fixture.served.runner.runningCount == 0)
         for after in ["99999-00000000", "3-deadbeef"] {
-            #expect(try await world.get("/api/v1/visits?after=\(after)").head.hasPrefix("HTTP/1.1 409"), "\(after)")
+            #expect(try await fixture.get("/api/v1/visits?after=\(after)").head.hasPrefix("HTTP/1.1 409"), "\(after)")
         }
     }
 
@@ -102,8 +106,8 @@ import Testing
         ),
     ])
     func `an invalid limit or after is 400 with the reason`(_ path: String, _ words: String) async throws {
-        let world = try ReportsTests.world()
-        let answer = try await world.get(path)
+        let fixture = try ReportsTests.fixture()
+        let answer = try await fixture.get(path)
         #expect(answer.head.hasPrefix("HTTP/1.1 400"), "\(answer)")
         #expect(answer.body.contains(words), "\(answer.body)")
     }
@@ -111,16 +115,16 @@ import Testing
     @Test func `the list of /visits has pages with links, and each of 21 visits is on one of them`()
         async throws
     {
-        let world = try ReportsTests.world()
+        let fixture = try ReportsTests.fixture()
         func rows(_ body: String) throws -> [String] {
             let list = try #require(body.range(of: "<section class=\"list\">"))
             return body[list.upperBound...].matches(of: #/<tr><td>.*</td></tr>/#).map { String($0.output) }
         }
-        let whole = try rows(try await world.get("/visits?from=2026-11-21").body)
+        let whole = try rows(try await fixture.get("/visits?from=2026-11-21").body)
         #expect(whole.count == 21)
         var (reported, path, pages): ([String], String, Int) = ([], "/visits?from=2026-11-21&limit=6", 0)
         while true {
-            let body = try await world.get(path).body
+            let body = try await fixture.get(path).body
             pages += 1
             let page = try rows(body)
             #expect(body.contains("\(reported.count + 1) to \(reported.count + page.count) of 21 visits"), "\(path)")
@@ -134,18 +138,18 @@ import Testing
             path = String(link.output.path).replacing("&amp;", with: "&")
         }
         #expect(pages == 4 && reported == whole)
-        #expect(try await world.get("/visits?from=2026-11-21&limit=6&after=400").body.contains("None of 21 visits"))
+        #expect(try await fixture.get("/visits?from=2026-11-21&limit=6&after=400").body.contains("None of 21 visits"))
     }
 
     @Test func `pages of events have each line once, and only lines of the requested types`() async throws {
-        let world = try ReportsTests.world()
+        let fixture = try ReportsTests.fixture()
         for types in ["", "&types=visit", "&types=clock"] {
-            let wanted = world.writer.lines.filter {
+            let wanted = fixture.writer.lines.filter {
                 types.isEmpty || types == "&types=visit" && $0.contains("\"type\":\"visit\"")
             }
             var (reported, path): ([String], String) = ([], "/api/v1/events?limit=9\(types)")
             while true {
-                var lines = Self.lines(try await world.getChunks(path))
+                var lines = Self.lines(try await fixture.getChunks(path))
                 guard let last = lines.last, try object(last)["kind"] as? String == "more" else {
                     reported += lines
                     break
@@ -157,25 +161,25 @@ import Testing
             }
             #expect(reported == wanted, "\(types)")
         }
-        let end = try await world.getChunks("/api/v1/events?after=g:\(world.writer.sequence)")
+        let end = try await fixture.getChunks("/api/v1/events?after=g:\(fixture.writer.sequence)")
         #expect(end == "[]\n")
     }
 
     @Test func `a page of events has one element with the number of missing lines`() async throws {
-        let world = try ServedWorld {
+        let fixture = try ServedFixture {
             $0.started(1)
             $0.sequence += 3
             $0.event("staff", "satisfied", 20, minor: 1, seen: 20)
         }
-        try world.live(100)
-        let lines = Self.lines(try await world.getChunks("/api/v1/events?limit=10"))
+        try fixture.live(100)
+        let lines = Self.lines(try await fixture.getChunks("/api/v1/events?limit=10"))
         #expect(lines.filter { $0 == "{\"kind\":\"missed\",\"lines\":3}" }.count == 1, "\(lines)")
-        #expect(lines.count == world.writer.lines.count + 1)
+        #expect(lines.count == fixture.writer.lines.count + 1)
     }
 
     @Test func `a page of visits is valid according to the schema of reports`() async throws {
-        let world = try ReportsTests.world()
-        let lines = Self.lines(try await world.get("/api/v1/visits?limit=3").body)
+        let fixture = try ReportsTests.fixture()
+        let lines = Self.lines(try await fixture.get("/api/v1/visits?limit=3").body)
         #expect(lines.count == 4)
         try Schema.expectValid(Array(lines.map { $0 + "\n" }.joined().utf8), "--kind", "reports")
     }

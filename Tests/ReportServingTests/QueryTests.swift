@@ -77,31 +77,31 @@ import Testing
     func `the API answers with the error and a hint as JSON`(
         _ query: String, _ status: Int, _ error: String, _ hint: String
     ) async throws {
-        let world = try Self.world()
-        let answer = try await world.get("/api/v1/\(query)")
-        let folder = world.scratch.url.path
+        let fixture = try Self.fixture()
+        let answer = try await fixture.get("/api/v1/\(query)")
+        let folder = fixture.scratch.url.path
         #expect(answer.head.hasPrefix("HTTP/1.1 \(status) "), "\(answer)")
         #expect(answer.head.contains("Content-Type: application/json\r\n") && !answer.head.contains("ETag"))
         #expect(answer.body == Self.json(error, hint).replacing("FOLDER", with: folder))
     }
 
     /// Returns the server of a folder whose gateway does not run.
-    private static func world() throws -> ServedWorld {
-        let world = try ReportsTests.world()
-        _ = try world.scratch.write(
+    private static func fixture() throws -> ServedFixture {
+        let fixture = try ReportsTests.fixture()
+        _ = try fixture.scratch.write(
             "gateway.yaml",
             """
             conditions: [{identifier: staff, uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E}]
-            output: {directory: \(world.scratch.url.path), status_socket: \(world.scratch.path("none.sock"))}
+            output: {directory: \(fixture.scratch.url.path), status_socket: \(fixture.scratch.path("none.sock"))}
 
             """)
-        return world
+        return fixture
     }
 
     @Test func `every path rejects an unknown parameter with the valid ones, in its own format`() async throws {
-        let world = try ReportsTests.world()
+        let fixture = try ReportsTests.fixture()
         for (path, names) in ReportQuery.parameters.merging(["/explain/3": []], uniquingKeysWith: { $1 }) {
-            let answer = try await world.get("\(path)?colour=red")
+            let answer = try await fixture.get("\(path)?colour=red")
             #expect(answer.head.hasPrefix("HTTP/1.1 400 "), "\(path): \(answer)")
             #expect(answer.body.contains("colour is not a parameter of \(path)"), "\(path)")
             #expect(names.allSatisfy { answer.body.contains($0) }, "\(path): \(answer.body)")
@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test func `an error page has the error and the hint, and its form has the values of the query`() async throws {
-        let world = try ReportsTests.world()
+        let fixture = try ReportsTests.fixture()
         for (path, error, hint) in [
             ("/occupancy?every=3&by=%3Cb%3E", "every is “3”", "expected whole seconds from 1m to 1d"),
             ("/visits?from=2026-02-30", "from is “2026-02-30”", "2026-02 has 28 days"),
@@ -119,7 +119,7 @@ import Testing
             ("/nothing?%3Cb%3E", "unknown path /nothing", "pages start at /"),
             ("/gateways?%3Cb%3E", "&lt;b&gt; is not a parameter of /gateways", "/gateways has no parameters"),
         ] {
-            let page = try await world.get(path)
+            let page = try await fixture.get(path)
             #expect(page.head.contains("Content-Type: text/html"), "\(path): \(page.head)")
             #expect(page.body.contains("<strong>\(error)") && page.body.contains(hint), "\(path): \(page.body)")
             #expect(!page.body.contains("<b>") && page.body.contains("<nav"), "\(path): \(page.body)")
@@ -128,19 +128,19 @@ import Testing
         }
         // If the query has no range, the form and its links have the default range of the page, and each parameter
         // once.
-        let limited = try await world.get("/visits?limit=2001&beacon=1&beacon=2").body
+        let limited = try await fixture.get("/visits?limit=2001&beacon=1&beacon=2").body
         let from = try #require(limited.firstMatch(of: #/name="from" value="([-0-9]{10})"/#)).output.1
         #expect(limited.contains("<a href=\"/api/v1/visits?from=\(from)&amp;beacon=1\">"), "\(limited)")
-        let page = try await world.get("/visits?from=2026-02-30&to=&limit=7").body
+        let page = try await fixture.get("/visits?from=2026-02-30&to=&limit=7").body
         #expect(page.contains("name=\"from\" value=\"2026-02-30\""))
     }
 
     @Test func `empty fields of a form, and a plain + in a date, are accepted`() async throws {
-        let world = try ReportsTests.world()
-        let page = try await world.get("/visits?from=2026-11-21&to=&condition=&beacon=")
+        let fixture = try ReportsTests.fixture()
+        let page = try await fixture.get("/visits?from=2026-11-21&to=&condition=&beacon=")
         #expect(page.head.hasPrefix("HTTP/1.1 200 "))
-        #expect(try await world.get("/?").head.hasPrefix("HTTP/1.1 200 "))
-        let visits = try await world.get("/api/v1/visits?from=2026-11-21T01:00+01:00&format=json")
+        #expect(try await fixture.get("/?").head.hasPrefix("HTTP/1.1 200 "))
+        let visits = try await fixture.get("/api/v1/visits?from=2026-11-21T01:00+01:00&format=json")
         #expect(visits.head.hasPrefix("HTTP/1.1 200 "), "\(visits)")
     }
 
@@ -149,8 +149,8 @@ import Testing
         "visits?beacon=\(String(repeating: "x", count: 1001))",
     ])
     func `a control character, or more than 1,000 characters, in a value is an error`(_ query: String) async throws {
-        let world = try ReportsTests.world()
-        let answer = try await world.get("/api/v1/\(query)")
+        let fixture = try ReportsTests.fixture()
+        let answer = try await fixture.get("/api/v1/\(query)")
         #expect(answer.head.hasPrefix("HTTP/1.1 400 "))
         #expect(
             answer.body.contains(" has a control character, or more than 1000 characters\",\"hint\":"), "\(answer.body)"
@@ -158,9 +158,9 @@ import Testing
     }
 
     @Test func `a NUL in an address is an error and does not end the address`() async throws {
-        let world = try ReportsTests.world()
+        let fixture = try ReportsTests.fixture()
         for path in ["/api/v1/visits?limit=5%00x", "/api/v1/visits?limit%00x=5", "/api/v1/present%00x"] {
-            let answer = try await world.get(path)
+            let answer = try await fixture.get(path)
             #expect(answer.head.hasPrefix("HTTP/1.1 400 "), "\(path)")
             #expect(
                 answer.body
@@ -172,8 +172,8 @@ import Testing
 
     @Test(arguments: ["garbage", "yard:5", "", "g:x"])
     func `an invalid lastEventID, or one of another gateway, is an error`(_ id: String) async throws {
-        let world = try ReportsTests.world()
-        let answer = try await world.get("/api/v1/events?lastEventID=\(id)")
+        let fixture = try ReportsTests.fixture()
+        let answer = try await fixture.get("/api/v1/events?lastEventID=\(id)")
         #expect(answer.head.hasPrefix("HTTP/1.1 400 "))
         #expect(
             answer.body.hasSuffix("\"hint\":\"expected g:NUMBER, with the sequence number of a line\"}\n"),
@@ -181,8 +181,8 @@ import Testing
     }
 
     @Test func `a method other than GET and HEAD is 405, in the format of the path`() async throws {
-        let world = try ReportsTests.world()
-        _ = try await world.get("/api/v1/present")
+        let fixture = try ReportsTests.fixture()
+        _ = try await fixture.get("/api/v1/present")
         for (path, text) in [
             (
                 "/api/v1/present",
@@ -191,9 +191,9 @@ import Testing
             ("/", "<strong>only the methods GET and HEAD are supported</strong>"),
             ("/metrics", "only the methods GET and HEAD are supported\nsend GET; this server is read-only\n"),
         ] {
-            let peer = try Peer(world.port)
+            let peer = try Peer(fixture.port)
             peer.send("PUT \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            try await world.turn(until: "the request is refused") { peer.isAnswered }
+            try await fixture.turn(until: "the request is refused") { peer.isAnswered }
             #expect(peer.text.hasPrefix("HTTP/1.1 405 ") && peer.text.contains(text), "\(path): \(peer.text)")
             #expect(peer.text.contains("Allow: GET, HEAD\r\n"))
         }
@@ -201,13 +201,13 @@ import Testing
 
     /// Answers have no part of the usage text that the program prints at a terminal.
     @Test func `no value of a parameter makes an answer contain usage text or a command's options`() async throws {
-        let world = try ReportsTests.world()
+        let fixture = try ReportsTests.fixture()
         let values = ["", "--help", "-h", "x", "\"", "; ", "1/1"]
         for path in ["/visits", "/occupancy", "/api/v1/visits", "/api/v1/occupancy", "/api/v1/explain"] {
             for name in ReportQuery.parameters[path] ?? [] {
                 for value in values {
-                    let peer = try world.open("\(path)?\(name)=\(PageBounds.encoded(value))")
-                    try await world.turn(until: "the request is answered") {
+                    let peer = try fixture.open("\(path)?\(name)=\(PageBounds.encoded(value))")
+                    try await fixture.turn(until: "the request is answered") {
                         peer.read()
                         return peer.isAtEndOfChunks || peer.isAnswered
                     }

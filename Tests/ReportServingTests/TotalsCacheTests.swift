@@ -11,35 +11,35 @@ import Testing
 @testable import ReportServing
 
 /// The cache of totals of closed event files, with which a start does not have to read all files.
-@Suite struct FoldFileTests {
+@Suite struct TotalsCacheTests {
     private static let seeds = SeededGenerator.seeds(8)
 
     @Test(arguments: seeds)
     func `a start from the cache has the totals of all lines, wherever a file ends`(seed: UInt64) async throws {
         var generator = SeededGenerator(state: seed)
-        let world = try TotalsWorld(&generator)
+        let fixture = try TotalsFixture(&generator)
         var kept = 0
-        for count in 2...world.files.count {
-            try world.clear()
-            for file in world.files[..<count] { try world.write(file) }
+        for count in 2...fixture.files.count {
+            try fixture.clear()
+            for file in fixture.files[..<count] { try fixture.write(file) }
             do {
-                let before = try await world.follow(keeping: true)
-                try await world.keep(before)
+                let before = try await fixture.follow(keeping: true)
+                try await fixture.keep(before)
             }
             // After a clock line, totals must be stored with the corrected dates, or not at all.
-            let totals = world.file.read()
+            let totals = fixture.file.read()
             if let totals {
                 kept += 1
                 #expect(totals.files == count - 1)
-                #expect(totals.position.segment == world.files[count - 1].name)
+                #expect(totals.position.segment == fixture.files[count - 1].name)
             }
-            for file in world.files[count...] { try world.write(file) }
-            let begun = Following(world.directory, keptIn: world.file, on: world.loop)
+            for file in fixture.files[count...] { try fixture.write(file) }
+            let begun = Following(fixture.directory, keptIn: fixture.file, on: fixture.loop)
             #expect(
                 begun.state.counts.sequence == totals?.position.sequence ?? 0, "lines in the cache are not read again")
-            try await world.turn(begun)
-            let whole = try await world.follow(keeping: false)
-            #expect(try world.bytes(begun) == world.bytes(whole), "seed \(seed), \(count) files")
+            try await fixture.turn(begun)
+            let whole = try await fixture.follow(keeping: false)
+            #expect(try fixture.bytes(begun) == fixture.bytes(whole), "seed \(seed), \(count) files")
             #expect((begun.missed, begun.damaged) == (whole.missed, whole.damaged))
         }
         #expect(kept > 0)
@@ -47,8 +47,8 @@ import Testing
 
     @Test func `the cache is ignored if damaged, of another version or folder, or if files changed`() async throws {
         var generator = SeededGenerator(state: 3)
-        let world = try TotalsWorld(&generator)
-        func path(_ place: Int) -> String { "\(world.directory)/\(world.files[place].name)" }
+        let fixture = try TotalsFixture(&generator)
+        func path(_ place: Int) -> String { "\(fixture.directory)/\(fixture.files[place].name)" }
         let manager = FileManager.default
         // Each change is one that an operator, an erasure, retention or a crash can make.
         let changes: [(String, () throws -> Void)] = [
@@ -60,7 +60,7 @@ import Testing
                 }
             ),
             ("the first file was deleted", { try manager.removeItem(atPath: path(0)) }),
-            ("one file was cut", { truncate(path(1), off_t(world.files[1].text.utf8.count - 1)) }),
+            ("one file was cut", { truncate(path(1), off_t(fixture.files[1].text.utf8.count - 1)) }),
             (
                 "a byte of one file was changed in its place",
                 {
@@ -79,103 +79,103 @@ import Testing
             ),
             (
                 "the file after the cached ones was deleted",
-                { try manager.removeItem(atPath: path(world.files.count - 1)) }
+                { try manager.removeItem(atPath: path(fixture.files.count - 1)) }
             ),
-            ("the cache was damaged", { try world.damage { $0[$0.count / 2] ^= 1 } }),
-            ("the cache ends too early", { try world.damage { $0.removeLast() } }),
-            ("the cache is empty", { try world.damage { $0.removeAll() } }),
-            ("the cache has another byte at its end", { try world.damage { $0.append(0) } }),
+            ("the cache was damaged", { try fixture.damage { $0[$0.count / 2] ^= 1 } }),
+            ("the cache ends too early", { try fixture.damage { $0.removeLast() } }),
+            ("the cache is empty", { try fixture.damage { $0.removeAll() } }),
+            ("the cache has another byte at its end", { try fixture.damage { $0.append(0) } }),
         ]
         for (what, change) in changes {
-            try world.clear()
-            for file in world.files { try world.write(file) }
+            try fixture.clear()
+            for file in fixture.files { try fixture.write(file) }
             do {
-                let following = try await world.follow(keeping: true)
-                try await world.keep(following)
+                let following = try await fixture.follow(keeping: true)
+                try await fixture.keep(following)
             }
-            #expect(world.file.read() != nil, "\(what): the cache must exist before the change")
-            #expect(TotalsCache(in: world.cache, of: world.directory, version: "0.0.0").read() == nil)
-            #expect(TotalsCache(in: world.cache, of: FilePath("/elsewhere")).read() == nil)
+            #expect(fixture.file.read() != nil, "\(what): the cache must exist before the change")
+            #expect(TotalsCache(in: fixture.cache, of: fixture.directory, version: "0.0.0").read() == nil)
+            #expect(TotalsCache(in: fixture.cache, of: FilePath("/elsewhere")).read() == nil)
             try change()
-            #expect(world.file.read() == nil, "\(what)")
-            let begun = Following(world.directory, keptIn: world.file, on: world.loop)
+            #expect(fixture.file.read() == nil, "\(what)")
+            let begun = Following(fixture.directory, keptIn: fixture.file, on: fixture.loop)
             #expect(begun.state.counts.sequence == 0, "\(what)")
         }
     }
 
     @Test func `the cache is ignored if the target of a symbolically linked event file changed`() async throws {
         var generator = SeededGenerator(state: 5)
-        let world = try TotalsWorld(&generator)
-        for file in world.files { try world.write(file) }
-        let (link, target) = ("\(world.directory)/\(world.files[1].name)", "\(world.directory)/archive")
+        let fixture = try TotalsFixture(&generator)
+        for file in fixture.files { try fixture.write(file) }
+        let (link, target) = ("\(fixture.directory)/\(fixture.files[1].name)", "\(fixture.directory)/archive")
         try FileManager.default.moveItem(atPath: link, toPath: target)
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: target)
-        let following = try await world.follow(keeping: true)
-        try await world.keep(following)
-        #expect(world.file.read() != nil)
+        let following = try await fixture.follow(keeping: true)
+        try await fixture.keep(following)
+        #expect(fixture.file.read() != nil)
         let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: target))
         try handle.write(contentsOf: Data(" ".utf8))
         try handle.close()
-        #expect(world.file.read() == nil)
+        #expect(fixture.file.read() == nil)
     }
 
     @Test func `after an erasure, the cache is ignored and then stored again without the beacon`() async throws {
         var generator = SeededGenerator(state: 4)
-        let world = try TotalsWorld(&generator)
-        for file in world.files { try world.write(file) }
-        let following = try await world.follow(keeping: true)
-        try await world.keep(following)
+        let fixture = try TotalsFixture(&generator)
+        for file in fixture.files { try fixture.write(file) }
+        let following = try await fixture.follow(keeping: true)
+        try await fixture.keep(following)
         // The first half of the beacon's UUID, as the cache stores it.
         var (beacon, half) = (ByteCoder(), UInt64(0xF782_6DA6_4FA2_4E98))
         try beacon.code(&half)
-        let before = try #require(world.file.read())
-        #expect(try TotalsWorld.bytes(before).firstRange(of: beacon.bytes) != nil)
-        for file in world.files {
+        let before = try #require(fixture.file.read())
+        #expect(try TotalsFixture.bytes(before).firstRange(of: beacon.bytes) != nil)
+        for file in fixture.files {
             // The new text does not identify a beacon, as after an erasure.
-            let path = "\(world.directory)/\(file.name)"
+            let path = "\(fixture.directory)/\(file.name)"
             let text = file.text.replacing("F7826DA6", with: "00000000")
             try Data(text.utf8).write(to: URL(fileURLWithPath: path + ".erasing.new"))
             #expect(rename(path + ".erasing.new", path) == 0)
         }
-        try await world.turn(following) { following.state.counts.sequence < world.last }
-        #expect(world.file.read() == nil)
-        try await world.turn(following)
-        try await world.keep(following)
-        let totals = try #require(world.file.read())
-        #expect(try TotalsWorld.bytes(totals).firstRange(of: beacon.bytes) == nil)
-        #expect(following.state.counts.sequence == world.last)
+        try await fixture.turn(following) { following.state.counts.sequence < fixture.last }
+        #expect(fixture.file.read() == nil)
+        try await fixture.turn(following)
+        try await fixture.keep(following)
+        let totals = try #require(fixture.file.read())
+        #expect(try TotalsFixture.bytes(totals).firstRange(of: beacon.bytes) == nil)
+        #expect(following.state.counts.sequence == fixture.last)
     }
 
     @Test func `a symbolic link in the cache folder is deleted, and its target is not written`() async throws {
         var generator = SeededGenerator(state: 6)
-        let world = try TotalsWorld(&generator)
-        for file in world.files { try world.write(file) }
-        let (link, target) = ("\(world.cache)/.fold.new", "\(world.directory)/elsewhere")
+        let fixture = try TotalsFixture(&generator)
+        for file in fixture.files { try fixture.write(file) }
+        let (link, target) = ("\(fixture.cache)/.fold.new", "\(fixture.directory)/elsewhere")
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: target)
-        let following = try await world.follow(keeping: true)
-        try await world.keep(following)
+        let following = try await fixture.follow(keeping: true)
+        try await fixture.keep(following)
         #expect(!FileManager.default.fileExists(atPath: target))
-        #expect(try FileManager.default.contentsOfDirectory(atPath: world.cache.string).isEmpty)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: fixture.cache.string).isEmpty)
     }
 
     @Test func `without a cache folder, all lines are read and the folder is not created`() async throws {
         var generator = SeededGenerator(state: 5)
-        let world = try TotalsWorld(&generator)
-        for file in world.files { try world.write(file) }
-        try FileManager.default.removeItem(atPath: world.cache.string)
-        let following = try await world.follow(keeping: true)
-        try await world.keep(following)
-        #expect(!FileManager.default.fileExists(atPath: world.cache.string))
-        #expect(following.state.counts.sequence == world.last)
+        let fixture = try TotalsFixture(&generator)
+        for file in fixture.files { try fixture.write(file) }
+        try FileManager.default.removeItem(atPath: fixture.cache.string)
+        let following = try await fixture.follow(keeping: true)
+        try await fixture.keep(following)
+        #expect(!FileManager.default.fileExists(atPath: fixture.cache.string))
+        #expect(following.state.counts.sequence == fixture.last)
     }
 
     @Test(arguments: seeds)
     func `reading damaged totals throws or succeeds and never traps; a prefix throws`(seed: UInt64) async throws {
         var generator = SeededGenerator(state: seed)
-        let world = try TotalsWorld(&generator)
-        for file in world.files { try world.write(file) }
-        let following = try await world.follow(keeping: false)
-        let bytes = try world.bytes(following)
+        let fixture = try TotalsFixture(&generator)
+        for file in fixture.files { try fixture.write(file) }
+        let following = try await fixture.follow(keeping: false)
+        let bytes = try fixture.bytes(following)
         for _ in 0..<500 {
             var damaged = bytes
             for _ in 0...generator.below(4) {
@@ -196,7 +196,7 @@ import Testing
 }
 
 /// A day of a gateway in several event files, and an event loop with its own clock that follows them.
-private final class TotalsWorld {
+private final class TotalsFixture {
     let files: [(name: String, text: String)]
     let last: Int
     let directory: FilePath
@@ -217,7 +217,7 @@ private final class TotalsWorld {
         directory = FilePath(scratch.path("events"))
         cache = FilePath(scratch.path("cache"))
         var writer = LineWriter()
-        OneFoldTests.lines(&generator, &writer)
+        FollowingEqualityTests.lines(&generator, &writer)
         var files: [(String, String)] = []
         var begin = 0
         while begin < writer.lines.count {

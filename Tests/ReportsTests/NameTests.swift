@@ -27,7 +27,7 @@ import Testing
         return path
     }
 
-    private func world() throws -> [String] {
+    private func fixture() throws -> [String] {
         var writer = LineWriter()
         writer.completeVisit("staff", 3600, 7200, minor: 1)
         writer.completeVisit("staff", 7300, 7400, minor: 2)
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test func `the table and its totals have names, with the numbers if two beacons have the same name`() throws {
-        let text = try visits(try world()).text
+        let text = try visits(try fixture()).text
         #expect(text.contains("  Ada (staff)  "), "\(text)")
         #expect(text.contains("Grace 1/2 (staff)") && text.contains("Grace 1/3 (staff)"))
         #expect(text.contains("staff 1/9"))
@@ -51,15 +51,15 @@ import Testing
 
     @Test func `the page has the names`() throws {
         let page = scratch.path("page.html")
-        #expect(try visits(["--html", page] + world()).status == 0)
+        #expect(try visits(["--html", page] + fixture()).status == 0)
         let text = try String(contentsOfFile: page, encoding: .utf8)
         #expect(text.contains("<div class=\"name\">Ada (staff)</div>"))
         #expect(text.contains("<td>Ada (staff)</td>"))
     }
 
     @Test func `CSV has scope, name, group, gateway, hours as a number, and local dates`() throws {
-        let world = try world()
-        let rows = try Gateway.run(["visits", "--csv", "--zone", "Europe/Vienna"] + world).text
+        let fixture = try fixture()
+        let rows = try Gateway.run(["visits", "--csv", "--zone", "Europe/Vienna"] + fixture).text
             .split(separator: "\r\n").map {
                 $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
             }
@@ -71,35 +71,35 @@ import Testing
     }
 
     @Test func `JSON has name and group if they are known`() throws {
-        let rows = try visits(["--json"] + world()).lines.map(object).filter { $0["kind"] as? String == "visit" }
+        let rows = try visits(["--json"] + fixture()).lines.map(object).filter { $0["kind"] as? String == "visit" }
         #expect(rows.map { $0["name"] as? String } == ["Ada", "Grace", "Grace", nil])
         #expect(rows.map { $0["group"] as? String } == ["nurses", nil, nil, nil])
     }
 
     @Test(arguments: ["Ada", "ada", "ADA"]) func `--beacon finds a name in upper or lower case`(name: String) throws {
-        let rows = try visits(["--json", "--beacon", name] + world()).lines.map(object)
+        let rows = try visits(["--json", "--beacon", name] + fixture()).lines.map(object)
         #expect(rows.count { $0["kind"] as? String == "visit" } == 1)
         #expect(rows.first?["name"] as? String == "Ada")
     }
 
     @Test func `the error for a name of two beacons lists both, and that for an unknown name has the nearest`() throws {
-        let world = try world()
+        let fixture = try fixture()
         for command in [["visits", "--beacon", "Grace"], ["explain", "Grace"]] {
-            let ending = try Gateway.run(command + world)
+            let ending = try Gateway.run(command + fixture)
             #expect(ending.status == 65 && ending.output.isEmpty)
             #expect(ending.errors.contains("2 beacons have the name “Grace”"), "\(ending.errors)")
             #expect(ending.errors.contains("/1/2") && ending.errors.contains("/1/3"))
         }
         for command in [["visits", "--beacon", "Adda"], ["explain", "Adda"]] {
-            let ending = try Gateway.run(command + world)
+            let ending = try Gateway.run(command + fixture)
             #expect(ending.status == 65 && ending.errors.contains("did you mean “Ada”?"), "\(ending.errors)")
         }
     }
 
     @Test func `explain and --beacon list all names if none matches, and accept an unambiguous part of one`() throws {
-        let world = try world()
+        let fixture = try fixture()
         for command in [["visits", "--beacon", "Zoe"], ["explain", "Zoe"]] {
-            let ending = try Gateway.run(command + world)
+            let ending = try Gateway.run(command + fixture)
             #expect(ending.status == 65 && ending.output.isEmpty)
             #expect(
                 ending.errors.contains("; the configuration has the names Ada, Grace 1/2, Grace 1/3"),
@@ -107,18 +107,18 @@ import Testing
         }
         for part in ["Ad", "DA", "race 1/2", "grace 1/2"] {
             let name = part.count == 2 ? "Ada" : "Grace 1/2"
-            let explained = try Gateway.run(["explain", "--utc", part] + world)
+            let explained = try Gateway.run(["explain", "--utc", part] + fixture)
             #expect(
-                explained.text == (try Gateway.run(["explain", "--utc", name] + world).text), "\(explained.errors)")
-            let listed = try Gateway.run(["visits", "--utc", "--beacon", part] + world)
-            #expect(listed.text == (try Gateway.run(["visits", "--utc", "--beacon", name] + world).text))
+                explained.text == (try Gateway.run(["explain", "--utc", name] + fixture).text), "\(explained.errors)")
+            let listed = try Gateway.run(["visits", "--utc", "--beacon", part] + fixture)
+            #expect(listed.text == (try Gateway.run(["visits", "--utc", "--beacon", name] + fixture).text))
             if part != "grace 1/2" {
                 #expect(explained.errors == "“\(part)” matches \(name)\n")
                 #expect(listed.errors == "--beacon \(part) matches \(name)\n")
             }
         }
         for command in [["visits", "--beacon", "race"], ["explain", "race"]] {
-            let ending = try Gateway.run(command + world)
+            let ending = try Gateway.run(command + fixture)
             #expect(ending.status == 65 && ending.output.isEmpty)
             #expect(
                 ending.errors == "“race” matches 2 names: Grace 1/2, Grace 1/3; use a longer part of one\n",
@@ -129,21 +129,21 @@ import Testing
     @Test func `explain at a date before the first event of a name reports this, and not that no line contains it`()
         throws
     {
-        let world = try world()
+        let fixture = try fixture()
         let early = ["--utc", "--at", "2026-11-21T02:00Z"]
         for name in ["Grace 1/3", "staff 1/3", "1/3", "\(Log.uuid)/1/3"] {
-            let ending = try Gateway.run(["explain", name] + early + world)
+            let ending = try Gateway.run(["explain", name] + early + fixture)
             #expect(ending.status == 65)
             #expect(
                 ending.errors.hasPrefix("there is no event of “\(name)” at or before 2026-11-21 02:00:00 UTC in "),
                 "\(ending.errors)")
         }
-        let absent = try Gateway.run(["explain", "1/4"] + early + world)
+        let absent = try Gateway.run(["explain", "1/4"] + early + fixture)
         #expect(absent.errors.hasPrefix("no line contains “1/4”; "), "\(absent.errors)")
     }
 
     @Test func `erase refuses a name that is also the numbers of another beacon, but not its own numbers`() throws {
-        let world = try world()
+        let fixture = try fixture()
         let config = try scratch.write(
             "c.yaml",
             """
@@ -151,17 +151,17 @@ import Testing
             beacons: [{major: 1, minor: 3, name: 1/2}, {major: 1, minor: 1, name: 1/1}, {major: 1, minor: 9, name: a/1/2},
               {major: 1, minor: 2, name: 00000000-0000-0000-0000-000000000001/1/2}]
             """)
-        let ending = try Gateway.run("erase", "1/2", "--config", config, world[2])
+        let ending = try Gateway.run("erase", "1/2", "--config", config, fixture[2])
         #expect(ending.status == 64)
         #expect(
             ending.errors.hasPrefix(
                 "1/2 is the name of \(Log.uuid)/1/3, and also the numbers of another beacon: use UUID/MAJOR/MINOR\n"))
         let other = "00000000-0000-0000-0000-000000000001/1/2"
         #expect(
-            try Gateway.run("erase", other, "--config", config, world[2]).errors.hasPrefix(
+            try Gateway.run("erase", other, "--config", config, fixture[2]).errors.hasPrefix(
                 "\(other) is the name of \(Log.uuid)/1/2, and also the numbers of another beacon: change that name\n"))
         for name in ["1/1", "a/1/2"] {
-            #expect(try Gateway.run("erase", name, "--dry-run", "--config", config, world[2]).status == 0)
+            #expect(try Gateway.run("erase", name, "--dry-run", "--config", config, fixture[2]).status == 0)
         }
     }
 
@@ -180,7 +180,7 @@ import Testing
     @Test(arguments: ["a", "1", "/", "1/", " ", "12"]) func `a part of a name needs two characters and a letter`(
         part: String
     ) throws {
-        let ending = try Gateway.run(["visits", "--beacon", part] + world())
+        let ending = try Gateway.run(["visits", "--beacon", part] + fixture())
         #expect([64, 65].contains(ending.status) && ending.errors.hasPrefix("no beacon has the name “\(part)”; "))
     }
 
@@ -196,20 +196,20 @@ import Testing
 
     @Test(arguments: ["Ad", "ada", "ADA", "race", "Grace 1/2"])
     func `erase accepts a name only if it is complete and exact, also in upper and lower case`(name: String) throws {
-        let world = try world()
-        let before = try Gateway.run(["visits", "--csv"] + world).text
-        let ending = try Gateway.run(["erase", name] + world)
+        let fixture = try fixture()
+        let before = try Gateway.run(["visits", "--csv"] + fixture).text
+        let ending = try Gateway.run(["erase", name] + fixture)
         #expect(ending.status == 64 && ending.output.isEmpty)
         #expect(ending.errors.hasPrefix("\(name) is not a beacon; use UUID/MAJOR/MINOR"), "\(ending.errors)")
         if name.hasPrefix("A") || name == "ada" {
             #expect(ending.errors.contains("; a name must be complete and exact: Ada\n"), "\(ending.errors)")
         }
-        #expect(try Gateway.run(["visits", "--csv"] + world).text == before)
+        #expect(try Gateway.run(["visits", "--csv"] + fixture).text == before)
     }
 
     @Test(arguments: ["Ada", "ada", "Ada (staff)", "Grace 1/2", "Grace 1/2 (staff)", "staff 1/9"])
     func `explain accepts every name that the table prints, and prints it`(name: String) throws {
-        let ending = try Gateway.run(["explain", "--utc", name] + world())
+        let ending = try Gateway.run(["explain", "--utc", name] + fixture())
         #expect(ending.status == 0, "\(ending.errors)")
         if name.lowercased().hasPrefix("ada") {
             #expect(ending.text.contains("beacon Ada (F7826DA6-"), "\(ending.text)")
@@ -277,10 +277,10 @@ import Testing
     // MARK: Zones
 
     @Test func `visits refuses an unknown zone, and --zone together with --utc`() throws {
-        let world = try world()
-        let unknown = try Gateway.run(["visits", "--zone", "Europe/Wien"] + world)
+        let fixture = try fixture()
+        let unknown = try Gateway.run(["visits", "--zone", "Europe/Wien"] + fixture)
         #expect(unknown.status == 64 && unknown.errors.contains("--zone is Europe/Wien"), "\(unknown.errors)")
-        #expect(try Gateway.run(["visits", "--zone", "Europe/Vienna", "--utc"] + world).status == 64)
+        #expect(try Gateway.run(["visits", "--zone", "Europe/Vienna", "--utc"] + fixture).status == 64)
     }
 
     @Test func `times have offsets if the offset changes, and given dates are in the zone of --zone`() throws {

@@ -10,10 +10,10 @@ import Testing
         _ program: NATSServers.Program
     ) async throws {
         let servers = try await NATSServers(program, 1)
-        let world = try NATSWorld(servers.addresses, replicas: 1, site: "hq")
-        world.bounds.batchBytesMax = 64 << 10
-        world.bounds.batchAgeMax = .seconds(86_400)
-        let client = try await LogDriver(world)
+        let fixture = try NATSFixture(servers.addresses, replicas: 1, site: "hq")
+        fixture.bounds.batchBytesMax = 64 << 10
+        fixture.bounds.batchAgeMax = .seconds(86_400)
+        let client = try await LogDriver(fixture)
         let log = try #require(client.log as? NATSLog)
         let lobby = try LogName("lobby")
         func append(_ sequence: UInt64) async throws -> Result<LogResponse, SiteLogError> {
@@ -33,12 +33,12 @@ import Testing
         guard case .batches(let page) = try await client.ask(.readBatches(LogRange(from: 1))) else { return }
         #expect(page.entries.map(\.number) == [1, 2, 3, 4, 5, 6])
         // The operator gives the log more room, and no batch is deleted.
-        world.bounds.batchBytesMax = 1 << 20
-        for ticket in log.make(world.bounds, at: world.now) {
+        fixture.bounds.batchBytesMax = 1 << 20
+        for ticket in log.make(fixture.bounds, at: fixture.now) {
             #expect(try await client.result(ticket) == .success(.stored))
         }
         #expect(try await append(7) == .success(.appended(offset: 7, isRepeat: false)))
-        for ticket in log.look(at: world.now) { _ = try await client.result(ticket) }
+        for ticket in log.look(at: fixture.now) { _ = try await client.result(ticket) }
         #expect(log.streamStates["batches"]?.bytesMax == 1 << 20)
         #expect(log.streamStates["batches"]?.ageMax == .seconds(86_400))
         #expect(log.streamStates["batches"]?.messages == 7)

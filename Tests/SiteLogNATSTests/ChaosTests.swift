@@ -26,9 +26,9 @@ import Testing
         _ setup: NATSServers.Setup, _ seed: UInt64
     ) async throws {
         let servers = try await NATSServers(setup.program, setup.count)
-        let world = try NATSWorld(servers.addresses, replicas: 3, site: "hq", answerTime: .seconds(5))
-        let log = try #require(try await world.client() as? NATSLog)
-        let writer = try StubbornWriter(world, log)
+        let fixture = try NATSFixture(servers.addresses, replicas: 3, site: "hq", answerTime: .seconds(5))
+        let log = try #require(try await fixture.client() as? NATSLog)
+        let writer = try StubbornWriter(fixture, log)
         var generator = SeededGenerator(state: seed)
         var stalls: [Fault: Duration] = [:]
         for fault in Fault.allCases.shuffled(using: &generator) {
@@ -64,7 +64,7 @@ import Testing
         try await writer.proceed(batches: Self.batches)
         try await writer.finish()
         #expect(writer.wrong == [])
-        try await compare(writer, LogDriver(world))
+        try await compare(writer, LogDriver(fixture))
         print(
             "\(setup), seed \(seed): \(writer.acknowledged.count) batches acknowledged,",
             "\(writer.repetitions) sent again; nothing acknowledged for at most",
@@ -80,7 +80,7 @@ import Testing
             let from = (batches.keys.max() ?? 0) + 1
             readings += 1
             guard readings < 10_000 else {
-                throw NothingCame(
+                throw TimeoutError(
                     description: "batch \(from) was acknowledged, but is missing; expected up to \(last)")
             }
             for entry in try await page(reader, .readBatches(LogRange(from: from))) {
@@ -97,7 +97,7 @@ import Testing
         switch try await reader.result(reader.send(request)) {
         case .success(.batches(let page)): return page.entries
         case .failure(let siteError) where siteError.mayPass: return []
-        case let other: throw NothingCame(description: "\(other)")
+        case let other: throw TimeoutError(description: "\(other)")
         }
     }
 }

@@ -46,7 +46,7 @@ final class NATSServers {
     ///   - program: the program.
     ///   - count: the number of servers; several are a cluster.
     ///   - more: further lines of each server's configuration.
-    /// - Throws: `NothingCame` with the last lines of a server that does not become ready.
+    /// - Throws: `TimeoutError` with the last lines of a server that does not become ready.
     init(_ program: Program, _ count: Int, more: String = "") async throws {
         self.program = program
         self.more = more

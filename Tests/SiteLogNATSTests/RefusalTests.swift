@@ -17,29 +17,30 @@ import Testing
         """
     }
 
-    private func world(_ servers: NATSServers, _ user: String, _ password: String) throws -> NATSWorld {
-        let world = try NATSWorld(servers.addresses, replicas: 1, site: "hq")
-        world.options.identity = .user(user, password: password)
-        return world
+    private func fixture(_ servers: NATSServers, _ user: String, _ password: String) throws -> NATSFixture {
+        let fixture = try NATSFixture(servers.addresses, replicas: 1, site: "hq")
+        fixture.options.identity = .user(user, password: password)
+        return fixture
     }
 
     /// Returns the first error that `isMeant` accepts. Earlier errors can report only that no server has answered.
-    private func siteError(_ log: NATSLog, _ world: NATSWorld, _ isMeant: (SiteLogError) -> Bool) async throws -> String
+    private func siteError(_ log: NATSLog, _ fixture: NATSFixture, _ isMeant: (SiteLogError) -> Bool) async throws
+        -> String
     {
         var found: SiteLogError?
         try await until("the problem is reported", saw: "\(String(describing: log.failure))") {
-            world.turn(log)
-            _ = log.answers(at: world.now)
+            fixture.turn(log)
+            _ = log.answers(at: fixture.now)
             found = log.failure.flatMap { isMeant($0) ? $0 : nil }
             return found != nil
         }
         return found?.description ?? ""
     }
 
-    private func connects(_ log: NATSLog, _ world: NATSWorld) async throws {
+    private func connects(_ log: NATSLog, _ fixture: NATSFixture) async throws {
         try await until("a server is reached", saw: "\(String(describing: log.failure))") {
-            world.turn(log)
-            _ = log.answers(at: world.now)
+            fixture.turn(log)
+            _ = log.answers(at: fixture.now)
             return log.isConnected
         }
         #expect(log.failure == nil)
@@ -50,19 +51,19 @@ import Testing
         _ program: NATSServers.Program
     ) async throws {
         let servers = try await NATSServers(program, 1, more: Self.users("right"))
-        let world = try world(servers, "lobby", "right")
-        let log = try world.newLog()
-        try await connects(log, world)
+        let fixture = try fixture(servers, "lobby", "right")
+        let log = try fixture.newLog()
+        try await connects(log, fixture)
         // The password changes while the client is connected, and more than once, because the library gives up
         // permanently in this case.
         for _ in 0..<2 {
             try servers.restart(0, more: Self.users("another"))
-            let said = try await siteError(log, world) { !$0.mayPass }
+            let said = try await siteError(log, fixture) { !$0.mayPass }
             #expect(said.contains("has no permission to connect to \(servers.addresses[0])"))
             #expect(said.contains("'lobby'"))
             #expect(!said.contains("right is"))
             try servers.restart(0, more: Self.users("right"))
-            try await connects(log, world)
+            try await connects(log, fixture)
         }
     }
 
@@ -72,16 +73,16 @@ import Testing
     ) async throws {
         let servers = try await NATSServers(program, 1, more: Self.users("right"))
         // The streams are created by a user that has the permission.
-        let site = try await LogDriver(world(servers, "site", "right"))
-        let world = try world(servers, "lobby", "right")
-        let log = try world.newLog()
-        try await connects(log, world)
+        let site = try await LogDriver(fixture(servers, "site", "right"))
+        let fixture = try fixture(servers, "lobby", "right")
+        let log = try fixture.newLog()
+        try await connects(log, fixture)
         var answers: [LogTicket: Result<LogResponse, SiteLogError>] = [:]
         func answer(_ request: LogRequest) async throws -> Result<LogResponse, SiteLogError>? {
-            let ticket = try log.send(request, at: world.now)
+            let ticket = try log.send(request, at: fixture.now)
             try await until("an answer", saw: "\(answers)") {
-                world.turn(log)
-                for answer in log.answers(at: world.now) { answers[answer.ticket] = answer.result }
+                fixture.turn(log)
+                for answer in log.answers(at: fixture.now) { answers[answer.ticket] = answer.result }
                 return answers[ticket] != nil
             }
             return answers[ticket]
@@ -106,7 +107,7 @@ import Testing
         _ program: NATSServers.Program
     ) async throws {
         let servers = try await NATSServers(program, 1, more: "max_payload: 65536")
-        let client = try await LogDriver(NATSWorld(servers.addresses, replicas: 1, site: "hq"))
+        let client = try await LogDriver(NATSFixture(servers.addresses, replicas: 1, site: "hq"))
         let lobby = try LogName("lobby")
         let big = try await client.result(
             client.send(.append(BatchKey(gateway: lobby, boot: 1, sequence: 1), Array(repeating: 7, count: 65_536))))
@@ -153,28 +154,28 @@ import Testing
                 "tls { cert_file: \"\(certificates.path("server.pem"))\", key_file: \"\(certificates.path("server.key"))\" }"
         }
         let servers = try await NATSServers(program, 1, more: try make(certificate))
-        let world = try NATSWorld(servers.addresses, replicas: 1, site: "hq")
+        let fixture = try NATSFixture(servers.addresses, replicas: 1, site: "hq")
         var encryption = NATSOptions.Encryption()
         encryption.authorities = certificates.path("\(certificate.trusts).pem")
-        world.options.encryption = encryption
-        let log = try world.newLog()
-        let said = try await siteError(log, world) { $0.description.contains("certificate") }
+        fixture.options.encryption = encryption
+        let log = try fixture.newLog()
+        let said = try await siteError(log, fixture) { $0.description.contains("certificate") }
         for text in certificate.said + [servers.addresses[0]] { #expect(said.contains(text), "\(said)") }
         // With a valid certificate, the client connects automatically. With an unknown authority, this is not tested.
         guard certificate.trusts == "ca" else { return }
         try servers.restart(0, more: try make(Certificate(description: "good", said: [])))
-        try await connects(log, world)
+        try await connects(log, fixture)
     }
 
     @Test func `servers without TLS, and a missing file of credentials, are reported`() async throws {
         let servers = try await NATSServers(NATSServers.Program.all[0], 1)
-        let world = try NATSWorld(servers.addresses, replicas: 1, site: "hq")
-        world.options.identity = .credentials("/nonexistent/lobby.creds")
-        var said = try await siteError(try world.newLog(), world) { $0.description.contains("lobby.creds") }
+        let fixture = try NATSFixture(servers.addresses, replicas: 1, site: "hq")
+        fixture.options.identity = .credentials("/nonexistent/lobby.creds")
+        var said = try await siteError(try fixture.newLog(), fixture) { $0.description.contains("lobby.creds") }
         #expect(said.contains("No such file or directory"), "\(said)")
-        world.options.identity = .nobody
-        world.options.encryption = NATSOptions.Encryption()
-        said = try await siteError(try world.newLog(), world) { $0.description.contains("TLS") }
+        fixture.options.identity = .anonymous
+        fixture.options.encryption = NATSOptions.Encryption()
+        said = try await siteError(try fixture.newLog(), fixture) { $0.description.contains("TLS") }
         #expect(said.contains("no server there supports TLS"), "\(said)")
     }
 }

@@ -12,11 +12,11 @@ import Testing
     @Test(arguments: NATSServers.Setup.all)
     func `a log in NATS passes the conformance tests of all logs`(_ setup: NATSServers.Setup) async throws {
         let servers = try await NATSServers(setup.program, setup.count)
-        for (index, claim) in LogClaim.untimed.enumerated() {
+        for (index, test) in LogConformance.untimed.enumerated() {
             do {
-                try await claim.hold(NATSWorld(servers.addresses, replicas: setup.count, site: "claim-\(index)"))
+                try await test.hold(NATSFixture(servers.addresses, replicas: setup.count, site: "claim-\(index)"))
             } catch {
-                Issue.record("\(claim.rawValue), on \(setup): \(error); \(servers.said(0))")
+                Issue.record("\(test.rawValue), on \(setup): \(error); \(servers.said(0))")
             }
         }
     }
@@ -25,12 +25,12 @@ import Testing
     @Test(arguments: NATSServers.Setup.all)
     func `a lease that its holder does not renew can be acquired by another`(_ setup: NATSServers.Setup) async throws {
         let servers = try await NATSServers(setup.program, setup.count)
-        let world = try NATSWorld(servers.addresses, replicas: setup.count, site: "hq", lease: .seconds(1))
-        let (one, two) = (try await LogDriver(world), try await LogDriver(world))
+        let fixture = try NATSFixture(servers.addresses, replicas: setup.count, site: "hq", lease: .seconds(1))
+        let (one, two) = (try await LogDriver(fixture), try await LogDriver(fixture))
         let (a, b) = (try LogName("site-a"), try LogName("site-b"))
         let begin = ContinuousClock.now
         let old = try await one.ask(.acquireLease(a))
-        guard case .lease(.held(let lost)) = old else { throw NothingCame(description: "\(old)") }
+        guard case .lease(.held(let lost)) = old else { throw TimeoutError(description: "\(old)") }
         var new = old
         try await until("the lease is given to another", saw: "\(new)") {
             new = try await two.ask(.acquireLease(b))

@@ -10,15 +10,15 @@ import Testing
         _ program: NATSServers.Program
     ) async throws {
         let servers = try await NATSServers(program, 1)
-        let world = try NATSWorld(servers.addresses, replicas: 1, site: "hq")
-        let client = try await LogDriver(world)
+        let fixture = try NATSFixture(servers.addresses, replicas: 1, site: "hq")
+        let client = try await LogDriver(fixture)
         let log = try #require(client.log as? NATSLog)
         for sequence in 1...3 as ClosedRange<UInt64> {
             _ = try await client.ask(
                 .append(
                     BatchKey(gateway: LogName("lobby"), boot: 1, sequence: sequence), Array(repeating: 7, count: 100)))
         }
-        for ticket in log.look(at: world.now) { #expect(try await client.result(ticket) == .success(.stored)) }
+        for ticket in log.look(at: fixture.now) { #expect(try await client.result(ticket) == .success(.stored)) }
         #expect(Set(log.streamStates.keys) == ["batches", "lease", "values", "snapshots"])
         let batches = try #require(log.streamStates["batches"])
         #expect(batches.name == "hq-batches")

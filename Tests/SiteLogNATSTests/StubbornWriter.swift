@@ -19,7 +19,7 @@ final class StubbornWriter {
 
     private static let window = 64
 
-    private let world: NATSWorld
+    private let fixture: NATSFixture
     private let log: NATSLog
     private let gateway: LogName
     private var lastProgress = Instant.earliest
@@ -33,8 +33,8 @@ final class StubbornWriter {
     private var looks = 0
     private var lookTickets: Set<LogTicket> = []
 
-    init(_ world: NATSWorld, _ log: NATSLog) throws {
-        self.world = world
+    init(_ fixture: NATSFixture, _ log: NATSLog) throws {
+        self.fixture = fixture
         self.log = log
         gateway = try LogName("lobby")
     }
@@ -54,7 +54,7 @@ final class StubbornWriter {
 
     /// Starts to send this number of further batches, and does not wait for the answers.
     func begin(batches: UInt64) throws {
-        lastProgress = world.now
+        lastProgress = fixture.now
         stall = .zero
         wantedBatches += batches
         try turn()
@@ -75,28 +75,28 @@ final class StubbornWriter {
         var found: StreamState?
         try await until("the stream of batches has the wanted state", saw: "\(String(describing: found))") {
             let before = looks
-            if lookTickets.isEmpty { lookTickets = Set(log.look(at: world.now)) }
+            if lookTickets.isEmpty { lookTickets = Set(log.look(at: fixture.now)) }
             try turn()
             if looks > before, let state = log.streamStates["batches"], isWanted(state) { found = state }
             return found != nil
         }
-        guard let found else { throw NothingCame(description: "no state") }
+        guard let found else { throw TimeoutError(description: "no state") }
         return found
     }
 
     /// Sends the wanted batches as far as there is room, and takes the answers.
     private func turn() throws {
-        if log.isConnected, restsUntil <= world.now {
+        if log.isConnected, restsUntil <= fixture.now {
             while underWay.count < Self.window, !again.isEmpty || next <= wantedBatches {
                 let sequence = again.popLast() ?? next
                 if sequence == next { next += 1 } else { repetitions += 1 }
                 let key = BatchKey(gateway: gateway, boot: 1, sequence: sequence)
-                underWay[try log.send(.append(key, Self.batch(sequence)), at: world.now)] = sequence
+                underWay[try log.send(.append(key, Self.batch(sequence)), at: fixture.now)] = sequence
             }
         }
-        world.turn(log)
-        for answer in log.answers(at: world.now) {
-            if case .failure = answer.result { restsUntil = world.now + backOff.next() } else { backOff.reset() }
+        fixture.turn(log)
+        for answer in log.answers(at: fixture.now) {
+            if case .failure = answer.result { restsUntil = fixture.now + backOff.next() } else { backOff.reset() }
             if let sequence = underWay.removeValue(forKey: answer.ticket) {
                 take(answer.result, sequence)
             } else if lookTickets.remove(answer.ticket) != nil {
@@ -109,8 +109,8 @@ final class StubbornWriter {
         switch result {
         case .success(.appended(let offset, isRepeat: _)):
             acknowledged[sequence] = offset
-            stall = max(stall, world.now - lastProgress)
-            lastProgress = world.now
+            stall = max(stall, fixture.now - lastProgress)
+            lastProgress = fixture.now
         case .failure(let siteError) where siteError.mayPass: again.append(sequence)
         default: wrong.append("batch \(sequence): \(result)")
         }

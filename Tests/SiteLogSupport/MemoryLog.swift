@@ -17,7 +17,7 @@ package final class MemoryLog {
     private var known: KnownBatches
     private var lease: LeaseKeeper
     private var revision: UInt64 = 0
-    private var snapshots = SnapshotShelf()
+    private var snapshots = SnapshotStore()
     private var values: [LogName: StoredValue] = [:]
 
     /// Creates an empty log.

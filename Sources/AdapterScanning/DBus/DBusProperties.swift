@@ -21,15 +21,15 @@ struct DBusAdapterProperties: Sendable, Hashable {
     /// Creates a value without properties.
     init() {}
 
-    /// Returns the properties after `news`. Properties that `news` does not contain keep their values.
-    func changed(by news: DBusAdapterProperties) -> DBusAdapterProperties {
+    /// Returns the properties after `update`. Properties that `update` does not contain keep their values.
+    func changed(by update: DBusAdapterProperties) -> DBusAdapterProperties {
         var known = self
-        known.address = news.address ?? address
-        known.name = news.name ?? name
-        known.isPowered = news.isPowered ?? isPowered
-        known.isDiscovering = news.isDiscovering ?? isDiscovering
+        known.address = update.address ?? address
+        known.name = update.name ?? name
+        known.isPowered = update.isPowered ?? isPowered
+        known.isDiscovering = update.isDiscovering ?? isDiscovering
         // An adapter that was on was not blocked, whatever was reported before.
-        known.isBlocked = news.isBlocked ?? (isPowered == true ? nil : isBlocked)
+        known.isBlocked = update.isBlocked ?? (isPowered == true ? nil : isBlocked)
         return known
     }
 

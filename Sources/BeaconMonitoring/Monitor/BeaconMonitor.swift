@@ -496,7 +496,7 @@ extension BeaconMonitor {
     /// Combines the diagnostics of the owner, the machine, the sessions and the store (rule N5).
     private func updateDiagnostics() {
         var flags = ambient.union(service.diagnostics)
-        if !records.isKeeping { flags.insert(.persistenceUnavailable) }
+        if !records.isStoring { flags.insert(.persistenceUnavailable) }
         if flags != engine.ambientDiagnostics { engine.ambientDiagnostics = flags }
     }
 

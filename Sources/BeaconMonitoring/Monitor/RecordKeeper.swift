@@ -69,7 +69,7 @@ struct RecordKeeper {
     }
 
     /// Whether records can be stored at present (rule N5); `true` without a store.
-    var isKeeping: Bool { store?.isKeeping ?? true }
+    var isStoring: Bool { store?.isStoring ?? true }
 
     /// The time at which the store next has work to do; `nil` if there is none.
     var nextDeadline: Instant? { store?.nextDeadline }

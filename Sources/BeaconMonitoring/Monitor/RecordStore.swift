@@ -4,7 +4,7 @@ public import BaseTypes
 ///
 /// A monitor owns its store and makes one call at a time: ``open(_:at:offset:)``, then ``name(_:_:)`` for each adapter,
 /// ``lastHandled(of:)`` for each condition and ``unhandledEvents`` once; after that, calls in any order. Only the first
-/// call can fail. Data that cannot be stored must wait, and ``isKeeping`` must be `false` then (rule N5).
+/// call can fail. Data that cannot be stored must wait, and ``isStoring`` must be `false` then (rule N5).
 public protocol RecordStore: AnyObject {
     /// Opens the store for a monitor. Called once, before all other calls.
     ///
@@ -48,7 +48,7 @@ public protocol RecordStore: AnyObject {
     /// if there is none; `nil` if the store has neither.
     func lastHandled(of identifier: Identifier) -> StoredEvent?
     /// Whether records can be stored at present (rule N5).
-    var isKeeping: Bool { get }
+    var isStoring: Bool { get }
     /// Stores the waiting data and the snapshot, and closes the store. Another monitor can use the name after that.
     func close(_ snapshot: MonitorSnapshot, at now: Instant)
 }

@@ -33,9 +33,9 @@ final class HandOver: Sendable {
         /// The reports, in the order of time.
         var entries: ContiguousArray<FrameBatch.Entry> = []
         /// The changes, each with the index of the report that follows it.
-        var news: [(place: Int, news: Change)] = []
+        var changes: [(place: Int, changes: Change)] = []
 
-        var isEmpty: Bool { entries.isEmpty && news.isEmpty }
+        var isEmpty: Bool { entries.isEmpty && changes.isEmpty }
     }
 
     /// The requests to the thread.
@@ -86,10 +86,10 @@ final class HandOver: Sendable {
     /// Adds a change.
     ///
     /// - Returns: whether there was room.
-    func add(_ news: Change) -> Bool {
+    func add(_ changes: Change) -> Bool {
         let (isTaken, fetcher) = state.withLock { state -> (Bool, CheckedContinuation<Void, Never>?) in
-            guard state.batch.news.count < Self.changesMax else { return (false, nil) }
-            state.batch.news.append((state.batch.entries.count, news))
+            guard state.batch.changes.count < Self.changesMax else { return (false, nil) }
+            state.batch.changes.append((state.batch.entries.count, changes))
             return (true, state.fetcher.take())
         }
         fetcher?.resume()

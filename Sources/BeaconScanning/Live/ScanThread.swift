@@ -162,8 +162,8 @@ final class ScanThread: ScanHandler {
         for (change, time) in losses.lost(entries) { report(.change(change, at: time)) }
     }
 
-    private func report(_ news: HandOver.Change) {
-        guard !handOver.add(news) else { return }
+    private func report(_ change: HandOver.Change) {
+        guard !handOver.add(change) else { return }
         end(
             ScanningError(
                 .failed, "\(HandOver.changesMax) changes of adapters are waiting, and the program does not take them"))

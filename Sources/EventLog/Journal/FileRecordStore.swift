@@ -111,7 +111,7 @@ public final class FileRecordStore: RecordStore {
     }
 
     /// Whether the disk can be written.
-    public var isKeeping: Bool { journal?.isKeeping ?? false && deliveries?.failure == nil }
+    public var isStoring: Bool { journal?.isStoring ?? false && deliveries?.failure == nil }
 
     /// Stores the last snapshot, closes the files and releases the locks.
     public func close(_ snapshot: MonitorSnapshot, at now: Instant) {

@@ -175,7 +175,7 @@ public final class Journal {
     // MARK: State
 
     /// Whether lines and records can be stored. If not, events must have `persistenceUnavailable` (rule N5).
-    public var isKeeping: Bool { failure == nil }
+    public var isStoring: Bool { failure == nil }
     /// The reason if lines or records cannot be stored at present, for operators.
     public var failure: String? { lineFailure ?? snapshots.failure }
     /// Whether lines cannot be stored and wait in memory; `false` if only records are affected.
@@ -456,7 +456,7 @@ public final class Journal {
         let last = sequence
         forgetRecords(request, refreshed: refreshed, at: now)
         commit(at: now)
-        guard isKeeping, keep(snapshot, at: now) else { return nil }
+        guard isStoring, keep(snapshot, at: now) else { return nil }
         return last
     }
 

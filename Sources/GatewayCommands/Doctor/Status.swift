@@ -58,7 +58,7 @@ package struct Status: Sendable {
     /// Returns the status of the gateway that answers at `socket`; `nil` if none does.
     private static func running(at socket: String) throws(ExitFailure) -> Status? {
         switch try answer(at: socket) {
-        case .nobody: return nil
+        case .noListener: return nil
         case .busy:
             throw ExitFailure(
                 .serviceUnavailable,
@@ -104,7 +104,7 @@ package struct Status: Sendable {
             asking: for _ in 0..<attempts {
                 answer = try UnixSocket.ask(socket, atMost: bytesMax)
                 switch answer {
-                case .nobody, .tooLong: return answer
+                case .noListener, .tooLong: return answer
                 case .bytes(let bytes) where isWhole(bytes): return answer
                 case .busy, .bytes: if clock.now - start >= .seconds(UnixSocket.patience) { break asking }
                 }

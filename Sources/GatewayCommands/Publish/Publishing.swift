@@ -111,8 +111,8 @@ package final class Publishing {
         return settings
     }
 
-    private func receive(_ news: PublisherProcess.Report) {
-        switch news {
+    private func receive(_ report: PublisherProcess.Report) {
+        switch report {
         case .remark(let remark):
             progress.end()
             log(remark.isError ? .brokerError : .brokerAvailable, remark.text)

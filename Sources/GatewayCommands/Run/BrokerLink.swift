@@ -124,8 +124,8 @@ final class BrokerLink {
         process?.update(status: Array(status().utf8.dropLast()))
     }
 
-    private func receive(_ news: PublisherProcess.Report) {
-        switch news {
+    private func receive(_ report: PublisherProcess.Report) {
+        switch report {
         case .remark(let remark): log(remark.isError ? .brokerError : .brokerAvailable, "mqtt: \(remark.text)")
         // A status from before the connection reports that there is none, so it must be sent again.
         case .connection(isThere: true):

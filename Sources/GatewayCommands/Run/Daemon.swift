@@ -525,11 +525,11 @@ extension Daemon {
     private var opening: String {
         let conditions = configuration.monitors.reduce(0) { $0 + $1.conditions.count }
         let status = scanning.status
-        let way = status?.backend.map { backend in
+        let method = status?.backend.map { backend in
             "\(backend.rawValue)\(status.map { $0.reason.isEmpty ? "" : ": \($0.reason)" } ?? "")"
         }
         return """
-            gateway \(gateway): \(PlainText.count(conditions, "condition")); \(way.map { "scans with \($0)" } ?? "no backend is in use yet"); \
+            gateway \(gateway): \(PlainText.count(conditions, "condition")); \(method.map { "scans with \($0)" } ?? "no backend is in use yet"); \
             writes to \(configuration.output.directory) from line \(monitor.journal.sequence + 1) on
             """
     }

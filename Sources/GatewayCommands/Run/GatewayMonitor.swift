@@ -95,8 +95,8 @@ final class GatewayMonitor {
     func changed(_ change: ScanChange, at time: Instant) { live.changed(change, at: time) }
 
     /// Handles a fix, or the report that there is none.
-    func located(_ news: LocationTracker.Input) {
-        switch news {
+    func located(_ input: LocationTracker.Input) {
+        switch input {
         case .fix(let fix): live.located(fix)
         case .lost(let since, let reason, let time): live.lostLocation(since: since, reason: reason, at: time)
         }
@@ -141,7 +141,7 @@ final class GatewayMonitor {
     /// The diagnostics of the journal and the clock.
     var diagnostics: Diagnostics {
         var diagnostics: Diagnostics = []
-        if !journal.isKeeping { diagnostics.insert(.persistenceUnavailable) }
+        if !journal.isStoring { diagnostics.insert(.persistenceUnavailable) }
         if !clock.isSynchronized { diagnostics.insert(.clockUnsynchronized) }
         return diagnostics
     }

@@ -14,7 +14,7 @@ package struct ConnectionPlan: Sendable {
     /// How far an attempt got.
     package enum Reach: Sendable, Hashable {
         /// No broker was asked for a connection: it could not be reached, or TLS failed.
-        case nobody
+        case noAnswer
         /// A broker was asked and gave no answer.
         case unanswered
         /// A broker answered.
@@ -39,7 +39,7 @@ package struct ConnectionPlan: Sendable {
     private var connectedAt: Instant?
     private var triesThree = false
     // Whether this broker accepts 3.1.1 and did not answer to 5.
-    private var answersThreeAlone = false
+    private var answersOnlyThree = false
 
     /// The time of the next attempt; `nil` during an attempt and while a connection exists.
     package private(set) var nextAttempt: Instant?
@@ -88,7 +88,7 @@ package struct ConnectionPlan: Sendable {
         connectedAt = now
         unanswered = 0
         if version == .five { hasSeenFive = true }
-        answersThreeAlone = version == .three
+        answersOnlyThree = version == .three
         triesThree = false
         isWithoutRetained = false
     }
@@ -127,7 +127,7 @@ package struct ConnectionPlan: Sendable {
         // with 3.1.1: there it cannot refuse a message, so lines would be lost.
         if reach == .unanswered, version == .five, !hasSeenFive {
             unanswered += 1
-            triesThree = answersThreeAlone || unanswered >= Self.unansweredMax
+            triesThree = answersOnlyThree || unanswered >= Self.unansweredMax
             if triesThree { unanswered = 0 }
         }
         nextAttempt = now + delay(failure.needsSomebody)

@@ -12,21 +12,21 @@ final class PublisherReport {
     }
 
     // An error that lasts for days should be in each log that an operator reads, without filling it.
-    private static let saysAgainAfter: Duration = .seconds(3600)
-    private static let saidMax = 16
+    private static let repeatsAfter: Duration = .seconds(3600)
+    private static let reportedMax = 16
     // The maximum per hour. If a condition has a name that no topic can have, each of its lines would be logged.
-    private static let setAsideSaidMax = 10
+    private static let setAsideReportedMax = 10
 
     /// The status of the broker and the lines, which is up to date after each turn.
     var status: PublisherStatus
 
     /// The errors of the broker that were logged recently, and when. An error that appears repeatedly is not logged
     /// each time.
-    private var said: [BrokerError: Instant] = [:]
+    private var reported: [BrokerError: Instant] = [:]
     /// Whether an error was logged, and its end was not. It starts as `true`, so that the first connection is logged.
     private var isFailing = true
     private var localFailures: [Place: String] = [:]
-    private var saidSetAside: [Instant] = []
+    private var reportedSetAside: [Instant] = []
     /// Lines for the log. They are sent after the status that contains the same problem.
     private var remarks: [PublisherRemark] = []
 
@@ -78,15 +78,15 @@ final class PublisherReport {
     /// Logs that the broker accepts a message that it had refused. After that, each new error is logged immediately.
     func refusalIsOver(_ text: String) {
         status.brokerFailure = nil
-        said = [:]
+        reported = [:]
         isFailing = false
         note(false, text)
     }
 
     private func isDue(_ failure: BrokerError, at now: Instant) -> Bool {
-        guard said[failure].map({ now - $0 >= Self.saysAgainAfter }) ?? true else { return false }
-        if said.count >= Self.saidMax { said = [:] }
-        said[failure] = now
+        guard reported[failure].map({ now - $0 >= Self.repeatsAfter }) ?? true else { return false }
+        if reported.count >= Self.reportedMax { reported = [:] }
+        reported[failure] = now
         return true
     }
 
@@ -112,9 +112,9 @@ final class PublisherReport {
     /// Counts a line or message that cannot be published to any broker, and logs it at most ten times an hour.
     func noteSetAside(_ text: String, at now: Instant) {
         status.setAside += 1
-        saidSetAside.removeAll { now - $0 >= Self.saysAgainAfter }
-        guard saidSetAside.count < Self.setAsideSaidMax else { return }
-        saidSetAside.append(now)
+        reportedSetAside.removeAll { now - $0 >= Self.repeatsAfter }
+        guard reportedSetAside.count < Self.setAsideReportedMax else { return }
+        reportedSetAside.append(now)
         note(true, "\(text); it stays in the files, and status counts such lines (\(status.setAside))")
     }
 }

@@ -110,7 +110,7 @@ private struct Beacons {
     }
 }
 
-@Suite struct PresentStrangersTests {
+@Suite struct PresentUnnamedBeaconsTests {
     @Test
     func `P4: the unnamed beacon with the oldest refresh gives way first, ties by the order of refreshes`() {
         var beacons = Beacons()

@@ -8,7 +8,7 @@ import Testing
 struct PublisherKills {
     /// The problems that were found. They are collected, because this runs in a thread that belongs to no test.
     private var problems: [String] = []
-    private let world: LiveWorld
+    private let fixture: LiveFixture
     private let broker: LocalBroker
     private let file: String
     private var received = 0
@@ -23,11 +23,11 @@ struct PublisherKills {
     }
 
     init() throws {
-        world = try LiveWorld()
+        fixture = try LiveFixture()
         broker = try LocalBroker()
         try broker.start()
-        file = try world.write(
-            "g.yaml", world.configuration("mqtt: {host: 127.0.0.1, port: \(broker.port), keep_alive: 5s}"))
+        file = try fixture.write(
+            "g.yaml", fixture.configuration("mqtt: {host: 127.0.0.1, port: \(broker.port), keep_alive: 5s}"))
         session = ["-h", "127.0.0.1", "-p", "\(broker.port)", "-i", "s", "-c", "-q", "1"]
         let ending = try ProgramSupport.run(LocalBroker.subscriber, session + Self.topics + ["-E"])
         expect(ending.status == 0, "the session cannot be created: \(ending.errors)")
@@ -49,14 +49,14 @@ struct PublisherKills {
     /// Makes bluetoothd report a beacon that was not received before, so that there is an event.
     private mutating func advertise() {
         received += 1
-        world.advertise(String(format: "C0:00:00:00:%02X:%02X", received >> 8, received & 255), minor: received)
+        fixture.advertise(String(format: "C0:00:00:00:%02X:%02X", received >> 8, received & 255), minor: received)
     }
 
     /// Kills the publisher `kills` times.
     ///
     /// - Throws: ``Found`` with all problems.
     mutating func run(_ kills: Int) throws {
-        let gateway = try RunningGateway(world, configuration: file)
+        let gateway = try RunningGateway(fixture, configuration: file)
         try gateway.log.line(with: "hci0 is listening")
         // The process that scans must load neither the library nor the libraries that it needs.
         let maps = try String(contentsOfFile: "/proc/\(gateway.processID)/maps", encoding: .utf8)
@@ -108,7 +108,7 @@ struct PublisherKills {
 
     /// Compares the written lines with the received messages.
     private mutating func compare() throws {
-        let lines = try world.lines().compactMap { try object($0)["payload"] as? [String: Any] }
+        let lines = try fixture.lines().compactMap { try object($0)["payload"] as? [String: Any] }
         let numbers = lines.compactMap { $0["sequence"] as? Int }
         expect(numbers == Array(1...max(1, numbers.count)), "the written lines have the sequence numbers \(numbers)")
         // The beacons that entered first can have exited meanwhile.

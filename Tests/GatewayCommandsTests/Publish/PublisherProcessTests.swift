@@ -25,21 +25,21 @@ import Testing
     }
 
     @Test func `the first status at a broker is listening, and a change of the state is published at once`() throws {
-        let world = try LiveWorld()
+        let fixture = try LiveFixture()
         let broker = try LocalBroker()
         try broker.start()
-        let file = try world.write(
-            "g.yaml", world.configuration("mqtt: {host: 127.0.0.1, port: \(broker.port), keep_alive: 5s}"))
+        let file = try fixture.write(
+            "g.yaml", fixture.configuration("mqtt: {host: 127.0.0.1, port: \(broker.port), keep_alive: 5s}"))
         let session = [
             "-h", "127.0.0.1", "-p", "\(broker.port)", "-i", "s", "-c", "-q", "1", "-t", "beacons/lobby/status",
         ]
         #expect(try run(LocalBroker.subscriber, session + ["-E"]).status == 0)
-        let gateway = try RunningGateway(world, configuration: file)
+        let gateway = try RunningGateway(fixture, configuration: file)
         try gateway.log.line(with: "hci0 is listening")
         let subscriber = try Child(LocalBroker.subscriber, session)
         var last = try object(subscriber.line(with: #""type":"status""#))
         #expect(last["state"] as? String == "listening")
-        world.report(#"{"do":"remove","index":0}"#)
+        fixture.report(#"{"do":"remove","index":0}"#)
         try gateway.log.line(with: "waits for")
         var uptime = 0.0
         for _ in 0..<9 where last["state"] as? String != "waiting" {
@@ -56,19 +56,19 @@ import Testing
     @Test func `at a broker, a status with many conditions has at most 128,000 bytes and lists the omitted parts`()
         throws
     {
-        let world = try LiveWorld()
+        let fixture = try LiveFixture()
         let broker = try LocalBroker()
         try broker.start()
         let conditions = (0..<900).map { number in
-            "- {identifier: \(String(repeating: "long-", count: 24))\(number), uuid: \(LiveWorld.uuid), major: \(number)}"
+            "- {identifier: \(String(repeating: "long-", count: 24))\(number), uuid: \(LiveFixture.uuid), major: \(number)}"
         }
-        let file = try world.write(
+        let file = try fixture.write(
             "g.yaml",
-            world.configuration(
+            fixture.configuration(
                 "mqtt: {host: 127.0.0.1, port: \(broker.port), keep_alive: 5s}",
                 conditions: conditions.joined(separator: "\n")
             ))
-        let gateway = try RunningGateway(world, configuration: file)
+        let gateway = try RunningGateway(fixture, configuration: file)
         try gateway.log.line(with: "hci0 is listening")
         let text = try #require(try broker.messages(1, of: "beacons/lobby/status").first)
             .dropFirst("beacons/lobby/status ".count)

@@ -8,13 +8,13 @@ import Testing
     private func mqtt(_ status: [String: Any]) -> [String: Any] { status["mqtt"] as? [String: Any] ?? [:] }
 
     @Test func `if the broker is down at the start, the gateway scans, writes and reports it, then publishes`() throws {
-        let world = try LiveWorld()
+        let fixture = try LiveFixture()
         let broker = try LocalBroker()
-        let file = try world.write(
-            "g.yaml", world.configuration("mqtt: {host: 127.0.0.1, port: \(broker.port), keep_alive: 5s}"))
-        let gateway = try RunningGateway(world, configuration: file)
+        let file = try fixture.write(
+            "g.yaml", fixture.configuration("mqtt: {host: 127.0.0.1, port: \(broker.port), keep_alive: 5s}"))
+        let gateway = try RunningGateway(fixture, configuration: file)
         try gateway.log.line(with: "hci0 is listening")
-        world.advertise()
+        fixture.advertise()
         try gateway.until("staff is satisfied") { status in
             ((status["output"] as? [String: Any])?["durableSequence"] as? Int ?? 0) >= 4
         }
@@ -43,16 +43,17 @@ import Testing
     }
 
     @Test func `a killed gateway is offline by its will; restarted, it continues to publish and is online`() throws {
-        let world = try LiveWorld()
+        let fixture = try LiveFixture()
         let broker = try LocalBroker()
         try broker.start()
-        let file = try world.write(
+        let file = try fixture.write(
             "g.yaml",
-            world.configuration("mqtt: {host: 127.0.0.1, port: \(broker.port), keep_alive: 5s, home_assistant: true}"))
+            fixture.configuration("mqtt: {host: 127.0.0.1, port: \(broker.port), keep_alive: 5s, home_assistant: true}")
+        )
         for _ in 0..<2 {
-            let gateway = try RunningGateway(world, configuration: file)
+            let gateway = try RunningGateway(fixture, configuration: file)
             try gateway.log.line(with: "hci0 is listening")
-            world.advertise()
+            fixture.advertise()
             try gateway.until("all lines are shipped") {
                 mqtt($0)["state"] as? String == "connected" && mqtt($0)["backlog"] as? Int == 0
             }
@@ -66,41 +67,41 @@ import Testing
     }
 
     @Test func `the broker gets names only with mqtt.names, new ones after a reload; lines have no names`() throws {
-        let world = try LiveWorld()
+        let fixture = try LiveFixture()
         let broker = try LocalBroker()
         try broker.start()
         func configuration(_ name: String, _ names: Bool) -> String {
-            world.configuration(
+            fixture.configuration(
                 """
                 mqtt: {host: 127.0.0.1, port: \(broker.port), keep_alive: 5s, home_assistant: true, names: \(names)}
                 beacons: [{major: 100, minor: 7, name: \(name), group: crew}]
                 """, exitTimeout: "3600s")
         }
-        let badge = "\(LiveWorld.uuid)/100/7"
+        let badge = "\(LiveFixture.uuid)/100/7"
         let topic = "beacons/lobby/state/staff/\(badge)"
         func reported(_ gateway: RunningGateway, _ name: String) throws {
             try gateway.until("\(name) is published") { _ in
                 try broker.messages(1, of: topic).first?.contains(#""name":"\#(name)","group":"crew""#) == true
             }
         }
-        let file = try world.write("g.yaml", configuration("Ada", true))
-        let gateway = try RunningGateway(world, configuration: file)
+        let file = try fixture.write("g.yaml", configuration("Ada", true))
+        let gateway = try RunningGateway(fixture, configuration: file)
         try gateway.log.line(with: "hci0 is listening")
-        world.advertise(minor: 7)
+        fixture.advertise(minor: 7)
         try reported(gateway, "Ada")
         let entity = try broker.messages(1, of: "homeassistant/device_tracker/#")
         #expect(entity.first?.contains(#""name":"staff Ada""#) == true, "\(entity)")
-        _ = try world.write("g.yaml", configuration("Ben", true))
+        _ = try fixture.write("g.yaml", configuration("Ben", true))
         gateway.signal(SIGHUP)
         try reported(gateway, "Ben")
         #expect(!(try Gateway.run("status", "--json", "--config", file).text.contains("Ben")))
         #expect(gateway.end() == 0)
-        for line in try world.lines() {
+        for line in try fixture.lines() {
             #expect(!line.contains("Ada") && !line.contains("Ben") && !line.contains("crew"))
         }
         // The setting is off again, so no message at the broker has a name any more.
-        _ = try world.write("g.yaml", configuration("Ben", false))
-        let next = try RunningGateway(world, configuration: file)
+        _ = try fixture.write("g.yaml", configuration("Ben", false))
+        let next = try RunningGateway(fixture, configuration: file)
         try next.log.line(with: "hci0 is listening")
         try next.until("the state is published without a name") { _ in
             try broker.messages(1, of: topic).first?.contains(#""name""#) == false
@@ -117,7 +118,7 @@ import Testing
             "g.yaml",
             """
             mqtt: {host: localhost, username: u, password_file: \(password)}
-            conditions: [{identifier: staff, uuid: \(LiveWorld.uuid)}]
+            conditions: [{identifier: staff, uuid: \(LiveFixture.uuid)}]
 
             """)
         let ending = try Gateway.run("check", file)
@@ -133,7 +134,7 @@ import Testing
             + #""gateway":"lobby","boot":"aaaaaaaa-00000001","sequence":\#(number),"date":"2026-11-21T07:46:27.123456Z","time":1795247187123,"monotonic":1}}"#
     }
 
-    private struct World {
+    private struct Fixture {
         let scratch: Scratch
         let broker: LocalBroker
         let configuration: String
@@ -151,7 +152,7 @@ import Testing
                 """
                 gateway: {name: lobby}
                 mqtt: {host: 127.0.0.1, port: \(broker.port)}
-                conditions: [{identifier: staff, uuid: \(LiveWorld.uuid)}]
+                conditions: [{identifier: staff, uuid: \(LiveFixture.uuid)}]
 
                 """)
         }
@@ -182,67 +183,67 @@ import Testing
     }
 
     @Test func `publish sends a folder once, and with --from again`() throws {
-        let world = try World()
-        let events = world.scratch.path("events")
-        let first = try world.received(20, "beacons/#") {
-            let ending = try Gateway.run("publish", events, "--config", world.configuration)
+        let fixture = try Fixture()
+        let events = fixture.scratch.path("events")
+        let first = try fixture.received(20, "beacons/#") {
+            let ending = try Gateway.run("publish", events, "--config", fixture.configuration)
             #expect(ending.status == 0, "\(ending.errors)")
             #expect(
                 ending.errors.contains("20 lines were published; the broker has all lines up to 20"), "\(ending.errors)"
             )
         }
         try Self.expect(first, 1...20)
-        let again = try Gateway.run("publish", events, "--config", world.configuration)
+        let again = try Gateway.run("publish", events, "--config", fixture.configuration)
         #expect(again.errors.contains("0 lines were published; the broker has all lines up to 20"), "\(again.errors)")
-        let some = try world.received(3, "beacons/#") {
-            let ending = try Gateway.run("publish", events, "--config", world.configuration, "--from", "18")
+        let some = try fixture.received(3, "beacons/#") {
+            let ending = try Gateway.run("publish", events, "--config", fixture.configuration, "--from", "18")
             #expect(ending.status == 0, "\(ending.errors)")
         }
         try Self.expect(some, 18...20)
     }
 
     @Test func `publish fails with a reason and an exit code if it cannot publish`() throws {
-        let world = try World()
-        let absent = try Gateway.run("publish", world.scratch.path("absent"), "--config", world.configuration)
+        let fixture = try Fixture()
+        let absent = try Gateway.run("publish", fixture.scratch.path("absent"), "--config", fixture.configuration)
         #expect(absent.status == 66)
-        #expect(try Gateway.run("publish", world.scratch.path("events"), "--from", "0").status == 64)
-        let without = try world.scratch.write(
-            "n.yaml", "conditions: [{identifier: staff, uuid: \(LiveWorld.uuid)}]\n")
-        let nowhere = try Gateway.run("publish", world.scratch.path("events"), "--config", without)
+        #expect(try Gateway.run("publish", fixture.scratch.path("events"), "--from", "0").status == 64)
+        let without = try fixture.scratch.write(
+            "n.yaml", "conditions: [{identifier: staff, uuid: \(LiveFixture.uuid)}]\n")
+        let nowhere = try Gateway.run("publish", fixture.scratch.path("events"), "--config", without)
         #expect(nowhere.status == 78)
         #expect(nowhere.errors.contains("has no broker"))
-        _ = try world.scratch.write("events/publish.json", "{}")
-        let damaged = try Gateway.run("publish", world.scratch.path("events"), "--config", world.configuration)
+        _ = try fixture.scratch.write("events/publish.json", "{}")
+        let damaged = try Gateway.run("publish", fixture.scratch.path("events"), "--config", fixture.configuration)
         #expect(damaged.status == 1)
         #expect(damaged.errors.contains("does not contain the last published line"), "\(damaged.errors)")
     }
 
     @Test func `jq and mosquitto_pub alone can publish the event files`() throws {
-        let world = try World()
-        let lines = try world.received(20, "beacons/lobby/events") {
+        let fixture = try Fixture()
+        let lines = try fixture.received(20, "beacons/lobby/events") {
             let ending = try run(
                 "/bin/bash",
                 [
                     "-c",
                     """
-                    cd "\(world.scratch.path("events"))"
+                    cd "\(fixture.scratch.path("events"))"
                     jq -c 'select(.topic) | .payload' events-*.jsonl |
-                      split -l 7 --filter='mosquitto_pub -h 127.0.0.1 -p \(world.broker.port) -q 1 -t beacons/lobby/events -l'
+                      split -l 7 --filter='mosquitto_pub -h 127.0.0.1 -p \(fixture.broker.port) -q 1 -t beacons/lobby/events -l'
                     """,
                 ])
             #expect(ending.status == 0, "\(ending.errors)")
         }
         try Self.expect(lines, 1...20, topic: "beacons/lobby/events")
-        let topics = try world.received(20, "beacons/lobby/event/#") {
+        let topics = try fixture.received(20, "beacons/lobby/event/#") {
             let ending = try run(
                 "/bin/bash",
                 [
                     "-c",
                     #"""
-                    cd "\#(world.scratch.path("events"))"
+                    cd "\#(fixture.scratch.path("events"))"
                     jq -r 'select(.topic) | [.topic, (.payload | tostring)] | @tsv' events-*.jsonl |
                       while IFS=$'\t' read -r topic payload; do
-                        mosquitto_pub -h 127.0.0.1 -p \#(world.broker.port) -q 1 -t "$topic" -m "$payload"
+                        mosquitto_pub -h 127.0.0.1 -p \#(fixture.broker.port) -q 1 -t "$topic" -m "$payload"
                       done
                     """#,
                 ])

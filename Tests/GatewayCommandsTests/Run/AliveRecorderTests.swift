@@ -114,13 +114,13 @@ import Testing
     }
 
     @Test func `each run writes a start and a stop line, and the next start has the time of the last stop`() throws {
-        try DaemonWorld.write("", in: folder)
+        try DaemonFixture.write("", in: folder)
         for round in 1...2 {
-            let world = try DaemonWorld(folder)
-            world.finishTurn()
+            let fixture = try DaemonFixture(folder)
+            fixture.finishTurn()
             let before = try #require(try AliveFile.read(in: FilePath(folder.path("events"))))
-            world.daemon.close()
-            let lines = try world.payloads("gateway")
+            fixture.daemon.close()
+            let lines = try fixture.payloads("gateway")
             #expect(lines.count == 2 * round)
             let (started, stopped) = (lines[2 * round - 2], lines[2 * round - 1])
             #expect(started["state"] as? String == "started" && stopped["state"] as? String == "stopped")

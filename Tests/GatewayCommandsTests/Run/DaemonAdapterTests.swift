@@ -17,14 +17,14 @@ import Testing
 
     @Test(arguments: [false, true])
     func `L7: over a restart, holds belong to the controller's address`(isKilled: Bool) throws {
-        try DaemonWorld.write(Self.monitor, in: folder)
-        let before = try DaemonWorld(folder)
+        try DaemonFixture.write(Self.monitor, in: folder)
+        let before = try DaemonFixture(folder)
         before.appear(0, Self.first)
         before.scanner.receive(badge(1), on: 0)
         #expect(before.state == .satisfied)
         before.end(isKilled: isKilled)
 
-        let after = try DaemonWorld(folder)
+        let after = try DaemonFixture(folder)
         // Another controller is hci0 now. A badge must not exit because this controller does not receive it.
         after.appear(0, Self.second)
         after.wait(.seconds(100))
@@ -48,13 +48,13 @@ import Testing
     @Test func `T5: reports lost while the process did not run cause no exit, and no report is late`()
         throws
     {
-        try DaemonWorld.write(Self.monitor, in: folder)
-        let world = try DaemonWorld(folder)
-        for (number, address) in [(0, Self.first), (1, Self.second)] { world.appear(number, address) }
-        let start = world.daemon.loop.now
-        world.scanner.receive(badge(1), at: start)
+        try DaemonFixture.write(Self.monitor, in: folder)
+        let fixture = try DaemonFixture(folder)
+        for (number, address) in [(0, Self.first), (1, Self.second)] { fixture.appear(number, address) }
+        let start = fixture.daemon.loop.now
+        fixture.scanner.receive(badge(1), at: start)
         // 30 s pass. The buffer had room for the reports until 3 s, and another adapter has received others since.
-        world.scanner.unread = [
+        fixture.scanner.unread = [
             { $0.receive(badge(1), at: start + .seconds(3)) },
             { $0.receive(nil, on: 1, at: start + .milliseconds(3_001)) },
             { scanner in
@@ -64,33 +64,33 @@ import Testing
             { $0.receive(nil, on: 1, at: start + .seconds(29)) },
             { $0.receive(nil, on: 0, at: start + .seconds(31)) },
         ]
-        world.daemon.scanning.drain()
-        #expect(world.state == .satisfied)
+        fixture.daemon.scanning.drain()
+        #expect(fixture.state == .satisfied)
         // The absence of the badge counts from the last report on, while the adapter scans.
-        world.daemon.monitor.advance(to: start + .milliseconds(34_998))
-        #expect(world.state == .satisfied)
-        world.daemon.monitor.advance(to: start + .seconds(35))
-        #expect(world.state == .unsatisfied)
-        #expect(world.engine.lateInputs == 0)
-        world.end()
-        let stop = try #require(try world.payloads("adapter").first { $0["state"] as? String == "off" })
+        fixture.daemon.monitor.advance(to: start + .milliseconds(34_998))
+        #expect(fixture.state == .satisfied)
+        fixture.daemon.monitor.advance(to: start + .seconds(35))
+        #expect(fixture.state == .unsatisfied)
+        #expect(fixture.engine.lateInputs == 0)
+        fixture.end()
+        let stop = try #require(try fixture.payloads("adapter").first { $0["state"] as? String == "off" })
         #expect(stop["reason"] as? String == "99 messages were lost")
     }
 
     @Test func `L7: an address in scanner.adapters means its controller, and the page shows the present name`() throws {
         let scanner = "scanner: {adapters: [00:aa:01:00:00:01, 00:AA:01:00:00:09]}\n"
-        try DaemonWorld.write(scanner + Self.monitor, in: folder)
-        let world = try DaemonWorld(folder)
-        world.appear(0, Self.second)
-        world.scanner.receive(badge(1), on: 0)
-        #expect(world.state == .unsatisfied)
-        world.appear(1, Self.first)
-        world.scanner.receive(badge(1), on: 1)
-        #expect(world.state == .satisfied)
-        let page = world.daemon.report.page
+        try DaemonFixture.write(scanner + Self.monitor, in: folder)
+        let fixture = try DaemonFixture(folder)
+        fixture.appear(0, Self.second)
+        fixture.scanner.receive(badge(1), on: 0)
+        #expect(fixture.state == .unsatisfied)
+        fixture.appear(1, Self.first)
+        fixture.scanner.receive(badge(1), on: 1)
+        #expect(fixture.state == .satisfied)
+        let page = fixture.daemon.report.page
         #expect(page.contains("\n  hci1 00:AA:01:00:00:01: listening for "), "\(page)")
         #expect(page.contains("\n  00:AA:01:00:00:09 of scanner.adapters does not exist\n"), "\(page)")
         #expect(!page.contains("hci0"))
-        world.end()
+        fixture.end()
     }
 }

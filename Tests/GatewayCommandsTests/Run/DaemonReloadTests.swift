@@ -13,16 +13,17 @@ import Testing
     private static let address = DeviceAddress(0x00AA_0100_0001, kind: .public)
 
     private func write(_ scanner: String = "", monitor: String = "exit_timeout: 4s") throws {
-        try DaemonWorld.write("scanner: {\(scanner)}\nmonitor: {name: site, \(monitor)}", in: folder)
+        try DaemonFixture.write("scanner: {\(scanner)}\nmonitor: {name: site, \(monitor)}", in: folder)
     }
 
-    private func running(_ capabilities: Set<Capabilities.Capability> = [.networkAdministration]) throws -> DaemonWorld
+    private func running(_ capabilities: Set<Capabilities.Capability> = [.networkAdministration]) throws
+        -> DaemonFixture
     {
-        let world = try DaemonWorld(folder, capabilities: capabilities)
-        world.appear(0, Self.address)
-        world.scanner.receive(badge(1))
-        #expect(world.state == .satisfied)
-        return world
+        let fixture = try DaemonFixture(folder, capabilities: capabilities)
+        fixture.appear(0, Self.address)
+        fixture.scanner.receive(badge(1))
+        #expect(fixture.state == .satisfied)
+        return fixture
     }
 
     @Test(arguments: [
@@ -34,73 +35,73 @@ import Testing
         scanner: String, monitor: String, settings: [String]
     ) throws {
         try write()
-        let world = try running()
-        #expect(world.rights.present == [])
+        let fixture = try running()
+        #expect(fixture.rights.present == [])
         try write(scanner, monitor: monitor)
-        world.daemon.reload()
-        world.finishTurn()
+        fixture.daemon.reload()
+        fixture.finishTurn()
         for setting in settings {
             #expect(
-                world.log.contains(
+                fixture.log.contains(
                     """
                     warning: \(setting) changed in the file; management can't be opened again, because CAP_NET_ADMIN was \
                     dropped: it takes effect with `systemctl restart beacon-gateway`
-                    """), "\(world.log)")
+                    """), "\(fixture.log)")
         }
-        #expect(world.scannersMade == 1 && world.scanner.stops == 0)
-        #expect(world.daemon.scanning.status?.isListening == true)
-        #expect(world.daemon.failure == nil)
+        #expect(fixture.scannersMade == 1 && fixture.scanner.stops == 0)
+        #expect(fixture.daemon.scanning.status?.isListening == true)
+        #expect(fixture.daemon.failure == nil)
         // States are kept, and new sightings count.
-        #expect(world.state == .satisfied)
-        world.wait(.seconds(3))
-        world.scanner.receive(badge(1))
-        world.wait(.seconds(3))
-        #expect(world.state == .satisfied)
-        world.wait(.seconds(2))
-        #expect(world.state == .unsatisfied)
-        world.end()
+        #expect(fixture.state == .satisfied)
+        fixture.wait(.seconds(3))
+        fixture.scanner.receive(badge(1))
+        fixture.wait(.seconds(3))
+        #expect(fixture.state == .satisfied)
+        fixture.wait(.seconds(2))
+        #expect(fixture.state == .unsatisfied)
+        fixture.end()
     }
 
     @Test func `a reload applies all settings except those that must wait, also with a new engine, which scans`() throws
     {
         try write(monitor: "exit_timeout: 4s, max_beacons: 100")
-        let world = try running()
+        let fixture = try running()
         try write("adapters: [hci1]", monitor: "exit_timeout: 9s, max_beacons: 200")
-        world.daemon.reload()
-        #expect(world.engine.settings.maxBeacons == 200)
-        #expect(world.daemon.configuration.scanner.adapters == [])
-        world.scanner.receive(badge(1))
-        world.wait(.seconds(8))
-        #expect(world.state == .satisfied)
-        world.wait(.seconds(2))
-        #expect(world.state == .unsatisfied)
+        fixture.daemon.reload()
+        #expect(fixture.engine.settings.maxBeacons == 200)
+        #expect(fixture.daemon.configuration.scanner.adapters == [])
+        fixture.scanner.receive(badge(1))
+        fixture.wait(.seconds(8))
+        #expect(fixture.state == .satisfied)
+        fixture.wait(.seconds(2))
+        #expect(fixture.state == .unsatisfied)
         // If the same file is loaded again, the same warning is logged, because the setting still waits.
-        world.daemon.reload()
-        #expect(world.log.count { $0.contains("scanner changed in the file") } == 2)
-        world.end()
+        fixture.daemon.reload()
+        #expect(fixture.log.count { $0.contains("scanner changed in the file") } == 2)
+        fixture.end()
     }
 
     @Test func `a gateway that dropped no capability for scanning restarts scanning at once`() throws {
         try write("backend: dbus")
-        let world = try running([])
+        let fixture = try running([])
         try write("backend: dbus, mode: passive")
-        world.daemon.reload()
-        #expect(world.scannersMade == 2)
-        #expect(world.daemon.configuration.scanner.mode == .passive)
-        #expect(!world.log.contains { $0.contains("systemctl restart") })
-        world.end()
+        fixture.daemon.reload()
+        #expect(fixture.scannersMade == 2)
+        #expect(fixture.daemon.configuration.scanner.mode == .passive)
+        #expect(!fixture.log.contains { $0.contains("systemctl restart") })
+        fixture.end()
     }
 
     @Test func `reports that the scanner of a reloaded configuration has received count when the gateway stops`() throws
     {
         try write("backend: dbus")
-        let world = try DaemonWorld(folder)
+        let fixture = try DaemonFixture(folder)
         try write("backend: dbus, mode: passive")
-        world.daemon.reload()
-        world.appear(0, Self.address)
-        world.scanner.unread.append { $0.receive(badge(1)) }
-        world.daemon.finish()
-        #expect(world.state == .satisfied)
-        #expect(world.scannersMade == 2 && world.scanner.stops == 1)
+        fixture.daemon.reload()
+        fixture.appear(0, Self.address)
+        fixture.scanner.unread.append { $0.receive(badge(1)) }
+        fixture.daemon.finish()
+        #expect(fixture.state == .satisfied)
+        #expect(fixture.scannersMade == 2 && fixture.scanner.stops == 1)
     }
 }

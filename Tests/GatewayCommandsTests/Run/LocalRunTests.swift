@@ -11,76 +11,78 @@ import Testing
     }
 
     @Test func `a second gateway with the same folder of event files fails, and the error names the owner`() throws {
-        let world = try LiveWorld()
-        let gateway = try RunningGateway(world, configuration: world.write("g.yaml", world.configuration()))
+        let fixture = try LiveFixture()
+        let gateway = try RunningGateway(fixture, configuration: fixture.write("g.yaml", fixture.configuration()))
         try gateway.log.line(with: "hci0 is listening")
         // The state directory, the socket and the monitor's name differ, but the event files are the same.
-        let other = world.configuration().replacingOccurrences(of: world.path("state"), with: world.path("state-2"))
-            .replacingOccurrences(of: "status.sock", with: "status-2.sock")
-            .replacingOccurrences(of: "name: site", with: "name: yard")
-        let second = try Gateway.run("run", "--config", world.write("h.yaml", other))
+        let other = fixture.configuration().replacingOccurrences(
+            of: fixture.path("state"), with: fixture.path("state-2")
+        )
+        .replacingOccurrences(of: "status.sock", with: "status-2.sock")
+        .replacingOccurrences(of: "name: site", with: "name: yard")
+        let second = try Gateway.run("run", "--config", fixture.write("h.yaml", other))
         #expect(second.status == 69)
         #expect(
             second.errors.contains(
-                "the folder of event files \(world.path("events")) is in use by beacon-gateway run, process"),
+                "the folder of event files \(fixture.path("events")) is in use by beacon-gateway run, process"),
             "\(second.errors)")
-        world.advertise()
+        fixture.advertise()
         try gateway.until("a sighting was received") {
             (($0["counters"] as? [String: Any])?["sightings"] as? Int ?? 0) > 0
         }
         #expect(gateway.end() == 0)
         // A command that only reads lines must not need the lock.
-        let visits = try Gateway.run("visits", world.path("events"))
+        let visits = try Gateway.run("visits", fixture.path("events"))
         #expect(visits.status == 0, "\(visits.errors)")
         #expect(visits.errors.isEmpty)
     }
 
     @Test func `a file at the path of output.status_socket is kept; run fails, and check warns before`() throws {
-        let world = try LiveWorld()
-        let file = try world.write("g.yaml", world.configuration())
-        try Data("precious".utf8).write(to: URL(fileURLWithPath: world.path("status.sock")))
+        let fixture = try LiveFixture()
+        let file = try fixture.write("g.yaml", fixture.configuration())
+        try Data("precious".utf8).write(to: URL(fileURLWithPath: fixture.path("status.sock")))
         let check = try Gateway.run("check", file)
         #expect(check.status == 0)
         let line =
             try #require(
-                world.configuration().split(separator: "\n").firstIndex { $0.contains("status_socket") }) + 1
+                fixture.configuration().split(separator: "\n").firstIndex { $0.contains("status_socket") }) + 1
         #expect(
             check.errors.hasPrefix(
-                "warning: \(file):\(line):18: output.status_socket is \(world.path("status.sock")), which is a file;"),
+                "warning: \(file):\(line):18: output.status_socket is \(fixture.path("status.sock")), which is a file;"),
             "\(check.errors)")
         #expect(check.text.contains("warnings: 1"))
         let ending = try Gateway.run("run", "--config", file)
         #expect(ending.status == 73, "\(ending.errors)")
         #expect(ending.errors.contains("is a file, and is not replaced"), "\(ending.errors)")
-        #expect(try contents(of: world.path("status.sock")) == Array("precious".utf8))
+        #expect(try contents(of: fixture.path("status.sock")) == Array("precious".utf8))
     }
 
     @Test(arguments: ["000", "077"])
     func `files have the mode 0640 and folders 0750, whatever the umask`(umask: String) throws {
-        let world = try LiveWorld()
-        let text = world.configuration().replacingOccurrences(of: "status.sock", with: "run/status.sock")
-        let gateway = try RunningGateway(world, configuration: world.write("g.yaml", text), umask: umask)
+        let fixture = try LiveFixture()
+        let text = fixture.configuration().replacingOccurrences(of: "status.sock", with: "run/status.sock")
+        let gateway = try RunningGateway(fixture, configuration: fixture.write("g.yaml", text), umask: umask)
         try gateway.log.line(with: "hci0 is listening")
-        world.advertise()
+        fixture.advertise()
         try gateway.until("a sighting was received") {
             (($0["counters"] as? [String: Any])?["sightings"] as? Int ?? 0) > 0
         }
-        #expect(mode(world.path("run/status.sock")) == 0o660)
+        #expect(mode(fixture.path("run/status.sock")) == 0o660)
         #expect(gateway.end() == 0)
         for folder in ["events", "state", "run"] {
-            #expect(mode(world.path(folder)) == 0o750, "\(folder)")
-            for name in try FileManager.default.contentsOfDirectory(atPath: world.path(folder)) where name != "current"
-            {
-                #expect(mode(world.path("\(folder)/\(name)")) == 0o640, "\(folder)/\(name)")
+            #expect(mode(fixture.path(folder)) == 0o750, "\(folder)")
+            for name in try FileManager.default.contentsOfDirectory(atPath: fixture.path(folder))
+            where name != "current" {
+                #expect(mode(fixture.path("\(folder)/\(name)")) == 0o640, "\(folder)/\(name)")
             }
         }
-        let names = try FileManager.default.contentsOfDirectory(atPath: world.path("state"))
+        let names = try FileManager.default.contentsOfDirectory(atPath: fixture.path("state"))
         #expect(Set(names).isSuperset(of: ["state.json", "gateway.lock", "monitor-site.lock"]))
     }
 
     @Test func `with dbus, no thread keeps a capability`() throws {
-        let world = try LiveWorld()
-        let gateway = try RunningGateway(world, configuration: world.write("g.yaml", world.configuration()))
+        let fixture = try LiveFixture()
+        let gateway = try RunningGateway(fixture, configuration: fixture.write("g.yaml", fixture.configuration()))
         try gateway.log.line(with: "hci0 is listening")
         let status = try gateway.status()
         let process = try #require(status["process"] as? Int)
@@ -118,20 +120,20 @@ import Testing
     func `N5: a gateway starts with a read-only state directory, and logs that records are not stored`(
         hasRunBefore: Bool
     ) throws {
-        let world = try LiveWorld()
-        let file = try world.write("g.yaml", world.configuration())
+        let fixture = try LiveFixture()
+        let file = try fixture.write("g.yaml", fixture.configuration())
         if hasRunBefore {
-            let gateway = try RunningGateway(world, configuration: file)
+            let gateway = try RunningGateway(fixture, configuration: file)
             try gateway.log.line(with: "hci0 is listening")
             #expect(gateway.end() == 0)
         } else {
-            try FileManager.default.createDirectory(atPath: world.path("state"), withIntermediateDirectories: true)
+            try FileManager.default.createDirectory(atPath: fixture.path("state"), withIntermediateDirectories: true)
         }
-        let mounted = try #require(ReadOnly(world.path("state")))
-        let gateway = try RunningGateway(world, configuration: file)
+        let mounted = try #require(ReadOnly(fixture.path("state")))
+        let gateway = try RunningGateway(fixture, configuration: file)
         if !hasRunBefore { try gateway.log.line(with: "gateway.lock can't be created: Read-only file system") }
         try gateway.log.line(with: "hci0 is listening")
-        world.advertise()
+        fixture.advertise()
         try gateway.until("staff is satisfied") { status in
             let monitors = status["monitors"] as? [[String: Any]] ?? []
             let conditions = monitors.flatMap { $0["conditions"] as? [[String: Any]] ?? [] }
@@ -151,12 +153,12 @@ import Testing
         #expect(
             second.errors.contains(
                 hasRunBefore
-                    ? "the state directory \(world.path("state")) is in use by"
-                    : "event files \(world.path("events")) is in use by"),
+                    ? "the state directory \(fixture.path("state")) is in use by"
+                    : "event files \(fixture.path("events")) is in use by"),
             "\(second.errors)")
         #expect(gateway.end() == 0)
         // The event of the sighting is in the files.
-        #expect(try world.lines().contains { $0.contains("\"satisfied\"") })
+        #expect(try fixture.lines().contains { $0.contains("\"satisfied\"") })
         withExtendedLifetime(mounted) {}
     }
 }

@@ -8,12 +8,12 @@ import Testing
 @testable import GatewayCommands
 
 @Suite struct LocationTrackerTests {
-    private final class Told {
+    private final class Reported {
         var news: [LocationTracker.Input] = []
         var lines: [String] = []
     }
 
-    private let reported = Told()
+    private let reported = Reported()
     private let tracker: LocationTracker
 
     init() throws {

@@ -5,9 +5,9 @@ import Testing
 
 /// Notifications to systemd, and which of them are logged for operators.
 @Suite struct ManagerReportsTests {
-    private final class Said { var lines: [String] = [] }
+    private final class ReportedLines { var lines: [String] = [] }
 
-    private let said = Said()
+    private let said = ReportedLines()
     private let manager: ServiceNotifierTests.Manager
     private let reports: ManagerReports
 

@@ -7,28 +7,28 @@ import Testing
 /// `ranging` lines of a running gateway.
 @Suite struct RangingRunTests {
     private static let conditions =
-        "- {identifier: staff, uuid: \(LiveWorld.uuid), ranging: true}\n- {identifier: others, uuid: \(LiveWorld.uuid)}"
+        "- {identifier: staff, uuid: \(LiveFixture.uuid), ranging: true}\n- {identifier: others, uuid: \(LiveFixture.uuid)}"
 
-    private func rangings(_ world: LiveWorld) throws -> [[String: Any]] {
-        try payloads(world.lines(), type: "ranging")
+    private func rangings(_ fixture: LiveFixture) throws -> [[String: Any]] {
+        try payloads(fixture.lines(), type: "ranging")
     }
 
     @Test func `while a beacon is in view, one line per second is written, then an empty one, then none`() throws {
-        let world = try LiveWorld()
-        let file = try world.write(
-            "g.yaml", world.configuration("ranging: {window: 1s}", conditions: Self.conditions))
-        let gateway = try RunningGateway(world, configuration: file)
+        let fixture = try LiveFixture()
+        let file = try fixture.write(
+            "g.yaml", fixture.configuration("ranging: {window: 1s}", conditions: Self.conditions))
+        let gateway = try RunningGateway(fixture, configuration: file)
         try gateway.log.line(with: "hci0 is listening")
-        world.advertise()
+        fixture.advertise()
         try gateway.until("no beacon is in view any more") { _ in
-            (try rangings(world).last?["beacons"] as? [[String: Any]])?.isEmpty == true
+            (try rangings(fixture).last?["beacons"] as? [[String: Any]])?.isEmpty == true
         }
         let status = try gateway.status()
         #expect((status["counters"] as? [String: Any])?["rangingLines"] as? Int == 2)
         try Schema.expectValid(Gateway.run("status", "--json", "--config", file).output, "--kind", "status")
-        try Schema.expectValid(Array(world.lines().map { $0 + "\n" }.joined().utf8), "--first", "1")
+        try Schema.expectValid(Array(fixture.lines().map { $0 + "\n" }.joined().utf8), "--first", "1")
         #expect(gateway.end() == 0)
-        let reported = try rangings(world)
+        let reported = try rangings(fixture)
         #expect(reported.map { $0["identifier"] as? String } == ["staff", "staff"])
         #expect(reported.compactMap { ($0["beacons"] as? [[String: Any]])?.count } == [1, 0])
         let monotonic = reported.compactMap { $0["monotonic"] as? Int }
@@ -37,22 +37,22 @@ import Testing
     }
 
     @Test func `a reload switches ranging on and off`() throws {
-        let world = try LiveWorld()
+        let fixture = try LiveFixture()
         let off = Self.conditions.replacing("ranging: true", with: "ranging: false")
-        let file = try world.write("g.yaml", world.configuration("ranging: {window: 1s}", conditions: off))
-        let gateway = try RunningGateway(world, configuration: file)
+        let file = try fixture.write("g.yaml", fixture.configuration("ranging: {window: 1s}", conditions: off))
+        let gateway = try RunningGateway(fixture, configuration: file)
         try gateway.log.line(with: "hci0 is listening")
-        world.advertise()
+        fixture.advertise()
         try gateway.until("a sighting was received") {
             (($0["counters"] as? [String: Any])?["sightings"] as? Int ?? 0) > 0
         }
         #expect(((try gateway.status())["counters"] as? [String: Any])?["rangingLines"] == nil)
-        _ = try world.write("g.yaml", world.configuration("ranging: {window: 1s}", conditions: Self.conditions))
+        _ = try fixture.write("g.yaml", fixture.configuration("ranging: {window: 1s}", conditions: Self.conditions))
         gateway.signal(SIGHUP)
         try gateway.log.line(with: "changed: staff")
-        world.advertise()
-        try gateway.until("a ranging line is written") { _ in try !rangings(world).isEmpty }
-        _ = try world.write("g.yaml", world.configuration("ranging: {window: 1s}", conditions: off))
+        fixture.advertise()
+        try gateway.until("a ranging line is written") { _ in try !rangings(fixture).isEmpty }
+        _ = try fixture.write("g.yaml", fixture.configuration("ranging: {window: 1s}", conditions: off))
         gateway.signal(SIGHUP)
         try gateway.log.line(with: "changed: staff")
         #expect(((try gateway.status())["counters"] as? [String: Any])?["rangingLines"] == nil)
@@ -60,15 +60,15 @@ import Testing
     }
 
     @Test func `the broker gets new ranging lines at QoS 0, even if no line with a sequence number follows`() throws {
-        let world = try LiveWorld()
+        let fixture = try LiveFixture()
         let broker = try LocalBroker()
         try broker.start()
-        let file = try world.write(
+        let file = try fixture.write(
             "g.yaml",
-            world.configuration(
+            fixture.configuration(
                 "ranging: {window: 1s}\nmqtt: {host: 127.0.0.1, port: \(broker.port), keep_alive: 60s}",
                 conditions: Self.conditions))
-        let gateway = try RunningGateway(world, configuration: file)
+        let gateway = try RunningGateway(fixture, configuration: file)
         try gateway.log.line(with: "hci0 is listening")
         try gateway.until("the publisher is connected") {
             ($0["mqtt"] as? [String: Any])?["state"] as? String == "connected"
@@ -81,7 +81,7 @@ import Testing
             ], output: .pipe)
         // After the first advertisement, no further one makes a line with a sequence number.
         try gateway.until("a ranging message is received") { _ in
-            world.advertise()
+            fixture.advertise()
             return !subscriber.isRunning
         }
         let said = String(decoding: try #require(subscriber.output).readDataToEndOfFile(), as: UTF8.self)

@@ -11,39 +11,39 @@ import Testing
         return conditions.first { $0["identifier"] as? String == identifier }?["state"] as? String
     }
 
-    private func payloads(_ world: LiveWorld, type: String) throws -> [[String: Any]] {
-        try world.lines().map { try #require(try object($0)["payload"] as? [String: Any]) }
+    private func payloads(_ fixture: LiveFixture, type: String) throws -> [[String: Any]] {
+        try fixture.lines().map { try #require(try object($0)["payload"] as? [String: Any]) }
             .filter { $0["type"] as? String == type }
     }
 
     @Test func `bluetoothd reports a beacon: events are in the files, the condition's state is in the status`() throws {
-        let world = try LiveWorld()
-        let gateway = try RunningGateway(world, configuration: world.write("g.yaml", world.configuration()))
+        let fixture = try LiveFixture()
+        let gateway = try RunningGateway(fixture, configuration: fixture.write("g.yaml", fixture.configuration()))
         try gateway.log.line(with: "hci0 is listening")
-        world.advertise()
+        fixture.advertise()
         try gateway.until("staff is satisfied") { state($0, of: "staff") == "satisfied" }
         let status = try gateway.status()
         #expect(status["state"] as? String == "listening")
         try Schema.expectValid(
-            Gateway.run("status", "--json", "--config", world.path("g.yaml")).output, "--kind", "status")
+            Gateway.run("status", "--json", "--config", fixture.path("g.yaml")).output, "--kind", "status")
         #expect(((status["adapters"] as? [[String: Any]])?.first?["reports"] as? Int) == 1)
         #expect(gateway.end() == 0)
-        let events = try payloads(world, type: "event")
+        let events = try payloads(fixture, type: "event")
         #expect(events.map { $0["identifier"] as? String } == ["staff", "staff"])
         #expect(events.map { $0["scope"] as? String } == ["condition", "beacon"])
         #expect(events.allSatisfy { $0["state"] as? String == "satisfied" })
-        let sequences = try world.lines().compactMap { try object($0)["payload"] as? [String: Any] }
+        let sequences = try fixture.lines().compactMap { try object($0)["payload"] as? [String: Any] }
             .compactMap { $0["sequence"] as? Int }
         #expect(sequences == Array(1...sequences.count))
     }
 
     @Test func `N4: a restart while a beacon is present makes no event, and sequence numbers continue`() throws {
-        let world = try LiveWorld()
-        let file = try world.write("g.yaml", world.configuration())
+        let fixture = try LiveFixture()
+        let file = try fixture.write("g.yaml", fixture.configuration())
         for round in 0..<3 {
-            let gateway = try RunningGateway(world, configuration: file)
+            let gateway = try RunningGateway(fixture, configuration: file)
             try gateway.log.line(with: "hci0 is listening")
-            world.advertise()
+            fixture.advertise()
             try gateway.until("a sighting was received") {
                 (($0["counters"] as? [String: Any])?["sightings"] as? Int ?? 0) > 0
             }
@@ -51,79 +51,79 @@ import Testing
             // The gateway is killed once, so that it cannot store anything at its end.
             #expect(gateway.end(by: round == 1 ? SIGKILL : SIGTERM) == (round == 1 ? -SIGKILL : 0))
         }
-        #expect(try payloads(world, type: "event").count == 2)
-        let sequences = try world.lines().compactMap { try object($0)["payload"] as? [String: Any] }
+        #expect(try payloads(fixture, type: "event").count == 2)
+        let sequences = try fixture.lines().compactMap { try object($0)["payload"] as? [String: Any] }
             .compactMap { $0["sequence"] as? Int }
         #expect(sequences == Array(1...sequences.count))
     }
 
     @Test func `SIGHUP applies and logs differences, and an invalid file is refused completely`() throws {
-        let world = try LiveWorld()
-        let file = try world.write("g.yaml", world.configuration())
-        let gateway = try RunningGateway(world, configuration: file)
+        let fixture = try LiveFixture()
+        let file = try fixture.write("g.yaml", fixture.configuration())
+        let gateway = try RunningGateway(fixture, configuration: file)
         try gateway.log.line(with: "hci0 is listening")
-        world.advertise()
+        fixture.advertise()
         try gateway.until("staff is satisfied") { state($0, of: "staff") == "satisfied" }
         let other = "- {identifier: visitors, uuid: 00000000-0000-0000-0000-000000000001}"
-        let staff = "- {identifier: staff, uuid: \(LiveWorld.uuid), per_beacon: true, exit_timeout: 45s}"
-        _ = try world.write("g.yaml", world.configuration(conditions: staff + "\n" + other))
+        let staff = "- {identifier: staff, uuid: \(LiveFixture.uuid), per_beacon: true, exit_timeout: 45s}"
+        _ = try fixture.write("g.yaml", fixture.configuration(conditions: staff + "\n" + other))
         gateway.signal(SIGHUP)
         try gateway.log.line(with: "conditions added: visitors; changed: staff; removed: none")
         // C2: a condition with the same identity keeps its state.
         #expect(state(try gateway.status(), of: "staff") == "satisfied")
         #expect(state(try gateway.status(), of: "visitors") == "unknown")
-        _ = try world.write("g.yaml", world.configuration(conditions: "- {identifier: staff, uuid: nonsense}"))
+        _ = try fixture.write("g.yaml", fixture.configuration(conditions: "- {identifier: staff, uuid: nonsense}"))
         gateway.signal(SIGHUP)
         try gateway.log.line(with: "was not applied; the gateway continues with the old configuration")
         // `status` reads the file too, for the path of the socket.
-        _ = try world.write("g.yaml", world.configuration(conditions: staff))
+        _ = try fixture.write("g.yaml", fixture.configuration(conditions: staff))
         #expect(state(try gateway.status(), of: "visitors") == "unknown")
         gateway.signal(SIGHUP)
         try gateway.log.line(with: "removed: visitors")
         #expect(gateway.end() == 0)
-        let changes = try payloads(world, type: "condition").map {
+        let changes = try payloads(fixture, type: "condition").map {
             "\($0["identifier"] as? String ?? "") \($0["change"] as? String ?? "")"
         }
         #expect(changes == ["staff added", "staff changed", "visitors added", "visitors removed"])
     }
 
     @Test func `SIGHUP with another outage timeout keeps all states`() throws {
-        let world = try LiveWorld()
-        let file = try world.write("g.yaml", world.configuration())
-        let gateway = try RunningGateway(world, configuration: file)
+        let fixture = try LiveFixture()
+        let file = try fixture.write("g.yaml", fixture.configuration())
+        let gateway = try RunningGateway(fixture, configuration: file)
         try gateway.log.line(with: "hci0 is listening")
-        world.advertise()
+        fixture.advertise()
         try gateway.until("staff is satisfied") { state($0, of: "staff") == "satisfied" }
-        _ = try world.write(
+        _ = try fixture.write(
             "g.yaml",
-            world.configuration().replacingOccurrences(of: "outage_timeout: 60s", with: "outage_timeout: 90s"))
+            fixture.configuration().replacingOccurrences(of: "outage_timeout: 60s", with: "outage_timeout: 90s"))
         gateway.signal(SIGHUP)
         try gateway.log.line(with: "was applied")
         #expect(state(try gateway.status(), of: "staff") == "satisfied")
-        world.advertise()
+        fixture.advertise()
         try gateway.until("sightings are still received") {
             (($0["counters"] as? [String: Any])?["sightings"] as? Int ?? 0) > 1
         }
         #expect(gateway.end() == 0)
-        #expect(try payloads(world, type: "event").count == 2)
+        #expect(try payloads(fixture, type: "event").count == 2)
     }
 
     @Test func `SIGHUP with another outage timeout keeps the counters`() throws {
-        let world = try LiveWorld()
-        let text = world.configuration().replacingOccurrences(
+        let fixture = try LiveFixture()
+        let text = fixture.configuration().replacingOccurrences(
             of: "deaf_after: off", with: "deaf_after: off, max_beacons: 1")
-        let file = try world.write("g.yaml", text)
-        let gateway = try RunningGateway(world, configuration: file)
+        let file = try fixture.write("g.yaml", text)
+        let gateway = try RunningGateway(fixture, configuration: file)
         try gateway.log.line(with: "hci0 is listening")
         func untracked(_ status: [String: Any]) -> Int {
             (status["counters"] as? [String: Any])?["untrackedBeacons"] as? Int ?? 0
         }
-        world.advertise("C0:00:00:00:00:01", minor: 1)
+        fixture.advertise("C0:00:00:00:00:01", minor: 1)
         try gateway.until("staff is satisfied") { state($0, of: "staff") == "satisfied" }
-        world.advertise("C0:00:00:00:00:02", minor: 2)
+        fixture.advertise("C0:00:00:00:00:02", minor: 2)
         try gateway.until("one beacon is not monitored") { untracked($0) == 1 }
         for seconds in [90, 120] {
-            _ = try world.write(
+            _ = try fixture.write(
                 "g.yaml",
                 text.replacingOccurrences(of: "outage_timeout: 60s", with: "outage_timeout: \(seconds)s"))
             gateway.signal(SIGHUP)
@@ -135,22 +135,22 @@ import Testing
     }
 
     @Test func `SIGUSR1 starts a new event file`() throws {
-        let world = try LiveWorld()
-        let file = try world.write("g.yaml", world.configuration())
-        let gateway = try RunningGateway(world, configuration: file)
+        let fixture = try LiveFixture()
+        let file = try fixture.write("g.yaml", fixture.configuration())
+        let gateway = try RunningGateway(fixture, configuration: file)
         try gateway.log.line(with: "hci0 is listening")
         gateway.signal(SIGUSR1)
-        world.advertise()
+        fixture.advertise()
         try gateway.until("staff is satisfied") { state($0, of: "staff") == "satisfied" }
         #expect(gateway.end() == 0)
-        let names = try FileManager.default.contentsOfDirectory(atPath: world.path("events"))
+        let names = try FileManager.default.contentsOfDirectory(atPath: fixture.path("events"))
         #expect(names.filter { $0.hasPrefix("events-") }.count == 2)
     }
 
     @Test func `N1: a second gateway with the same monitor name fails, and the error names the owner`() throws {
-        let world = try LiveWorld()
-        let file = try world.write("g.yaml", world.configuration())
-        let gateway = try RunningGateway(world, configuration: file)
+        let fixture = try LiveFixture()
+        let file = try fixture.write("g.yaml", fixture.configuration())
+        let gateway = try RunningGateway(fixture, configuration: file)
         try gateway.log.line(with: "hci0 is listening")
         let second = try Gateway.run("run", "--config", file)
         #expect(second.status == 69)
@@ -159,8 +159,8 @@ import Testing
     }
 
     @Test func `READY is sent when an adapter scans, WATCHDOG all the time, and STOPPING at the end`() throws {
-        let world = try LiveWorld()
-        let path = world.path("notify")
+        let fixture = try LiveFixture()
+        let path = fixture.path("notify")
         let socket = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
         defer { close(socket) }
         var address = sockaddr_un()
@@ -187,7 +187,7 @@ import Testing
             return false
         }
         let gateway = try RunningGateway(
-            world, configuration: world.write("g.yaml", world.configuration()),
+            fixture, configuration: fixture.write("g.yaml", fixture.configuration()),
             environment: ["NOTIFY_SOCKET": path, "WATCHDOG_USEC": "200000"])
         #expect(until("READY=1"))
         #expect(until("WATCHDOG=1"))
@@ -201,25 +201,25 @@ import Testing
     }
 
     @Test func `without a gateway, status reports this and exits with 69`() throws {
-        let world = try LiveWorld()
-        let ending = try Gateway.run("status", "--config", world.write("g.yaml", world.configuration()))
+        let fixture = try LiveFixture()
+        let ending = try Gateway.run("status", "--config", fixture.write("g.yaml", fixture.configuration()))
         #expect(ending.status == 69)
         #expect(ending.errors.contains("status.sock"))
     }
 
     @Test func `status works while the file of a running gateway is invalid, or with the socket's path alone`() throws {
-        let world = try LiveWorld()
-        let file = try world.write("g.yaml", world.configuration())
-        let gateway = try RunningGateway(world, configuration: file)
+        let fixture = try LiveFixture()
+        let file = try fixture.write("g.yaml", fixture.configuration())
+        let gateway = try RunningGateway(fixture, configuration: file)
         try gateway.log.line(with: "hci0 is listening")
         // The first error is an unknown key. The second one is a syntax error after the path of the socket.
         for damage in ["\nconditionz: []\n", "\n[\n"] {
-            _ = try world.write("g.yaml", world.configuration() + damage)
+            _ = try fixture.write("g.yaml", fixture.configuration() + damage)
             let asked = try Gateway.run("status", "--config", file)
             #expect(asked.status == 0, "\(asked.errors)")
             #expect(asked.text.contains("hci0") && asked.errors.contains("`beacon-gateway check \(file)`"))
         }
-        let socket = world.path("status.sock")
+        let socket = fixture.path("status.sock")
         let asked = try Gateway.run("status", "--json", "--socket", socket)
         #expect(asked.status == 0 && asked.errors.isEmpty)
         #expect(try object(asked.text)["type"] as? String == "status")
@@ -232,11 +232,11 @@ import Testing
     }
 
     @Test func `after the end, status shows the last state and exits with 69 nevertheless`() throws {
-        let world = try LiveWorld()
-        let file = try world.write("g.yaml", world.configuration())
-        let gateway = try RunningGateway(world, configuration: file)
+        let fixture = try LiveFixture()
+        let file = try fixture.write("g.yaml", fixture.configuration())
+        let gateway = try RunningGateway(fixture, configuration: file)
         try gateway.log.line(with: "hci0 is listening")
-        world.advertise()
+        fixture.advertise()
         try gateway.until("staff is satisfied") { state($0, of: "staff") == "satisfied" }
         #expect(gateway.end() == 0)
         let ending = try Gateway.run("status", "--json", "--config", file)
@@ -250,11 +250,11 @@ import Testing
 
     @Test(arguments: ["auto", "management", "hci"])
     func `without Bluetooth, run fails with 69 or 77 and names doctor`(backend: String) throws {
-        let world = try LiveWorld()
+        let fixture = try LiveFixture()
         // The folder of the socket does not exist yet: only a service manager would create it before the start.
-        let text = world.configuration().replacingOccurrences(of: "backend: dbus", with: "backend: \(backend)")
+        let text = fixture.configuration().replacingOccurrences(of: "backend: dbus", with: "backend: \(backend)")
             .replacingOccurrences(of: "status.sock", with: "run/status.sock")
-        let ending = try Gateway.runWithoutBluetooth(["run", "--config", world.write("g.yaml", text)])
+        let ending = try Gateway.runWithoutBluetooth(["run", "--config", fixture.write("g.yaml", text)])
         #expect([69, 77].contains(ending.status), "\(ending.errors)")
         #expect(ending.errors.contains("Bluetooth sockets are not available to this process: "), "\(ending.errors)")
         #expect(ending.errors.contains("to find the remedy, run beacon-gateway doctor"), "\(ending.errors)")

@@ -6,39 +6,39 @@ import Testing
 /// `run` at its start, while it reads the files of the previous run.
 @Suite struct StartTests {
     /// Creates files with so many lines, and without a state file, that reading them takes some time.
-    private func world() throws -> (LiveWorld, file: String) {
-        let world = try LiveWorld()
-        let file = try world.write("g.yaml", world.configuration())
-        let gateway = try RunningGateway(world, configuration: file)
+    private func fixture() throws -> (LiveFixture, file: String) {
+        let fixture = try LiveFixture()
+        let file = try fixture.write("g.yaml", fixture.configuration())
+        let gateway = try RunningGateway(fixture, configuration: file)
         try gateway.log.line(with: "hci0 is listening")
-        world.advertise()
+        fixture.advertise()
         try gateway.until("a sighting was received") {
             (($0["counters"] as? [String: Any])?["sightings"] as? Int ?? 0) > 0
         }
         #expect(gateway.end() == 0)
-        let lines = try world.lines()
+        let lines = try fixture.lines()
         let last = try #require(lines.last { $0.contains(#""type":"event""#) })
         let sequence = try #require(
             (try object(lines[lines.count - 1])["payload"] as? [String: Any])?["sequence"] as? Int)
         let own = try #require((try object(last)["payload"] as? [String: Any])?["sequence"] as? Int)
         let name = try #require(
-            try FileManager.default.contentsOfDirectory(atPath: world.path("events")).filter {
+            try FileManager.default.contentsOfDirectory(atPath: fixture.path("events")).filter {
                 $0.hasPrefix("events-")
             }.max())
-        let handle = try #require(FileHandle(forWritingAtPath: world.path("events/\(name)")))
+        let handle = try #require(FileHandle(forWritingAtPath: fixture.path("events/\(name)")))
         try handle.seekToEnd()
         let more = (1...20_000).map {
             last.replacingOccurrences(of: "\"sequence\":\(own),", with: "\"sequence\":\(sequence + $0),") + "\n"
         }.joined()
         try handle.write(contentsOf: Data(more.utf8))
         try handle.close()
-        try FileManager.default.removeItem(atPath: world.path("state/state.json"))
-        return (world, file)
+        try FileManager.default.removeItem(atPath: fixture.path("state/state.json"))
+        return (fixture, file)
     }
 
     @Test func `SIGHUP and SIGUSR1 while the gateway reads its files do not end it, and are carried out`() throws {
-        let (world, file) = try world()
-        let gateway = try RunningGateway(world, configuration: file)
+        let (fixture, file) = try fixture()
+        let gateway = try RunningGateway(fixture, configuration: file)
         try gateway.log.line(with: "and the stored state")
         gateway.signal(SIGUSR1)
         gateway.signal(SIGHUP)
@@ -48,12 +48,12 @@ import Testing
     }
 
     @Test func `SIGTERM during the reading of files is an orderly end`() throws {
-        let (world, file) = try world()
-        let gateway = try RunningGateway(world, configuration: file)
+        let (fixture, file) = try fixture()
+        let gateway = try RunningGateway(fixture, configuration: file)
         try gateway.log.line(with: "and the stored state")
         #expect(gateway.end() == 0)
         try gateway.log.line(with: "stopped by SIGTERM")
         // The state that was read is in a state file again.
-        #expect(FileManager.default.fileExists(atPath: world.path("state/state.json")))
+        #expect(FileManager.default.fileExists(atPath: fixture.path("state/state.json")))
     }
 }

@@ -25,7 +25,7 @@ import Testing
     }
 
     /// Returns the status with this configuration, after the beacons with these minors were received.
-    private func report(_ configured: String, hearing beacons: [UInt16] = [], scanning: ScanStatus?) throws
+    private func report(_ configured: String, receiving beacons: [UInt16] = [], scanning: ScanStatus?) throws
         -> StatusReport
     {
         let text = "output: {directory: \(scratch.path("e")), state_directory: \(scratch.path("s"))}\n" + configured
@@ -85,7 +85,7 @@ import Testing
     @Test func `a condition with a reversed UUID is in the object and on the page`() throws {
         let uuid = try #require(ProximityUUID(Self.uuid))
         let report = try report(
-            "conditions: [{identifier: badge, uuid: \(uuid.byteReversed)}]", hearing: [1, 2],
+            "conditions: [{identifier: badge, uuid: \(uuid.byteReversed)}]", receiving: [1, 2],
             scanning: scanning(adapters: 1))
         let said = try object(report.json())["reversedUUIDs"] as? [[String: String]]
         #expect(said == [["identifier": "badge", "received": Self.uuid]])
@@ -121,7 +121,7 @@ import Testing
             - {major: 1, minor: 3, name: Grace}
             - {major: 1, minor: 2, name: Ada}
             - {major: 1, minor: 4, name: Absent}
-            """, hearing: [1, 2, 3], scanning: scanning(adapters: 1))
+            """, receiving: [1, 2, 3], scanning: scanning(adapters: 1))
         let page = report.page
         #expect(page.contains("  staff: satisfied"), "\(page)")
         #expect(page.contains("\n    Ada (1/2), Grace (1/3), 1/1\n"), "\(page)")
@@ -136,7 +136,7 @@ import Testing
             - {identifier: staff, uuid: \(Self.uuid), per_beacon: true}
             beacons:
             - {major: 1, minor: 300, name: Ada}
-            """, hearing: Array(1...300), scanning: scanning(adapters: 1))
+            """, receiving: Array(1...300), scanning: scanning(adapters: 1))
         #expect(report.page.contains("\n    Ada (1/300), 1/1, 1/2,") && report.page.contains(", 1/19 and 280 more\n"))
     }
 

@@ -317,7 +317,7 @@ private final class Desk {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let path = folder + "/status.sock"
-        #expect(try UnixSocket.ask(path, atMost: 100) == .nobody)
+        #expect(try UnixSocket.ask(path, atMost: 100) == .noListener)
         // A process listens here, but never accepts a client.
         let listener = try UnixSocket.Listener(at: path)
         #expect(try UnixSocket.ask(path, atMost: 100, patience: 1) == .busy)

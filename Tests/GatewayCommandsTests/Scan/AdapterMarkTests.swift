@@ -26,12 +26,13 @@ import Testing
         let config = try scratch.write("c.yaml", settings)
         let path = scratch.path("capture.btsnoop")
         try Data(capture.bytes).write(to: URL(fileURLWithPath: path))
-        let lines = try Told(Gateway.replay(["--config", config] + arguments + [path]).lines, "adapter", "event").lines
+        let lines = try ShortLines(Gateway.replay(["--config", config] + arguments + [path]).lines, "adapter", "event")
+            .lines
         for (format, _) in RecordingTests.formats {
             let converted = scratch.path("converted-\(format)")
             #expect(try Gateway.run("convert", path, converted).status == 0)
             let others = try Gateway.replay(["--config", config] + arguments + [converted]).lines
-            #expect(try Told(others, "adapter", "event").lines == lines, "\(format)")
+            #expect(try ShortLines(others, "adapter", "event").lines == lines, "\(format)")
         }
         return lines
     }
@@ -179,7 +180,7 @@ import Testing
             try Data(one.bytes).write(to: URL(fileURLWithPath: paths[0]))
             try Data(two.bytes).write(to: URL(fileURLWithPath: paths[1]))
             let lines = try Gateway.replay(["--config", config] + paths).lines
-            #expect(try Told(lines, "adapter", "event").lines == Self.away)
+            #expect(try ShortLines(lines, "adapter", "event").lines == Self.away)
         }
     }
 
@@ -232,7 +233,7 @@ import Testing
             lines.filter { $0.contains(#""time":111000"#) } == [
                 #"{"topic":"beacons/replay/event/staff","qos":1,"retain":false,"payload":{"version":2,"type":"event","gateway":"replay","sequence":8,"monitor":"site","identifier":"staff","scope":"condition","state":"unknown","date":"1970-01-01T00:01:51.000000Z","time":111000,"monotonic":111000000,"condition":{"uuid":"F7826DA6-4FA2-4E98-8024-BC5B71E0893E"},"previous":{"state":"satisfied","date":"1970-01-01T00:00:50.000000Z"},"sighting":{"rssi":-60,"measuredPower":-59,"adapter":"hci0-00AA01000002"},"lastSeen":"1970-01-01T00:00:50.000000Z","diagnostics":["scannerUnavailable"]}}"#
             ])
-        #expect(try Told(lines, "adapter").lines.last == "160.0 hci0 listening")
+        #expect(try ShortLines(lines, "adapter").lines.last == "160.0 hci0 listening")
     }
 
     @Test func `L3, L7: an exit has the name that a forgotten adapter has at that time`() throws {
@@ -257,11 +258,11 @@ import Testing
         ]
         let back = [line(40, "hci0", nil, #""listening":true"#), line(70, "hci0", nil, report)]
         #expect(
-            try Told(replay(Self.settings(), lines + back), "event").lines == [
+            try ShortLines(replay(Self.settings(), lines + back), "event").lines == [
                 "0.0 staff satisfied", "50.0 staff unsatisfied",
             ])
         #expect(
-            try Told(replay(Self.settings(), lines + [line(70, "hci1", nil, report)]), "event").lines == [
+            try ShortLines(replay(Self.settings(), lines + [line(70, "hci1", nil, report)]), "event").lines == [
                 "0.0 staff satisfied", "65.0 staff unknown",
             ])
     }
@@ -271,14 +272,14 @@ import Testing
         let after = [line(5, "hci1", 1, report), line(40, "hci1", 1, report)]
         let both = try replay(Self.settings(), before + after)
         #expect(
-            try Told(both, "adapter", "event").lines == [
+            try ShortLines(both, "adapter", "event").lines == [
                 "0.0 hci0 listening", "0.0 staff satisfied", "5.0 hci1 listening", "30.0 staff unsatisfied",
             ])
         let adapters = try payloads(both).filter { $0["type"] as? String == "adapter" }
         #expect(adapters.map { $0["address"] as? String } == ["00:AA:01:00:00:01", nil])
         let moved = try replay(Self.settings(), before + [line(4, "hci0", 1, off)] + after)
         #expect(
-            try Told(moved, "adapter", "event").lines == [
+            try ShortLines(moved, "adapter", "event").lines == [
                 "0.0 hci0 listening", "0.0 staff satisfied", "4.0 hci0 off", "5.0 hci0 listening",
                 "31.0 staff unsatisfied",
             ])
@@ -292,7 +293,7 @@ import Testing
                 line(40, "hci1", 1, report), line(80, "hci1", 1, report),
             ])
         #expect(
-            try Told(lines, "adapter", "event").lines == [
+            try ShortLines(lines, "adapter", "event").lines == [
                 "0.0 hci0 listening", "0.0 staff satisfied", "1.0 hci0 off", "1.0 hci0-00AA01000002 listening",
                 "40.0 hci0 listening", "69.0 staff unsatisfied",
             ])
@@ -306,7 +307,7 @@ import Testing
                 line(3, "hci0", nil, report),
             ])
         #expect(
-            try Told(lines, "adapter").lines == [
+            try ShortLines(lines, "adapter").lines == [
                 "0.0 hci0 listening", "1.0 hci0 off", "1.0 hci0-2 listening", "3.0 hci0-2 off", "3.0 hci0-3 listening",
             ])
     }

@@ -25,36 +25,36 @@ import Testing
 
     /// Runs a swap: only hci0 receives the badge, both adapters are unplugged, and the second one returns before the
     /// first. Then the first one returns as hci1.
-    private func swap(_ world: RecordedWorld) throws {
-        world.both {
+    private func swap(_ fixture: RecordedFixture) throws {
+        fixture.both {
             $0.say(.appeared(adapter: 0, controller: "the first", address: Self.first))
             $0.say(.appeared(adapter: 1, controller: "the second", address: Self.second))
             $0.say(.listening(adapter: 1, reason: "scripted"))
             $0.receive(badge(1), on: 0)
             $0.receive(nil, on: 1)
         }
-        try world.go(to: 1)
-        world.both { scanner in
+        try fixture.go(to: 1)
+        fixture.both { scanner in
             for adapter in 0...1 {
-                scanner.say(.stopped(adapter: adapter, since: world.clock.now, reason: "unplugged"))
+                scanner.say(.stopped(adapter: adapter, since: fixture.clock.now, reason: "unplugged"))
                 scanner.say(.disappeared(adapter: adapter))
             }
         }
-        try world.go(to: 2)
-        world.both {
+        try fixture.go(to: 2)
+        fixture.both {
             $0.say(.appeared(adapter: 0, controller: "the second", address: Self.second))
             $0.say(.listening(adapter: 0, reason: "scripted"))
         }
         for second in 3...12 {
-            try world.go(to: Double(second))
-            world.both { $0.receive(nil, on: 0) }
+            try fixture.go(to: Double(second))
+            fixture.both { $0.receive(nil, on: 0) }
         }
-        world.both {
+        fixture.both {
             $0.say(.appeared(adapter: 1, controller: "the first", address: Self.first))
             $0.say(.listening(adapter: 1, reason: "scripted"))
             $0.receive(badge(1), on: 1)
         }
-        try world.go(to: 20)
+        try fixture.go(to: 20)
     }
 
     @Test(arguments: RecordingTests.formats.indices)
@@ -64,18 +64,18 @@ import Testing
         let (name, format) = RecordingTests.formats[index]
         let config = try scratch.write("c.yaml", Self.settings)
         let configuration = try ConfigurationFile.load(config, isReplay: false)
-        let world = try RecordedWorld(scratch.path(name), format, configuration: configuration)
-        try swap(world)
-        let said = try world.end()
+        let fixture = try RecordedFixture(scratch.path(name), format, configuration: configuration)
+        try swap(fixture)
+        let said = try fixture.end()
         // The badge enters once, and exits 4 s after its last sighting.
         #expect(said.count { $0.contains(#""type":"event""#) && $0.contains(#""scope":"condition""#) } == 2)
         let out = try #require(said.first { $0.contains(#""state":"unsatisfied""#) })
         #expect(out.contains(#""date":"2026-11-18T11:23:36.123456Z""#), "\(out)")
-        #expect(try comparable(try Gateway.replay(["--config", config, world.path]).lines) == said)
+        #expect(try comparable(try Gateway.replay(["--config", config, fixture.path]).lines) == said)
         // Each other format must keep the identities of the adapters too.
         for (other, _) in RecordingTests.formats {
             let path = scratch.path("converted-\(other)")
-            #expect(try Gateway.run("convert", world.path, path).status == 0)
+            #expect(try Gateway.run("convert", fixture.path, path).status == 0)
             #expect(try comparable(try Gateway.replay(["--config", config, path]).lines) == said, "\(other)")
         }
     }
@@ -106,10 +106,10 @@ import Testing
         capture.record(3, at: 100, index: 1, MonitorCapture.event(minor: nil))
         let lines = try replay(capture)
         #expect(
-            try Told(lines, "adapter").lines == [
+            try ShortLines(lines, "adapter").lines == [
                 "0.0 hci0 listening", "2.0 hci0 off", "3.5 hci0-00AA01000002 listening", "51.5 hci0 listening",
             ])
-        #expect(try Told(lines, "event").lines == ["1.0 staff satisfied", "80.5 staff unsatisfied"])
+        #expect(try ShortLines(lines, "event").lines == ["1.0 staff satisfied", "80.5 staff unsatisfied"])
         let reported = try payloads(lines).filter { $0["type"] as? String == "adapter" }
         #expect(reported.last?["address"] as? String == "00:AA:01:00:00:01")
         // A conversion waits for the address as a replay does.
@@ -118,9 +118,9 @@ import Testing
         #expect(try Gateway.run("convert", path, scratch.path("btmon.jsonl")).status == 0)
         let config = try scratch.write("c.yaml", Log.configuration)
         let converted = try Gateway.replay(["--config", config, scratch.path("btmon.jsonl")]).lines
-        #expect(try Told(converted, "event").lines == Told(lines, "event").lines)
+        #expect(try ShortLines(converted, "event").lines == ShortLines(lines, "event").lines)
         // `--adapter` with an address must find the controller, whatever its name.
-        #expect(try Told(replay(capture, "--adapter", "00:aa:01:00:00:02"), "adapter").lines.count == 1)
+        #expect(try ShortLines(replay(capture, "--adapter", "00:aa:01:00:00:02"), "adapter").lines.count == 1)
     }
 
     @Test func `L4: an adapter starts to scan with Index Info as its first record, as with New Index`() throws {
@@ -132,7 +132,7 @@ import Testing
             var capture = MonitorCapture()
             capture.record(opcode, at: 0, payload)
             capture.record(12, at: 5, [0x61, 0])
-            #expect(try Told(replay(capture), "adapter").lines == ["0.0 hci0 listening"])
+            #expect(try ShortLines(replay(capture), "adapter").lines == ["0.0 hci0 listening"])
         }
     }
 
@@ -145,8 +145,9 @@ import Testing
         capture.record(8, at: 40)
         capture.record(3, at: 60, MonitorCapture.event(minor: nil))
         let lines = try replay(capture)
-        #expect(try Told(lines, "event").lines == ["0.0 staff satisfied", "60.0 staff unsatisfied"])
-        #expect(try Told(lines, "adapter").lines == ["0.0 hci0 listening", "10.0 hci0 off", "40.0 hci0 listening"])
+        #expect(try ShortLines(lines, "event").lines == ["0.0 staff satisfied", "60.0 staff unsatisfied"])
+        #expect(
+            try ShortLines(lines, "adapter").lines == ["0.0 hci0 listening", "10.0 hci0 off", "40.0 hci0 listening"])
     }
 
     // MARK: The advertisement log
@@ -171,7 +172,7 @@ import Testing
             line(2, "hci2", 2, #""listening":false,"since":"1970-01-01T00:00:01Z""#),
             line(5, "hci0", nil, #""data":"""#),
         ])
-        #expect(try Told(lines, "adapter").lines == ["0.0 hci0 listening"])
+        #expect(try ShortLines(lines, "adapter").lines == ["0.0 hci0 listening"])
     }
 
     @Test func `L7: an adapter whose name another adapter gets stops scanning, even without a mark`() throws {
@@ -179,9 +180,9 @@ import Testing
             [
                 line(0, "hci0", 1, sighting), line(1, "hci0", 2, #""data":"""#), line(50, "hci0", 2, #""data":"""#),
             ])
-        #expect(try Told(lines, "event").lines == ["0.0 staff satisfied"])
+        #expect(try ShortLines(lines, "event").lines == ["0.0 staff satisfied"])
         #expect(
-            try Told(lines, "adapter").lines == [
+            try ShortLines(lines, "adapter").lines == [
                 "0.0 hci0 listening", "1.0 hci0 off", "1.0 hci0-00AA01000002 listening",
             ])
     }
@@ -191,6 +192,7 @@ import Testing
         let here = try scratch.log("here", [line(0, "hci0", 1, sighting), line(100, "hci0", 1, #""data":"""#)])
         let there = try scratch.log("there", [line(0, "hci0", 1, #""data":"""#), line(50, "hci0", 1, sighting)])
         let lines = try Gateway.replay(["--config", config, "here=\(here)", "there=\(there)"]).lines
-        #expect(try Told(lines, "adapter").lines.prefix(2) == ["0.0 here/hci0 listening", "0.0 there/hci0 listening"])
+        #expect(
+            try ShortLines(lines, "adapter").lines.prefix(2) == ["0.0 here/hci0 listening", "0.0 there/hci0 listening"])
     }
 }

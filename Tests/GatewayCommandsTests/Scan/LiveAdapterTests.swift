@@ -28,24 +28,24 @@ import Testing
         let (name, format) = RecordingTests.formats[index]
         let config = try scratch.write("c.yaml", AdapterMarkTests.settings("deaf_after: off", exit: "5s"))
         let configuration = try ConfigurationFile.load(config, isReplay: false)
-        let world = try RecordedWorld(scratch.path(name), format, configuration: configuration)
-        world.both {
+        let fixture = try RecordedFixture(scratch.path(name), format, configuration: configuration)
+        fixture.both {
             $0.say(.appeared(adapter: 0, controller: "the first", address: Self.first))
             $0.receive(badge(1), on: 0)
         }
-        try world.go(to: 1)
-        world.both {
-            $0.say(.stopped(adapter: 0, since: world.clock.now, reason: "unplugged"))
+        try fixture.go(to: 1)
+        fixture.both {
+            $0.say(.stopped(adapter: 0, since: fixture.clock.now, reason: "unplugged"))
             $0.say(.disappeared(adapter: 0))
         }
-        try world.go(to: 2)
-        world.both { $0.say(.appeared(adapter: 3, controller: "the first", address: Self.first)) }
-        try world.go(to: 70)
-        let said = try world.end()
+        try fixture.go(to: 2)
+        fixture.both { $0.say(.appeared(adapter: 3, controller: "the first", address: Self.first)) }
+        try fixture.go(to: 70)
+        let said = try fixture.end()
         let states = try said.map { try #require(object($0)["state"] as? String) }
         #expect(states == ["satisfied", "unknown"])
         #expect(said.last?.contains(#""date":"2026-11-18T11:24:21.123456Z""#) == true, "\(said)")
-        #expect(try comparable(try Gateway.replay(["--config", config, world.path]).lines) == said)
+        #expect(try comparable(try Gateway.replay(["--config", config, fixture.path]).lines) == said)
     }
 
     /// Returns the lines of a gateway's engine that only its inputs wake.
@@ -76,7 +76,7 @@ import Testing
             monitor.report(report, data: empty.span, adapter: 0, time: Self.seconds(4))
         }
         #expect(
-            try Told(lines, "adapter").lines == ["0.0 hci0 listening", "1.0 hci0 deaf", "4.0 hci0 listening"])
+            try ShortLines(lines, "adapter").lines == ["0.0 hci0 listening", "1.0 hci0 deaf", "4.0 hci0 listening"])
     }
 
     @Test func `L7, T3: live, an event has the names of its time, however late the engine wakes`() throws {
@@ -113,6 +113,6 @@ import Testing
                 "50000 satisfied hci0-00AA01000002", "111000 unknown hci0-00AA01000002",
                 "147000 unsatisfied hci0-00AA01000002",
             ])
-        #expect(try Told(lines, "adapter").lines.last == "160.0 hci0 listening")
+        #expect(try ShortLines(lines, "adapter").lines.last == "160.0 hci0 listening")
     }
 }

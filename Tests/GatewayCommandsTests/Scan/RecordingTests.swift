@@ -17,7 +17,7 @@ import Testing
 @testable import GatewayCommands
 
 /// A gateway and a recording that run together. Their scanners report the same, on a clock that the test sets.
-final class RecordedWorld {
+final class RecordedFixture {
     final class Clock { var now = at(1000) }
 
     static let offset = ClockOffset(nanoseconds: 1_795_000_000_123_456_000)
@@ -38,7 +38,7 @@ final class RecordedWorld {
         init(_ configuration: Configuration, start: Instant) throws {
             let settings = configuration.engine.settings(deafAfterUnlessSet: EngineConfiguration.liveDeafAfter)
             monitor = LiveMonitor(
-                engine: MonitorEngine(settings: settings, start: start, clockOffset: RecordedWorld.offset))
+                engine: MonitorEngine(settings: settings, start: start, clockOffset: RecordedFixture.offset))
             try monitor.begin(configuration.setups, from: nil, at: start)
         }
 
@@ -136,10 +136,10 @@ func comparable(_ lines: [String]) throws -> [String] {
     let scratch: Scratch
     init() throws { scratch = try Scratch() }
 
-    private func world(_ name: String, _ format: CaptureWriter.Format) throws -> (RecordedWorld, config: String) {
+    private func fixture(_ name: String, _ format: CaptureWriter.Format) throws -> (RecordedFixture, config: String) {
         let config = try scratch.write("c.yaml", Self.settings)
         let configuration = try ConfigurationFile.load(config, isReplay: false)
-        return (try RecordedWorld(scratch.path(name), format, configuration: configuration), config)
+        return (try RecordedFixture(scratch.path(name), format, configuration: configuration), config)
     }
 
     /// Returns the events and visits of a replay of the recording.
@@ -150,25 +150,25 @@ func comparable(_ lines: [String]) throws -> [String] {
     @Test(arguments: formats.indices)
     func `T4: a replay of a recording gives the live events and visits`(index: Int) throws {
         let (name, format) = Self.formats[index]
-        let (world, config) = try world(name, format)
+        let (fixture, config) = try fixture(name, format)
         for step in 0..<100 {
-            try world.go(to: Double(step) / 2)
-            world.both { scanner in
+            try fixture.go(to: Double(step) / 2)
+            fixture.both { scanner in
                 if !(20..<24).contains(step), !(50..<70).contains(step) { scanner.receive(nil) }
                 if step < 12 || (30..<40).contains(step) { scanner.receive(badge(1), rssi: -60 - Int8(step % 7)) }
                 if step % 5 == 0, step < 50 || step >= 70 {
-                    scanner.receive(badge(2), rssi: nil, at: world.clock.now - .milliseconds(3))
+                    scanner.receive(badge(2), rssi: nil, at: fixture.clock.now - .milliseconds(3))
                 }
                 // The first adapter stops for nine seconds, which is an outage. The second one starts late and stays.
                 if step == 50 {
                     scanner.say(
-                        .stopped(adapter: 0, since: world.clock.now - .milliseconds(1500), reason: "it hangs"))
+                        .stopped(adapter: 0, since: fixture.clock.now - .milliseconds(1500), reason: "it hangs"))
                 }
                 if step == 68 { scanner.say(.listening(adapter: 0, reason: "it is back")) }
                 if step == 80 {
                     // The loss is reported with the time of the last report before it. Another report was delivered
                     // since.
-                    let last = world.clock.now - .milliseconds(200)
+                    let last = fixture.clock.now - .milliseconds(200)
                     scanner.say(.lost(adapter: 0, count: 7, since: last), at: last)
                 }
                 if step == 84 { scanner.say(.listening(adapter: 1, reason: "it came")) }
@@ -176,11 +176,11 @@ func comparable(_ lines: [String]) throws -> [String] {
             }
         }
         // The last beacons must exit within the recording: it ends with a time, not with a report.
-        try world.go(to: 62)
-        let said = try world.end()
+        try fixture.go(to: 62)
+        let said = try fixture.end()
         #expect(said.count > 15)
         #expect(said.contains { $0.contains("unknown") })
-        #expect(try replayed(world.path, config) == said)
+        #expect(try replayed(fixture.path, config) == said)
     }
 
     @Test(arguments: formats.indices)
@@ -188,19 +188,19 @@ func comparable(_ lines: [String]) throws -> [String] {
         let (name, format) = Self.formats[index]
         for seed in SeededGenerator.seeds(environment("BEACON_RECORDINGS", default: 6)) {
             var random = SeededGenerator(state: seed)
-            let (world, config) = try world("\(seed)-\(name)", format)
+            let (fixture, config) = try fixture("\(seed)-\(name)", format)
             var time = 0.0
             for _ in 0..<120 {
                 time += Double.random(in: 0.05...1.2, using: &random)
-                try world.go(to: (time * 1000).rounded() / 1000)
+                try fixture.go(to: (time * 1000).rounded() / 1000)
                 let (kind, adapter) = (Int.random(in: 0..<24, using: &random), Int.random(in: 0...1, using: &random))
                 let (minor, age) = (UInt16.random(in: 0..<5, using: &random), Int.random(in: 0..<3000, using: &random))
                 let rssi = Int8.random(in: -90...(-40), using: &random)
-                let since = world.clock.now - .milliseconds(age)
-                world.both { scanner in
+                let since = fixture.clock.now - .milliseconds(age)
+                fixture.both { scanner in
                     switch kind {
                     case 0: scanner.say(.stopped(adapter: adapter, since: since, reason: "scripted"))
-                    case 1: scanner.say(.stopped(adapter: adapter, since: world.clock.now, reason: "scripted"))
+                    case 1: scanner.say(.stopped(adapter: adapter, since: fixture.clock.now, reason: "scripted"))
                     case 2, 3: scanner.say(.listening(adapter: adapter, reason: "scripted"))
                     case 4: scanner.say(.lost(adapter: adapter, count: age, since: since))
                     case 5: scanner.say(.disappeared(adapter: adapter))
@@ -210,48 +210,48 @@ func comparable(_ lines: [String]) throws -> [String] {
                     }
                 }
             }
-            try world.go(to: time + Double.random(in: 0...15, using: &random))
-            let said = try world.end()
-            let again = try replayed(world.path, config)
+            try fixture.go(to: time + Double.random(in: 0...15, using: &random))
+            let said = try fixture.end()
+            let again = try replayed(fixture.path, config)
             #expect(again == said, "BEACON_SEED=\(seed)")
             if again != said { break }
         }
     }
 
     @Test func `a conversion of a recording gives the same events and visits`() throws {
-        let (world, config) = try world("a.pcapng", .pcapng)
-        world.both { $0.receive(badge(1)) }
-        try world.go(to: 1)
-        world.both { $0.say(.stopped(adapter: 0, since: at(1000.25), reason: "late")) }
-        try world.go(to: 12)
-        let said = try world.end()
+        let (fixture, config) = try fixture("a.pcapng", .pcapng)
+        fixture.both { $0.receive(badge(1)) }
+        try fixture.go(to: 1)
+        fixture.both { $0.say(.stopped(adapter: 0, since: at(1000.25), reason: "late")) }
+        try fixture.go(to: 12)
+        let said = try fixture.end()
         for name in ["b.btsnoop", "b.jsonl"] {
-            #expect(try Gateway.run("convert", world.path, scratch.path(name)).status == 0)
+            #expect(try Gateway.run("convert", fixture.path, scratch.path(name)).status == 0)
             #expect(try replayed(scratch.path(name), config) == said)
         }
     }
 
     @Test func `a recording has complete records after each flush, with the clock offset of its start`() throws {
-        let (world, config) = try world("a.btsnoop", .btsnoop)
-        world.both { $0.receive(badge(1)) }
-        try world.go(to: 1.5)
+        let (fixture, config) = try fixture("a.btsnoop", .btsnoop)
+        fixture.both { $0.receive(badge(1)) }
+        try fixture.go(to: 1.5)
         // One second after the first record, the records are in the file, although the recording has not ended.
-        let ending = try Gateway.replay(["--config", config, "--sightings", world.path])
+        let ending = try Gateway.replay(["--config", config, "--sightings", fixture.path])
         #expect(ending.lines.count == 1)
         let sighting = try object(try #require(ending.lines.first))
         #expect(sighting["time"] as? String == "2026-11-18T11:23:20.123456Z")
-        _ = try world.end()
+        _ = try fixture.end()
     }
 
     @Test func `finish drains the scanner, so that reports received before the signal are recorded`() throws {
-        let (world, _) = try world("a.jsonl", .advertisementLog)
-        try world.go(to: 1)
-        world.recorder.unread = [{ $0.receive(badge(5)) }]
-        let outcome = try world.recording.finish()
+        let (fixture, _) = try fixture("a.jsonl", .advertisementLog)
+        try fixture.go(to: 1)
+        fixture.recorder.unread = [{ $0.receive(badge(5)) }]
+        let outcome = try fixture.recording.finish()
         #expect(outcome.reports == 1)
         #expect(outcome.sightings == 1)
-        #expect(world.recorder.stops == 1)
-        #expect(outcome.bytes == (try contents(of: world.path).count))
+        #expect(fixture.recorder.stops == 1)
+        #expect(outcome.bytes == (try contents(of: fixture.path).count))
     }
 
     @Test func `T5: if a reader does not read, reports are dropped and the adapter is recorded as not scanning`()
@@ -290,7 +290,7 @@ func comparable(_ lines: [String]) throws -> [String] {
         options.observer.backend = .management
         change(&options)
         let recording = try Recording(
-            options, on: loop, offset: RecordedWorld.offset, makeScanner: { _, _ in scanner }, log: { _, _ in })
+            options, on: loop, offset: RecordedFixture.offset, makeScanner: { _, _ in scanner }, log: { _, _ in })
         return try recording.run()
     }
 

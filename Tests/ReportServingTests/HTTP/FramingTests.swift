@@ -13,10 +13,10 @@ import Testing
     }
 
     /// Returns the bytes received on a connection that sends `head` and a request after it, until the server closes it.
-    private func send(_ head: String, to world: ServerWorld) async throws -> String {
-        let client = try Client(world.port)
+    private func send(_ head: String, to fixture: ServerFixture) async throws -> String {
+        let client = try Client(fixture.port)
         client.send(Array((head + Self.inner).utf8))
-        try await world.turn(until: "the connection is closed") {
+        try await fixture.turn(until: "the connection is closed") {
             client.read()
             return client.isClosed
         }
@@ -37,11 +37,11 @@ import Testing
         "X Y: z", "X(Y): z", ": z", "X: \u{1}", "X: \u{7F}", "\u{FF}X: y", "Host : localhost", "X: y\n", "\n",
     ])
     func `a head that violates RFC 9112 gets 400, and the connection is closed`(headers: String) async throws {
-        let world = try ServerWorld()
-        let answer = try await send(Self.get(headers), to: world)
+        let fixture = try ServerFixture()
+        let answer = try await send(Self.get(headers), to: fixture)
         #expect(answer.hasPrefix("HTTP/1.1 400 "), "\(answer)")
         #expect(answer.contains("Connection: close\r\n"))
-        #expect(world.asked.isEmpty)
+        #expect(fixture.asked.isEmpty)
     }
 
     @Test(arguments: [
@@ -57,9 +57,9 @@ import Testing
         "GET /first\r HTTP/1.1\r\nHost: localhost\r\n\r\n", "GET /first?a=%00 HTTP/1.1\r\nHost: localhost\r\n\r\n",
     ])
     func `an invalid request line, or a NUL in it, gets 400, and the connection is closed`(head: String) async throws {
-        let world = try ServerWorld()
-        #expect(try await send(head, to: world).hasPrefix("HTTP/1.1 400 "))
-        #expect(world.asked.isEmpty)
+        let fixture = try ServerFixture()
+        #expect(try await send(head, to: fixture).hasPrefix("HTTP/1.1 400 "))
+        #expect(fixture.asked.isEmpty)
     }
 
     @Test(arguments: [
@@ -70,10 +70,10 @@ import Testing
         "Content-Length: 0\r\nTransfer-Encoding: chunked",
     ])
     func `a body of any length gets 413, and the connection is closed`(headers: String) async throws {
-        let world = try ServerWorld()
-        let answer = try await send(Self.get(headers), to: world)
+        let fixture = try ServerFixture()
+        let answer = try await send(Self.get(headers), to: fixture)
         #expect(answer.hasPrefix("HTTP/1.1 413 ") && answer.contains("Connection: close\r\n"), "\(answer)")
-        #expect(world.asked.isEmpty)
+        #expect(fixture.asked.isEmpty)
     }
 
     @Test(arguments: [
@@ -81,17 +81,17 @@ import Testing
         ((0..<100).map { "X\($0): y" }.joined(separator: "\r\n") + "\r\nOrigin: http://evil.example", "431"),
     ])
     func `every refusal closes the connection`(headers: String, status: String) async throws {
-        let world = try ServerWorld()
-        let answer = try await send(Self.get(headers), to: world)
+        let fixture = try ServerFixture()
+        let answer = try await send(Self.get(headers), to: fixture)
         #expect(answer.hasPrefix("HTTP/1.1 \(status) ") && answer.contains("Connection: close\r\n"), "\(answer)")
-        #expect(world.asked.isEmpty)
+        #expect(fixture.asked.isEmpty)
     }
 
     @Test func `Content-Length: 0 is answered, and the connection is closed`() async throws {
-        let world = try ServerWorld()
-        let answer = try await send(Self.get("Content-Length: 0"), to: world)
+        let fixture = try ServerFixture()
+        let answer = try await send(Self.get("Content-Length: 0"), to: fixture)
         #expect(answer.hasPrefix("HTTP/1.1 200 ") && answer.contains("Connection: close\r\n"))
-        #expect(world.asked.map(\.path) == ["/first"])
+        #expect(fixture.asked.map(\.path) == ["/first"])
     }
 
     @Test(arguments: [
@@ -99,17 +99,17 @@ import Testing
         (0..<90).map { "X\($0): y" }.joined(separator: "\r\n"), "Cookie: a=b; c=\"d\"", "Upgrade: h2c",
     ])
     func `requests with valid headers (RFC 9112) are answered one after another`(headers: String) async throws {
-        let world = try ServerWorld()
-        let client = try Client(world.port)
+        let fixture = try ServerFixture()
+        let client = try Client(fixture.port)
         for _ in 0..<3 { try client.send(Self.get(headers)) }
-        try await world.turn(until: "all requests are answered") {
+        try await fixture.turn(until: "all requests are answered") {
             client.read()
-            return world.server.counters.answers[200] == 3
+            return fixture.server.counters.answers[200] == 3
         }
-        #expect(world.asked.map(\.path) == ["/first", "/first", "/first"])
+        #expect(fixture.asked.map(\.path) == ["/first", "/first", "/first"])
         // Queries use the same memory as headers.
-        #expect(try await world.get("/q?a=b&c=%26&d", headers).hasPrefix("HTTP/1.1 200 "))
-        #expect(world.asked.last?.query.map(\.key) == ["a", "c", "d"])
+        #expect(try await fixture.get("/q?a=b&c=%26&d", headers).hasPrefix("HTTP/1.1 200 "))
+        #expect(fixture.asked.last?.query.map(\.key) == ["a", "c", "d"])
     }
 
     @Test(arguments: [
@@ -119,10 +119,10 @@ import Testing
     func `a query with more than 100 parameters, or one that is too long, gets 414 and reaches no handler`(
         members: Int, length: Int, status: String
     ) async throws {
-        let world = try ServerWorld()
+        let fixture = try ServerFixture()
         let member = "a=" + String(repeating: "x", count: length)
-        let answer = try await world.get("/q?" + Array(repeating: member, count: members).joined(separator: "&"))
+        let answer = try await fixture.get("/q?" + Array(repeating: member, count: members).joined(separator: "&"))
         #expect(answer.hasPrefix("HTTP/1.1 \(status) "), "\(answer.prefix(200))")
-        #expect(world.asked.first?.query.count == (status == "200" ? members : nil))
+        #expect(fixture.asked.first?.query.count == (status == "200" ? members : nil))
     }
 }

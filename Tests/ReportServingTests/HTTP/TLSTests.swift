@@ -13,14 +13,14 @@ import Testing
             certificate: Array(try contents(of: made.certificate)), key: Array(try contents(of: made.key)))
     }
 
-    private static func world(_ identity: TLSIdentity?) throws -> ServerWorld {
+    private static func fixture(_ identity: TLSIdentity?) throws -> ServerFixture {
         var settings = HTTPServerSettings()
         settings.identity = identity
-        return try ServerWorld(settings)
+        return try ServerFixture(settings)
     }
 
     /// Returns the result of a Python client for `path`: the version of TLS, the status and the body.
-    private func fetch(_ path: String, _ world: ServerWorld, trusting certificate: String) async throws -> String {
+    private func fetch(_ path: String, _ fixture: ServerFixture, trusting certificate: String) async throws -> String {
         let script = """
             import http.client, ssl, sys
             context = ssl.create_default_context(cafile=sys.argv[1])
@@ -31,8 +31,8 @@ import Testing
             print(connection.sock.version() if connection.sock else "", answer.status, body.decode() if len(body) < 100 else f"{set(body)} {len(body)}", end="")
             """
         let process = try SpawnedProcess(
-            "/usr/bin/python3", ["-c", script, certificate, "\(world.port)", path], output: .pipe, errors: .pipe)
-        try await world.turn(until: "the client has ended") { !process.isRunning }
+            "/usr/bin/python3", ["-c", script, certificate, "\(fixture.port)", path], output: .pipe, errors: .pipe)
+        try await fixture.turn(until: "the client has ended") { !process.isRunning }
         let said = String(decoding: try #require(process.output).readDataToEndOfFile(), as: UTF8.self)
         let wrong = String(decoding: try #require(process.errors).readDataToEndOfFile(), as: UTF8.self)
         return process.wait() == 0 ? said : "failed: \(wrong.split(separator: "\n").last ?? "")"
@@ -40,17 +40,17 @@ import Testing
 
     @Test func `a client that trusts the certificate is answered, and one that does not fails`() async throws {
         let (made, other) = (try MadeCertificate(), try MadeCertificate())
-        let world = try Self.world(try identity(made))
-        #expect(try await fetch("/hello", world, trusting: made.certificate) == "TLSv1.3 200 /hello")
-        #expect(try await fetch("/hello", world, trusting: other.certificate).contains("CERTIFICATE_VERIFY_FAILED"))
-        #expect(world.asked.map(\.path) == ["/hello"])
+        let fixture = try Self.fixture(try identity(made))
+        #expect(try await fetch("/hello", fixture, trusting: made.certificate) == "TLSv1.3 200 /hello")
+        #expect(try await fetch("/hello", fixture, trusting: other.certificate).contains("CERTIFICATE_VERIFY_FAILED"))
+        #expect(fixture.asked.map(\.path) == ["/hello"])
     }
 
     @Test func `a stream of 40 pieces arrives complete over TLS`() async throws {
         let made = try MadeCertificate()
-        let world = try Self.world(try identity(made))
+        let fixture = try Self.fixture(try identity(made))
         var (pieces, streams): (Int, [HTTPStream]) = (0, [])
-        world.answer = { _ in
+        fixture.answer = { _ in
             var stream: HTTPStream?
             let made = HTTPStream { bytes in
                 guard pieces < 40 else {
@@ -64,21 +64,21 @@ import Testing
             streams.append(made)
             return .stream(made)
         }
-        let answer = try await fetch("/", world, trusting: made.certificate)
+        let answer = try await fetch("/", fixture, trusting: made.certificate)
         // The body is larger than the buffer of a pipe, so the client prints only its distinct bytes and its length.
         #expect(answer == "TLSv1.3 200 {120} 200000")
     }
 
     @Test func `a client without TLS is dropped after 30 s, and others are answered meanwhile`() async throws {
         let made = try MadeCertificate()
-        let world = try Self.world(try identity(made))
-        let silent = try Client(world.port)
-        let plain = try Client(world.port)
+        let fixture = try Self.fixture(try identity(made))
+        let silent = try Client(fixture.port)
+        let plain = try Client(fixture.port)
         try plain.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        try await world.turn(until: "both connections are open") { world.server.counters.connections == 2 }
-        #expect(try await fetch("/", world, trusting: made.certificate) == "TLSv1.3 200 /")
-        world.time = world.time + .seconds(31)
-        try await world.turn(until: "both connections are closed") {
+        try await fixture.turn(until: "both connections are open") { fixture.server.counters.connections == 2 }
+        #expect(try await fetch("/", fixture, trusting: made.certificate) == "TLSv1.3 200 /")
+        fixture.time = fixture.time + .seconds(31)
+        try await fixture.turn(until: "both connections are closed") {
             silent.read()
             plain.read()
             return silent.isClosed && plain.isClosed

@@ -12,15 +12,15 @@ import Testing
         var (visits, whole, several) = (0, 0, 0)
         for seed in Self.seeds {
             // In every second run, many inputs have the same time.
-            let world = CutSimulation(seed: seed, areApart: seed % 2 == 0)
-            let all = try world.batches()
-            let parts = try world.batches(bytesMax: 120)
-            let decided = try CutEngine.decisions(world, of: all)
-            if let difference = Self.difference(decided, try CutEngine.decisions(world, of: parts)) {
+            let fixture = CutSimulation(seed: seed, areApart: seed % 2 == 0)
+            let all = try fixture.batches()
+            let parts = try fixture.batches(bytesMax: 120)
+            let decided = try CutEngine.decisions(fixture, of: all)
+            if let difference = Self.difference(decided, try CutEngine.decisions(fixture, of: parts)) {
                 Issue.record("BEACON_SEED=\(seed), batches and smaller batches: \(difference)")
                 return
             }
-            if seed % 2 == 0, let difference = Self.difference(try CutEngine.decisions(world), decided) {
+            if seed % 2 == 0, let difference = Self.difference(try CutEngine.decisions(fixture), decided) {
                 Issue.record("BEACON_SEED=\(seed), original input and batches: \(difference)")
                 return
             }

@@ -7,10 +7,10 @@ struct CutEngine {
     private var engine: MonitorEngine
     private var actions = ActionBuffer()
     private var adapters: [String: AdapterID] = [:]
-    private let world: CutSimulation
+    private let fixture: CutSimulation
 
-    init(_ world: CutSimulation) throws {
-        self.world = world
+    init(_ fixture: CutSimulation) throws {
+        self.fixture = fixture
         var settings = EngineSettings()
         settings.deafAfter = .seconds(4)
         engine = MonitorEngine(settings: settings, start: CutSimulation.start)
@@ -18,22 +18,22 @@ struct CutEngine {
         monitor.outageTimeout = .seconds(11)
         monitor.forgetAfter = .seconds(20)
         try engine.addMonitor(Identifier("site"), settings: monitor)
-        for (number, (identity, settings)) in world.conditions.enumerated() {
+        for (number, (identity, settings)) in fixture.conditions.enumerated() {
             try engine.add(
                 .beacon(identity), identifier: Identifier("c\(number)"), monitor: Identifier("site"),
                 settings: settings, at: CutSimulation.start, into: &actions)
         }
-        for (adapter, gateway) in world.gateways.enumerated() {
+        for (adapter, gateway) in fixture.gateways.enumerated() {
             let name = "g\(gateway)/hci\(adapter)"
             adapters[name] = try engine.adapter(named: name, at: CutSimulation.start, into: &actions)
         }
     }
 
     /// Returns the actions for the original input, in the order of its times.
-    static func decisions(_ world: CutSimulation) throws -> ContiguousArray<Action> {
-        var site = try CutEngine(world)
-        for input in world.inputs.sorted(by: { $0.time < $1.time }) {
-            let name = "g\(world.gateways[input.adapter])/hci\(input.adapter)"
+    static func decisions(_ fixture: CutSimulation) throws -> ContiguousArray<Action> {
+        var site = try CutEngine(fixture)
+        for input in fixture.inputs.sorted(by: { $0.time < $1.time }) {
+            let name = "g\(fixture.gateways[input.adapter])/hci\(input.adapter)"
             switch input.kind {
             case .received: site.received(name, at: input.time)
             case .sighted(let advertiser, let rssi):
@@ -45,8 +45,8 @@ struct CutEngine {
     }
 
     /// Returns the actions for batches, whose inputs the engine receives in the order of a site.
-    static func decisions(_ world: CutSimulation, of batches: [CutBatch]) throws -> ContiguousArray<Action> {
-        var site = try CutEngine(world)
+    static func decisions(_ fixture: CutSimulation, of batches: [CutBatch]) throws -> ContiguousArray<Action> {
+        var site = try CutEngine(fixture)
         let read = try batches.map { try Batch(bytes: $0.bytes) }
         var inputs: [(time: Instant, batch: Int, index: Int, input: Batch.Input)] = []
         for (place, batch) in read.enumerated() {

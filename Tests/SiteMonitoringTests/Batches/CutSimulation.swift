@@ -178,10 +178,10 @@ struct CutSimulation {
             }
             let end = max(next, Self.start + .seconds(Self.seconds + 1))
             sent += cutter.cut(completeTo: end, now: end, wall: end)
-            if cutter.counts != BatchCutter.Counts() { throw WorldError.lost(cutter.counts) }
+            if cutter.counts != BatchCutter.Counts() { throw FixtureError.lost(cutter.counts) }
         }
         return sent
     }
 
-    enum WorldError: Error { case lost(BatchCutter.Counts) }
+    enum FixtureError: Error { case lost(BatchCutter.Counts) }
 }

@@ -12,13 +12,13 @@ import Testing
     @Test func `the same log gives the same numbered lines, also if a copy of the engine continues`() throws {
         var (count, repeats, late) = (0, UInt64(0), UInt64(0))
         for seed in Self.seeds {
-            var world = try SiteSimulation(seed: seed, hasFaults: seed % 4 != 0)
+            var fixture = try SiteSimulation(seed: seed, hasFaults: seed % 4 != 0)
             for second in 1...80 {
-                if seed % 3 == 0, second == 30 { try world.configure("exit 9") }
-                if seed % 5 == 0, second == 40 { try world.configure("nonsense") }
-                try world.pass()
+                if seed % 3 == 0, second == 30 { try fixture.configure("exit 9") }
+                if seed % 5 == 0, second == 40 { try fixture.configure("nonsense") }
+                try fixture.pass()
             }
-            let entries = world.log.allBatches
+            let entries = fixture.log.allBatches
             let expected = try SiteSimulation.lines(of: entries)
             var lines: [SiteLine] = []
             var engine = try SiteEngine(site: LogName("hall"), WatchedSetup())
@@ -46,10 +46,10 @@ import Testing
     @Test func `if clocks are right and nothing is late, a site's lines equal those of one engine`() throws {
         var count = 0
         for seed in Self.seeds {
-            var world = try SiteSimulation(seed: seed)
-            for _ in 1...60 { try world.pass() }
-            let lines = texts(try SiteSimulation.lines(of: world.log.allBatches))
-            let direct = try DirectEngine.lines(of: world.batches, exit: world.exitTimeout)
+            var fixture = try SiteSimulation(seed: seed)
+            for _ in 1...60 { try fixture.pass() }
+            let lines = texts(try SiteSimulation.lines(of: fixture.log.allBatches))
+            let direct = try DirectEngine.lines(of: fixture.batches, exit: fixture.exitTimeout)
             // The lines of the site end at the time to which all gateways are complete. The single engine has received
             // everything.
             #expect(direct.starts(with: lines), "BEACON_SEED=\(seed)")
@@ -61,9 +61,9 @@ import Testing
     }
 
     @Test func `unreadable messages, and those of another site, are counted and change nothing`() throws {
-        var world = try SiteSimulation(seed: 2)
-        for _ in 1...40 { try world.pass() }
-        let entries = world.log.allBatches
+        var fixture = try SiteSimulation(seed: 2)
+        for _ in 1...40 { try fixture.pass() }
+        let entries = fixture.log.allBatches
         var lines: [SiteLine] = []
         var engine = try SiteEngine(site: LogName("hall"), WatchedSetup())
         for entry in entries {
@@ -79,16 +79,16 @@ import Testing
     }
 
     @Test func `badges exit although no gateway receives any badge any more`() throws {
-        var world = try SiteSimulation(seed: 4)
-        for _ in 1...40 { try world.pass() }
+        var fixture = try SiteSimulation(seed: 4)
+        for _ in 1...40 { try fixture.pass() }
         func states(_ state: String) throws -> Int {
-            texts(try SiteSimulation.lines(of: world.log.allBatches)).count {
+            texts(try SiteSimulation.lines(of: fixture.log.allBatches)).count {
                 $0.contains("\"type\":\"event\"") && $0.contains("\"scope\":\"beacon\",\"state\":\"\(state)\"")
             }
         }
         #expect(try states("satisfied") > states("unsatisfied"))
-        world.empty()
-        for _ in 1...10 { try world.pass() }
+        fixture.empty()
+        for _ in 1...10 { try fixture.pass() }
         #expect(try states("satisfied") > 0)
         #expect(try states("satisfied") == states("unsatisfied"))
     }

@@ -3,22 +3,22 @@ import SiteMonitoring
 import Testing
 
 @Suite struct ConformanceTests {
-    @Test(arguments: LogClaim.allCases)
-    func `a log in memory passes each conformance test`(_ claim: LogClaim) async throws {
-        try await claim.hold(MemoryWorld())
+    @Test(arguments: LogConformance.allCases)
+    func `a log in memory passes each conformance test`(_ claim: LogConformance) async throws {
+        try await claim.hold(MemoryFixture())
     }
 
     /// Without a damage, the log that damages answers must pass too. So a failure is caused by the damage.
     @Test func `a log that can damage answers, but does not, passes all conformance tests`() async throws {
-        for claim in LogClaim.allCases { try await claim.hold(DamagedWorld(nil)) }
+        for claim in LogConformance.allCases { try await claim.hold(DamagedFixture(nil)) }
     }
 
     /// Damages each answer of a log in one way. At least one conformance test must fail.
     @Test(arguments: LogDamage.allCases)
     func `the conformance tests detect each kind of damage`(_ damage: LogDamage) async throws {
-        var broken: [LogClaim] = []
-        for claim in LogClaim.allCases {
-            do { try await claim.hold(DamagedWorld(damage)) } catch { broken.append(claim) }
+        var broken: [LogConformance] = []
+        for claim in LogConformance.allCases {
+            do { try await claim.hold(DamagedFixture(damage)) } catch { broken.append(claim) }
         }
         #expect(!broken.isEmpty)
     }

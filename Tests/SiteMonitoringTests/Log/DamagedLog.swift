@@ -9,8 +9,8 @@ enum LogDamage: CaseIterable, Sendable {
     case takesAnyValue, valueRevisionStands, wrongValue, losesPiece, showsUnfinished, saysSeconds, noName
 }
 
-final class DamagedWorld: TimedLogWorld {
-    private let world: MemoryWorld
+final class DamagedFixture: TimedLogFixture {
+    private let fixture: MemoryFixture
     private let damage: LogDamage?
 
     init(_ damage: LogDamage?) {
@@ -18,14 +18,14 @@ final class DamagedWorld: TimedLogWorld {
         // With the full limits the tests take long. A tenth of the size checks the same.
         var limits = LogLimits()
         (limits.batchBytesMax, limits.requestsMax) = (50_000, 64)
-        world = MemoryWorld(limits)
+        fixture = MemoryFixture(limits)
     }
 
-    var now: Instant { world.now }
-    func client() -> any SightingLog { DamagedLog(world.client(), damage, world) }
-    func turn(_ log: any SightingLog) { world.turn(log) }
+    var now: Instant { fixture.now }
+    func client() -> any SightingLog { DamagedLog(fixture.client(), damage, fixture) }
+    func turn(_ log: any SightingLog) { fixture.turn(log) }
     func outliveLease() {
-        if damage != .keepsLeaseForever { world.outliveLease() }
+        if damage != .keepsLeaseForever { fixture.outliveLease() }
     }
 }
 
@@ -33,13 +33,13 @@ final class DamagedWorld: TimedLogWorld {
 private final class DamagedLog: SightingLog {
     private let log: any SightingLog
     private let damage: LogDamage?
-    private let world: MemoryWorld
+    private let fixture: MemoryFixture
     private var requests: [LogTicket: LogRequest] = [:]
 
-    init(_ log: any SightingLog, _ damage: LogDamage?, _ world: MemoryWorld) {
+    init(_ log: any SightingLog, _ damage: LogDamage?, _ fixture: MemoryFixture) {
         self.log = log
         self.damage = damage
-        self.world = world
+        self.fixture = fixture
     }
 
     var limits: LogLimits { log.limits }
@@ -63,7 +63,7 @@ private final class DamagedLog: SightingLog {
     private func changed(_ request: LogRequest) -> LogRequest {
         switch (damage, request) {
         case (.repeatsBatch, .append(let key, let bytes)):
-            .append(BatchKey(gateway: key.gateway, boot: key.boot, sequence: key.sequence &+ world.tick()), bytes)
+            .append(BatchKey(gateway: key.gateway, boot: key.boot, sequence: key.sequence &+ fixture.tick()), bytes)
         case (.saysNewOfRepeat, _): request
         case (.losesBatch, .append(let key, let bytes)) where bytes.count % 7 == 3:
             .append(BatchKey(gateway: key.gateway, boot: 9, sequence: 9), bytes)
@@ -103,7 +103,7 @@ private final class DamagedLog: SightingLog {
     }
 }
 
-extension MemoryWorld {
+extension MemoryFixture {
     /// Returns a different number on each call.
     fileprivate func tick() -> UInt64 {
         pass(.milliseconds(1))

@@ -4,7 +4,7 @@ import SiteMonitoring
 /// A second, naive implementation of `docs/site-order.md`. It follows only the text: it keeps everything, and searches
 /// and sorts it again each time.
 struct NaiveOrder {
-    struct Told: Equatable {
+    struct Reported: Equatable {
         var time: Int64
         var gateway: String
         var boot: UInt128
@@ -13,7 +13,7 @@ struct NaiveOrder {
         var text: String
 
         /// Returns whether `left` is before `right` (rule M1).
-        static func precedes(_ left: Told, _ right: Told) -> Bool {
+        static func precedes(_ left: Reported, _ right: Reported) -> Bool {
             if left.time != right.time { return left.time < right.time }
             if left.gateway != right.gateway {
                 return Array(left.gateway.utf8).lexicographicallyPrecedes(right.gateway.utf8)
@@ -49,8 +49,8 @@ struct NaiveOrder {
     }
 
     let limits: OrderLimits
-    var reported: [Told] = []
-    var held: [Told] = []
+    var reported: [Reported] = []
+    var held: [Reported] = []
     var watermark: Int64 = 0
     var active: Int64 = 0
     var storedBefore: Int64?
@@ -275,7 +275,7 @@ struct NaiveOrder {
     private mutating func hold(_ place: Int, _ time: Int64, _ text: String) {
         let stream = streams[place]
         held.append(
-            Told(
+            Reported(
                 time: time, gateway: stream.gateway, boot: stream.boot, sequence: stream.sequence, index: stream.index,
                 text: text))
         streams[place].index += 1
@@ -327,11 +327,11 @@ struct NaiveOrder {
         streams[place].isWaitedFor = false
         let completeTo = streams[place].completeTo ?? watermark
         for adapter in streams[place].listening where adapter.isListening {
-            let isHeardByAnother = streams.contains {
+            let isReceivedByAnother = streams.contains {
                 $0.isWaitedFor && $0.gateway == streams[place].gateway && $0.waitedForFrom <= completeTo
                     && $0.listens(adapter.name)
             }
-            if !isHeardByAnother { hold(place, max(completeTo, watermark), "\(adapter.name) stopped \(reason)") }
+            if !isReceivedByAnother { hold(place, max(completeTo, watermark), "\(adapter.name) stopped \(reason)") }
         }
         if streams[place].correction != 0 { hold(place, max(completeTo, watermark), "corrected false") }
     }
@@ -340,7 +340,7 @@ struct NaiveOrder {
         if let least = streams.filter(\.isWaitedFor).compactMap(\.completeTo).min() {
             watermark = max(watermark, least)
         }
-        held.sort(by: Told.precedes)
+        held.sort(by: Reported.precedes)
         while let first = held.first, first.time < watermark { reported.append(held.removeFirst()) }
     }
 }

@@ -4,11 +4,11 @@ import TestSupport
 import Testing
 
 @Suite struct SiteOrderTests {
-    private static let worlds = SeededGenerator.seeds(environment("BEACON_SITE_WORLDS", default: 300))
+    private static let runs = SeededGenerator.seeds(environment("BEACON_SITE_RUNS", default: 300))
 
     /// Passes the entries of a log to an order. Returns the order, and its inputs as texts.
-    private func reported(_ entries: [OrderWorld.Entry], _ limits: OrderLimits = OrderLimits()) -> (
-        SiteOrder, [NaiveOrder.Told]
+    private func reported(_ entries: [OrderFixture.Entry], _ limits: OrderLimits = OrderLimits()) -> (
+        SiteOrder, [NaiveOrder.Reported]
     ) {
         var order = SiteOrder(limits)
         var inputs: [SiteInput] = []
@@ -16,7 +16,7 @@ import Testing
         return (order, inputs.map { words($0, order) })
     }
 
-    private func words(_ input: SiteInput, _ order: SiteOrder) -> NaiveOrder.Told {
+    private func words(_ input: SiteInput, _ order: SiteOrder) -> NaiveOrder.Reported {
         func name(_ number: SiteAdapterNumber) -> String { order.adapters[Int(number.offset)].name }
         let text: String
         switch input.what {
@@ -31,24 +31,24 @@ import Testing
         case .removed(let adapter, let reason): text = "\(name(adapter)) removed" + (reason.map { " \($0)" } ?? "")
         case .clock(let isCorrected): text = "corrected \(isCorrected)"
         }
-        return NaiveOrder.Told(
+        return NaiveOrder.Reported(
             time: input.place.time.nanoseconds, gateway: input.place.gateway.description, boot: input.place.boot,
             sequence: input.place.sequence, index: Int(input.place.index), text: text)
     }
 
     @Test func `for random logs, the order equals that of a naive implementation of the rules`() throws {
         var (inputs, corrections, silences, missing, late) = (0, 0, 0, 0, 0)
-        for seed in Self.worlds {
+        for seed in Self.runs {
             var limits = OrderLimits()
             // Some runs must reach the limits.
             if seed % 5 == 0 { limits.heldMax = 20 }
             if seed % 7 == 0 { limits.streamsMax = 3 }
             if seed % 11 == 0 { limits.waitingMax = 2 }
             if seed % 13 == 0 { limits.catchUpTimeout = .seconds(8) }
-            let world = try OrderWorld(seed: seed, .foul)
+            let fixture = try OrderFixture(seed: seed, .foul)
             var naive = NaiveOrder(limits)
-            for entry in world.entries { naive.take(entry.batch, stored: entry.stored) }
-            let (order, reported) = reported(world.entries, limits)
+            for entry in fixture.entries { naive.take(entry.batch, stored: entry.stored) }
+            let (order, reported) = reported(fixture.entries, limits)
             guard reported == naive.reported, order.watermark.nanoseconds == naive.watermark,
                 order.counters.lateSightings == naive.late
             else {
@@ -69,18 +69,18 @@ import Testing
             missing += Int(order.counters.missingBatches)
             late += Int(order.counters.lateSightings)
         }
-        guard Self.worlds.count >= 300 else { return }
+        guard Self.runs.count >= 300 else { return }
         // The runs must be such that everything happens.
         #expect(inputs > 50_000)
         #expect(min(corrections, silences, missing, late) > 100)
     }
 
     @Test func `if clocks are right and nothing is late, all sightings are in the order of their times`() throws {
-        for seed in Self.worlds.prefix(150) {
-            let world = try OrderWorld(seed: seed, .fair, seconds: 30)
-            let (order, reported) = reported(world.entries)
+        for seed in Self.runs.prefix(150) {
+            let fixture = try OrderFixture(seed: seed, .fair, seconds: 30)
+            let (order, reported) = reported(fixture.entries)
             let end = order.watermark.nanoseconds
-            let expected = world.sightings.filter { $0.time < end }.sorted { ($0.time, $0.text) < ($1.time, $1.text) }
+            let expected = fixture.sightings.filter { $0.time < end }.sorted { ($0.time, $0.text) < ($1.time, $1.text) }
             let sightings = reported.filter { $0.text.contains("sighted") }
             let areInOrder = sightings.map(\.time) == expected.map(\.time)
             #expect(areInOrder, "BEACON_SEED=\(seed)")
@@ -88,17 +88,17 @@ import Testing
             let areSame = texts == expected.map(\.text)
             #expect(areSame, "BEACON_SEED=\(seed)")
             #expect(order.counters.lateSightings == 0 && order.counters.silences == 0, "BEACON_SEED=\(seed)")
-            #expect(world.sightings.isEmpty || expected.count * 2 > world.sightings.count, "BEACON_SEED=\(seed)")
+            #expect(fixture.sightings.isEmpty || expected.count * 2 > fixture.sightings.count, "BEACON_SEED=\(seed)")
         }
     }
 
     @Test func `batches that are repeated, or arrive after the next one, change nothing`() throws {
-        for seed in Self.worlds.prefix(150) {
-            var world = try OrderWorld(seed: seed, .fair, seconds: 30)
-            let (before, reported) = reported(world.entries)
+        for seed in Self.runs.prefix(150) {
+            var fixture = try OrderFixture(seed: seed, .fair, seconds: 30)
+            let (before, reported) = reported(fixture.entries)
             var random = SeededGenerator(state: seed ^ 0x5EED)
-            world.disturb(&random)
-            let (after, disturbed) = self.reported(world.entries)
+            fixture.disturb(&random)
+            let (after, disturbed) = self.reported(fixture.entries)
             // A failure must not print thousands of inputs, so only the result of the comparison is checked.
             let isSame = disturbed == reported
             #expect(isSame, "BEACON_SEED=\(seed): \(before.counters), disturbed \(after.counters)")

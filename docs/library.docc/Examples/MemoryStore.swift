@@ -71,7 +71,7 @@ final class MemoryStore: RecordStore {
 
     func advance(to now: Instant, snapshot: () -> MonitorSnapshot) {}
 
-    var isKeeping: Bool { true }
+    var isStoring: Bool { true }
 
     func close(_ snapshot: MonitorSnapshot, at now: Instant) { shelf.contents.withLock { $0.snapshot = snapshot } }
 }

@@ -129,11 +129,11 @@ import Testing
     @Test func `a script`() async throws {
         let script = ScriptedSightings()
         let monitor = try BeaconMonitor("script", source: script)
-        async let hearing: Void = monitor.run()
+        async let running: Void = monitor.run()
         await script.receive(badge)
         await script.wait(.seconds(30))
         script.finish()
-        try await hearing
+        try await running
     }
 
     @Test func `a clock that a test sets`() async throws {

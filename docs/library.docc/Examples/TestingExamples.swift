@@ -11,11 +11,11 @@ import Testing
         let monitor = try BeaconMonitor("doors", scanning: .scripted(script))
         try await monitor.add(.beacon(uuid: staff), identifier: "near")
         let events = monitor.subscribe()
-        async let hearing: Void = monitor.run()
+        async let running: Void = monitor.run()
         await script.receive(badge)
         await script.wait(.seconds(30))
         script.finish()
-        try await hearing
+        try await running
         var states: [BeaconMonitor.Event.State] = []
         for try await event in events { states.append(event.state) }
         #expect(states == [.satisfied, .unsatisfied])
@@ -25,7 +25,7 @@ import Testing
         let script = ScriptedSightings()
         let monitor = try BeaconMonitor("unplugged", scanning: .scripted(script))
         try await monitor.add(.beacon(uuid: staff), identifier: "near")
-        async let hearing: Void = monitor.run()
+        async let running: Void = monitor.run()
         await script.receive(badge)
         await script.stopListening(because: "unplugged")
         await script.waitInSilence(.seconds(3600))
@@ -35,7 +35,7 @@ import Testing
         await script.listen()
         await script.report(.accuracyLimited)
         script.finish()
-        try await hearing
+        try await running
     }
 
     private struct OutOfRange: Error {}

@@ -23,9 +23,9 @@ enum TutorialExamples {
         let monitor = try BeaconMonitor("lobby", scanning: .capture("lobby.btsnoop"))
         try await monitor.add(.beacon(uuid: staff), identifier: "badges")
         let events = monitor.subscribe()
-        async let hearing: Void = monitor.run()
+        async let running: Void = monitor.run()
         for try await event in events { print(event.date, event.identifier, event.state) }
-        try await hearing
+        try await running
     }
 
     static func step4() async throws {
@@ -34,9 +34,9 @@ enum TutorialExamples {
         let monitor = try BeaconMonitor("lobby", scanning: scanning)
         try await monitor.add(.beacon(uuid: staff), identifier: "badges")
         let events = monitor.subscribe()
-        async let hearing: Void = monitor.run()
+        async let running: Void = monitor.run()
         for try await event in events { print(event.date, event.identifier, event.state) }
-        try await hearing
+        try await running
     }
 
     static func step5() async throws {
@@ -48,8 +48,8 @@ enum TutorialExamples {
         settings.exitTimeout = .seconds(60)
         try await monitor.add(.beacon(uuid: staff), identifier: "badges", settings: settings)
         let events = monitor.subscribe()
-        async let hearing: Void = monitor.run()
+        async let running: Void = monitor.run()
         for try await event in events where event.scope == .beacon { print(event.refinement?.minor ?? 0, event.state) }
-        try await hearing
+        try await running
     }
 }

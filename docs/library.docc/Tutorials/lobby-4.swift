@@ -5,6 +5,6 @@ let scanning = Scanning.automatic.logging { level, text in if level <= .notice {
 let monitor = try BeaconMonitor("lobby", scanning: scanning)
 try await monitor.add(.beacon(uuid: staff), identifier: "badges")
 let events = monitor.subscribe()
-async let hearing: Void = monitor.run()
+async let running: Void = monitor.run()
 for try await event in events { print(event.date, event.identifier, event.state) }
-try await hearing
+try await running

@@ -9,6 +9,6 @@ settings.perBeacon = true
 settings.exitTimeout = .seconds(60)
 try await monitor.add(.beacon(uuid: staff), identifier: "badges", settings: settings)
 let events = monitor.subscribe()
-async let hearing: Void = monitor.run()
+async let running: Void = monitor.run()
 for try await event in events where event.scope == .beacon { print(event.refinement?.minor ?? 0, event.state) }
-try await hearing
+try await running

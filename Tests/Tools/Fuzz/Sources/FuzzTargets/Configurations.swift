@@ -20,10 +20,10 @@ private func check(_ errors: [ConfigurationIssue], in bytes: [UInt8]) {
     precondition(errors.count <= ConfigurationErrors.listedMost)
     let lines = bytes.count { $0 == 0x0A || $0 == 0x0D } + 1
     var last = Position(line: 1, column: 1)
-    for mistake in errors {
-        precondition(mistake.position >= last, "a message is not in the order of the file")
-        precondition(mistake.line <= lines && mistake.column <= bytes.count + 1, "a position is outside of the file")
-        precondition(!mistake.message.isEmpty && !mistake.description.contains("\n"), "a message is not one line")
-        last = mistake.position
+    for issue in errors {
+        precondition(issue.position >= last, "a message is not in the order of the file")
+        precondition(issue.line <= lines && issue.column <= bytes.count + 1, "a position is outside of the file")
+        precondition(!issue.message.isEmpty && !issue.description.contains("\n"), "a message is not one line")
+        last = issue.position
     }
 }

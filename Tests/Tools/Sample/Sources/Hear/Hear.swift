@@ -32,7 +32,7 @@ import Glibc
         settings.exitTimeout = arguments.exitTimeout
         try await monitor.add(.beacon(uuid: staff), identifier: "near", settings: settings)
         let events = monitor.subscribe()
-        async let hearing: Void = monitor.run()
+        async let running: Void = monitor.run()
         async let script: Void = arguments.perform()
         var count = 0
         // If scanning fails, the events end with an error that contains its text, and `run()` throws the error itself.
@@ -46,7 +46,7 @@ import Glibc
         }
         await monitor.end()
         await script
-        try await hearing
+        try await running
         say("ended after \(count) events")
     }
 

@@ -9,7 +9,7 @@ final class Ledger: Sendable {
         case visit(String, arrival: Instant?, departure: Instant?)
     }
 
-    private struct Book {
+    private struct State {
         var expected: [Entry] = []
         /// The number of entries in `expected` that have been delivered.
         var settled = 0
@@ -18,19 +18,19 @@ final class Ledger: Sendable {
         var waiter: CheckedContinuation<Void, Never>?
     }
 
-    private let book = Mutex(Book())
+    private let state = Mutex(State())
 
-    func expect(_ entries: [Entry]) { book.withLock { $0.expected += entries } }
+    func expect(_ entries: [Entry]) { state.withLock { $0.expected += entries } }
 
     func deliver(_ entry: Entry) {
-        let waiter = book.withLock { book -> CheckedContinuation<Void, Never>? in
-            book.delivered += 1
-            let expected = book.settled < book.expected.count ? book.expected[book.settled] : nil
-            if expected != entry, book.surprise == nil {
-                book.surprise = "delivered \(entry), expected \(expected.map { "\($0)" } ?? "nothing")"
+        let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            state.delivered += 1
+            let expected = state.settled < state.expected.count ? state.expected[state.settled] : nil
+            if expected != entry, state.surprise == nil {
+                state.surprise = "delivered \(entry), expected \(expected.map { "\($0)" } ?? "nothing")"
             }
-            book.settled = min(book.settled + 1, book.expected.count)
-            return Self.settle(&book)
+            state.settled = min(state.settled + 1, state.expected.count)
+            return Self.settle(&state)
         }
         waiter?.resume()
     }
@@ -38,25 +38,25 @@ final class Ledger: Sendable {
     /// Returns when all expected entries have been delivered, or when an unexpected one has been delivered.
     func settled() async {
         await withCheckedContinuation { continuation in
-            let waiter = book.withLock { book -> CheckedContinuation<Void, Never>? in
-                book.waiter = continuation
-                return Self.settle(&book)
+            let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
+                state.waiter = continuation
+                return Self.settle(&state)
             }
             waiter?.resume()
         }
     }
 
-    private static func settle(_ book: inout Book) -> CheckedContinuation<Void, Never>? {
-        if book.surprise != nil { return book.waiter.take() }
-        guard book.settled == book.expected.count else { return nil }
-        book.expected.removeAll(keepingCapacity: true)
-        book.settled = 0
-        return book.waiter.take()
+    private static func settle(_ state: inout State) -> CheckedContinuation<Void, Never>? {
+        if state.surprise != nil { return state.waiter.take() }
+        guard state.settled == state.expected.count else { return nil }
+        state.expected.removeAll(keepingCapacity: true)
+        state.settled = 0
+        return state.waiter.take()
     }
 
     /// The number of delivered entries, the number of expected entries that have not been delivered, and a text about
     /// the first unexpected delivery.
     var balance: (delivered: Int, owed: Int, surprise: String?) {
-        book.withLock { ($0.delivered, $0.expected.count - $0.settled, $0.surprise) }
+        state.withLock { ($0.delivered, $0.expected.count - $0.settled, $0.surprise) }
     }
 }

@@ -1,8 +1,8 @@
 internal import SiteMonitoring
 
-extension LogClaim {
-    func values(_ world: any LogWorld) async throws {
-        let client = try await LogDriver(world)
+extension LogConformance {
+    func values(_ fixture: any LogFixture) async throws {
+        let client = try await LogDriver(fixture)
         let key = try LogName("checkpoint")
         let first = try await written(client, key, "one", over: 0)
         try expect(
@@ -14,7 +14,7 @@ extension LogClaim {
             try await client.ask(.writeValue(key, [1], over: first)), is: .differs(revision: second))
         let third = try await written(client, key, "", over: nil)
         try expect(
-            try await LogDriver(world).ask(.readValue(key)), is: .value(StoredValue(bytes: [], revision: third)))
+            try await LogDriver(fixture).ask(.readValue(key)), is: .value(StoredValue(bytes: [], revision: third)))
         // Another key has another value. There is none yet, so no revision can be replaced.
         try expect(
             try await client.ask(.writeValue(LogName("other"), [1], over: third)), is: .differs(revision: 0))
@@ -23,12 +23,12 @@ extension LogClaim {
 
     private func written(_ client: LogDriver, _ key: LogName, _ text: String, over: UInt64?) async throws -> UInt64 {
         let response = try await client.ask(.writeValue(key, Array(text.utf8), over: over))
-        guard case .written(let revision) = response else { throw LogClaimBroken(description: "\(response)") }
+        guard case .written(let revision) = response else { throw ConformanceError(description: "\(response)") }
         return revision
     }
 
-    func refusals(_ world: any LogWorld) async throws {
-        let client = try await LogDriver(world)
+    func refusals(_ fixture: any LogFixture) async throws {
+        let client = try await LogDriver(fixture)
         let limits = client.log.limits
         let (name, key) = (try LogName("site-a"), BatchKey(gateway: try LogName("lobby"), boot: 1, sequence: 1))
         let snapshot = SnapshotName(offset: 1, writer: name)
@@ -46,7 +46,7 @@ extension LogClaim {
                 try expect(error.mayPass, is: false, "whether the same request can succeed later")
                 continue
             }
-            throw LogClaimBroken(description: "the log accepted \(LogRequestKind(request)) beyond a limit")
+            throw ConformanceError(description: "the log accepted \(LogRequestKind(request)) beyond a limit")
         }
         // If waiting read requests use all places, further requests must be refused, and can be sent later.
         var refusal: SiteLogError?
@@ -60,12 +60,12 @@ extension LogClaim {
             is: .tooMany(
                 "requests wait for the site's log", count: limits.requestsMax + 1, most: limits.requestsMax))
         // None of the refused requests was stored.
-        try expect(try await LogDriver(world).batches(from: 1), is: LogPage(entries: [], first: 1, last: 0))
+        try expect(try await LogDriver(fixture).batches(from: 1), is: LogPage(entries: [], first: 1, last: 0))
     }
 
-    func description(_ world: any LogWorld) async throws {
-        guard case .engine(let engine) = try await LogDriver(world).ask(.describe) else {
-            throw LogClaimBroken(description: "the answer is not a description of the storage")
+    func description(_ fixture: any LogFixture) async throws {
+        guard case .engine(let engine) = try await LogDriver(fixture).ask(.describe) else {
+            throw ConformanceError(description: "the answer is not a description of the storage")
         }
         try expect(engine.name.isEmpty, is: false, "whether its name is empty")
     }

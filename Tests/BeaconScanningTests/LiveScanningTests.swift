@@ -5,7 +5,7 @@ import Testing
 @testable import BeaconScanning
 
 /// A monitor that scans on the machine's clock with the radio of a test. Everything between the two is production code.
-@Suite(.timeLimit(.minutes(6))) struct LiveHearingTests {
+@Suite(.timeLimit(.minutes(6))) struct LiveScanningTests {
     static let uuid = ProximityUUID(high: 0xF782_6DA6_4FA2_4E98, low: 0x8024_BC5B_71E0_893E)
     static let badge = BeaconIdentity(uuid: uuid, major: 1, minor: 7)
 
@@ -30,7 +30,7 @@ import Testing
         let radio = try Radio()
         let monitor = try await monitor("live", radio)
         var events = monitor.events.makeAsyncIterator()
-        async let hearing: Void = monitor.run()
+        async let running: Void = monitor.run()
         radio.listen()
         radio.receive(nil)
         radio.receive(Self.badge)
@@ -39,7 +39,7 @@ import Testing
         let exit = try #require(try await events.next())
         #expect(exit.state == .unsatisfied && exit.time == entry.time + .milliseconds(100))
         await monitor.end()
-        try await hearing
+        try await running
         #expect(try await events.next() == nil)
         #expect(radio.standing.stops == 1)
     }
@@ -48,7 +48,7 @@ import Testing
         let radio = try Radio()
         let monitor = try await monitor("live T5", radio, exitTimeout: .seconds(1))
         var events = monitor.events.makeAsyncIterator()
-        async let hearing: Void = monitor.run()
+        async let running: Void = monitor.run()
         radio.listen()
         // The second report is received half a second later, and read only when the deadline requires it. No report
         // follows.
@@ -58,7 +58,7 @@ import Testing
         #expect(exit.state == .unsatisfied && exit.time == entry.time + .milliseconds(1_500))
         #expect(await monitor.counters.lateInputs == 0)
         await monitor.end()
-        try await hearing
+        try await running
     }
 
     @Test func `without the permission to scan, run() and events throw the reason`() async throws {
@@ -99,7 +99,7 @@ import Testing
         let session = ServiceSession(in: registry)
         var flags = session.diagnostics.makeAsyncIterator()
         var events = monitor.events.makeAsyncIterator()
-        async let hearing: Void = monitor.run()
+        async let running: Void = monitor.run()
         radio.say(.obstacles([.waiting]))
         while let present = await flags.next(), !present.contains(.authorizationRequestInProgress) {}
         radio.say(.obstacles([.unavailable]))
@@ -108,7 +108,7 @@ import Testing
         let event = try #require(try await events.next())
         #expect(event.serviceUnavailable && !event.authorizationRequestInProgress)
         await monitor.end()
-        try await hearing
+        try await running
     }
 
     @Test func `sessions that start and end change the demand for the scanners`() async throws {
@@ -116,7 +116,7 @@ import Testing
         let registry = ServiceRegistry()
         let monitor = try await monitor("live sessions", radio, exitTimeout: .seconds(80_000), service: registry)
         var events = monitor.events.makeAsyncIterator()
-        async let hearing: Void = monitor.run()
+        async let running: Void = monitor.run()
         radio.listen()
         radio.receive(Self.badge)
         _ = try await events.next()
@@ -129,7 +129,7 @@ import Testing
         // The changes have caused no exit.
         #expect(try await monitor.requestState(for: "near") == .satisfied)
         await monitor.end()
-        try await hearing
+        try await running
         #expect(radio.standing.stops == 3)
     }
 
@@ -137,7 +137,7 @@ import Testing
         let radio = try Radio()
         let monitor = try await monitor("live L7", radio, exitTimeout: .seconds(80_000))
         var events = monitor.events.makeAsyncIterator()
-        async let hearing: Void = monitor.run()
+        async let running: Void = monitor.run()
         for (minor, address) in [(7, 0x00AA_0100_0001), (8, 0x00AA_0100_0002)] as [(UInt16, UInt64)] {
             radio.say(
                 .appeared(adapter: 0, controller: "a test's", address: DeviceAddress(address, kind: .public)),
@@ -154,7 +154,7 @@ import Testing
         }
         #expect(Set(adapters).count == 2)
         await monitor.end()
-        try await hearing
+        try await running
     }
 
     @Test func `sightings also become rangings`() async throws {
@@ -162,12 +162,12 @@ import Testing
         let monitor = try await monitor("live ranging", radio)
         var rangings = monitor.ranging(for: BeaconMonitor.BeaconIdentityCondition(uuid: Self.uuid))
             .makeAsyncIterator()
-        async let hearing: Void = monitor.run()
+        async let running: Void = monitor.run()
         radio.listen()
         radio.receive(Self.badge, times: 3)
         let ranging = try #require(await rangings.next())
         #expect(ranging.beacons.map(\.beacon) == [Self.badge])
         await monitor.end()
-        try await hearing
+        try await running
     }
 }

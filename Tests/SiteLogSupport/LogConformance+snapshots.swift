@@ -1,8 +1,8 @@
 internal import SiteMonitoring
 
-extension LogClaim {
-    func whole(_ world: any LogWorld) async throws {
-        let (writer, reader) = (try await LogDriver(world), try await LogDriver(world))
+extension LogConformance {
+    func whole(_ fixture: any LogFixture) async throws {
+        let (writer, reader) = (try await LogDriver(fixture), try await LogDriver(fixture))
         let name = SnapshotName(offset: 12, writer: try LogName("site-a"))
         try await writer.write(name, ["first ", "second "], whole: false)
         try expect(try await reader.ask(.latestSnapshot), is: .snapshot(nil))
@@ -13,8 +13,8 @@ extension LogClaim {
         try expect(try await reader.ask(.readSnapshot(name, index: 3)), is: .piece(nil))
     }
 
-    func twoWriters(_ world: any LogWorld) async throws {
-        let (one, two) = (try await LogDriver(world), try await LogDriver(world))
+    func twoWriters(_ fixture: any LogFixture) async throws {
+        let (one, two) = (try await LogDriver(fixture), try await LogDriver(fixture))
         let a = SnapshotName(offset: 12, writer: try LogName("site-a"))
         let b = SnapshotName(offset: 12, writer: try LogName("site-b"))
         try await one.write(a, ["a1 "], whole: false)
@@ -26,8 +26,8 @@ extension LogClaim {
         try expect(try await one.text(b, pieces: 3), is: "b1 b2 b3")
     }
 
-    func kept(_ world: any LogWorld) async throws {
-        let client = try await LogDriver(world)
+    func kept(_ fixture: any LogFixture) async throws {
+        let client = try await LogDriver(fixture)
         let writer = try LogName("site-a")
         let names = [10, 20, 30].map { SnapshotName(offset: $0, writer: writer) }
         for (index, name) in names.enumerated() { try await client.write(name, ["state ", "\(index)"]) }
@@ -37,8 +37,8 @@ extension LogClaim {
         try expect(try await client.ask(.latestSnapshot), is: .snapshot(SnapshotHead(names[2], pieces: 2)))
     }
 
-    func rereadState(_ world: any LogWorld) async throws {
-        let client = try await LogDriver(world)
+    func rereadState(_ fixture: any LogFixture) async throws {
+        let client = try await LogDriver(fixture)
         let name = SnapshotName(offset: 12, writer: try LogName("site-a"))
         try await client.write(name, ["old ", "old ", "old "], whole: false)
         try await client.write(name, ["new ", "state"])
@@ -47,8 +47,8 @@ extension LogClaim {
         try expect(try await client.ask(.readSnapshot(name, index: 2)), is: .piece(nil))
     }
 
-    func lastPieceAgain(_ world: any LogWorld) async throws {
-        let client = try await LogDriver(world)
+    func lastPieceAgain(_ fixture: any LogFixture) async throws {
+        let client = try await LogDriver(fixture)
         let name = SnapshotName(offset: 12, writer: try LogName("site-a"))
         try await client.write(name, ["one ", "two"])
         try await client.write(name, ["two"], from: 1)

@@ -10,7 +10,7 @@ import TestSupport
 /// A gateway's folder with random contents, determined by a seed. It has beacons that enter, exit and are displaced,
 /// ranging, evidence, and outages. It has restarts of the process and of the machine, clock steps, several files, and a
 /// snapshot.
-final class ErasureWorld {
+final class ErasureFixture {
     let folder: Folder
     let beacons: [BeaconIdentity]
     var random: SeededGenerator

@@ -9,7 +9,7 @@ import TestSupport
 @testable import EventLog
 
 /// A gateway that is killed and started again on a simulated disk, and the reference model, which gets the same inputs.
-struct RestartWorld {
+struct RestartFixture {
     /// The first difference from the expected result.
     struct Failure: Error, CustomStringConvertible {
         var description: String
@@ -42,7 +42,7 @@ struct RestartWorld {
     private var offset: ClockOffset
     private var ambient: Diagnostics = []
     private var now: Instant
-    private var deafness = true
+    private var silenceRule = true
     /// The expected text of each line, by its number.
     private var lines: [Int: String] = [:]
     /// The state of the snapshot that is on the disk, and the number of the last line in it.
@@ -125,8 +125,8 @@ struct RestartWorld {
         self.memory = memory ?? RestartMemory(snapshot: MonitorSnapshot())
         memorySequence = survived
         candidate = nil
-        life.engine.silenceMeansNotScanning = deafness
-        life.model.silenceMeansNotScanning = deafness
+        life.engine.silenceMeansNotScanning = silenceRule
+        life.model.silenceMeansNotScanning = silenceRule
         life.engine.ambientDiagnostics = ambient
         life.model.ambientDiagnostics = ambient
         var buffer = ActionBuffer()
@@ -193,7 +193,7 @@ struct RestartWorld {
                 life.modelEncoder.encode(change, into: &other)
             }
         case .ambient(let flags): ambient = flags
-        case .deafness(let isTaken): deafness = isTaken
+        case .silenceRule(let isTaken): silenceRule = isTaken
         default: break
         }
         let done = life.engine.perform(step)

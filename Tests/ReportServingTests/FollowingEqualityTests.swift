@@ -8,7 +8,7 @@ import Testing
 @testable import ReportServing
 
 /// Following the lines and reading all files use the same code, so they must give the same report.
-@Suite struct OneFoldTests {
+@Suite struct FollowingEqualityTests {
     /// Writes random lines of up to a day: events and visits of conditions and beacons, adapters that stop and start,
     /// steps of the clock, stops and restarts of the gateway.
     static func lines(_ generator: inout SeededGenerator, _ writer: inout LineWriter) {
@@ -42,21 +42,21 @@ import Testing
     @Test func `the page and visits --now have the same present beacons and gateways for random lines`() async throws {
         var generator = SeededGenerator(state: SeededGenerator.seed)
         for run in 0..<40 {
-            let world = try ServedWorld()
-            Self.lines(&generator, &world.writer)
-            try world.flush()
-            try world.live(100_000)
-            try await world.turn(until: "all lines are read") {
-                !world.served.following.isReading
-                    && world.served.following.state.counts.sequence == world.writer.sequence
+            let fixture = try ServedFixture()
+            Self.lines(&generator, &fixture.writer)
+            try fixture.flush()
+            try fixture.live(100_000)
+            try await fixture.turn(until: "all lines are read") {
+                !fixture.served.following.isReading
+                    && fixture.served.following.state.counts.sequence == fixture.writer.sequence
             }
             for seconds in [1.0, 1000] {
-                world.time = 100_000 + seconds
-                let now = WallDate(microseconds: Int64((world.writer.offset + world.time) * 1_000_000))
-                let following = world.served.following
+                fixture.time = 100_000 + seconds
+                let now = WallDate(microseconds: Int64((fixture.writer.offset + fixture.time) * 1_000_000))
+                let following = fixture.served.following
                 let live = following.state.present.report(following.proof, now: now, BeaconDirectory())
                 let read = try PresentReport.read(
-                    VisitsOptions(paths: [FilePath(world.scratch.url.path)]), now: now
+                    VisitsOptions(paths: [FilePath(fixture.scratch.url.path)]), now: now
                 ).report
                 #expect(live.presences == read.presences, "\(run)")
                 #expect(live.gateways == read.gateways, "\(run)")

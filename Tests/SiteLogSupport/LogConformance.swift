@@ -1,7 +1,7 @@
 internal import SiteMonitoring
 
-/// The conformance tests that every log of a site must pass, each with a separate ``LogWorld``.
-package enum LogClaim: String, CaseIterable, Sendable {
+/// The conformance tests that every log of a site must pass, each with a separate ``LogFixture``.
+package enum LogConformance: String, CaseIterable, Sendable {
     case `an empty log has no data and reports that`
     case `batches are read in their order with unchanged bytes`
     case `batches sent without waiting are stored in the order of sending`
@@ -30,44 +30,45 @@ package enum LogClaim: String, CaseIterable, Sendable {
 
     /// Runs the test on a log.
     ///
-    /// - Throws: ``LogClaimBroken``, or the error of the log.
-    package func hold(_ world: any LogWorld) async throws {
+    /// - Throws: ``ConformanceError``, or the error of the log.
+    package func hold(_ fixture: any LogFixture) async throws {
         switch self {
-        case .`an empty log has no data and reports that`: try await empty(world)
-        case .`batches are read in their order with unchanged bytes`: try await order(world)
-        case .`batches sent without waiting are stored in the order of sending`: try await pipelined(world)
-        case .`a read request respects its bounds, and the next one continues after it`: try await bounds(world)
-        case .`a waiting reader receives the batches that another client stores`: try await patience(world)
-        case .`a batch that is sent twice is stored once`: try await repetition(world)
-        case .`batches with different gateway, boot or sequence are different`: try await keys(world)
-        case .`a batch may be empty or have the size of the limit, but not more`: try await sizes(world)
-        case .`all clients can read the holder of the lease, and the holder renews it`: try await holding(world)
-        case .`a released lease is free, and its revisions increase`: try await release(world)
-        case .`an expired lease can be acquired by another client, and its old holder loses it`: try await expiry(world)
-        case .`a holder that requests the lease again acquires it again`: try await again(world)
-        case .`a snapshot can be read only after its last piece is stored`: try await whole(world)
-        case .`two snapshots written at the same time do not affect each other`: try await twoWriters(world)
-        case .`the last two complete snapshots are kept`: try await kept(world)
-        case .`a snapshot that is started again contains nothing of its earlier pieces`: try await rereadState(world)
-        case .`a snapshot's last piece that is sent twice changes nothing`: try await lastPieceAgain(world)
-        case .`a value is replaced only if the stored revision is the expected one`: try await values(world)
-        case .`oversized data and requests over the limit are refused before they are sent`: try await refusals(world)
-        case .`the log describes its storage`: try await description(world)
+        case .`an empty log has no data and reports that`: try await empty(fixture)
+        case .`batches are read in their order with unchanged bytes`: try await order(fixture)
+        case .`batches sent without waiting are stored in the order of sending`: try await pipelined(fixture)
+        case .`a read request respects its bounds, and the next one continues after it`: try await bounds(fixture)
+        case .`a waiting reader receives the batches that another client stores`: try await patience(fixture)
+        case .`a batch that is sent twice is stored once`: try await repetition(fixture)
+        case .`batches with different gateway, boot or sequence are different`: try await keys(fixture)
+        case .`a batch may be empty or have the size of the limit, but not more`: try await sizes(fixture)
+        case .`all clients can read the holder of the lease, and the holder renews it`: try await holding(fixture)
+        case .`a released lease is free, and its revisions increase`: try await release(fixture)
+        case .`an expired lease can be acquired by another client, and its old holder loses it`:
+            try await expiry(fixture)
+        case .`a holder that requests the lease again acquires it again`: try await again(fixture)
+        case .`a snapshot can be read only after its last piece is stored`: try await whole(fixture)
+        case .`two snapshots written at the same time do not affect each other`: try await twoWriters(fixture)
+        case .`the last two complete snapshots are kept`: try await kept(fixture)
+        case .`a snapshot that is started again contains nothing of its earlier pieces`: try await rereadState(fixture)
+        case .`a snapshot's last piece that is sent twice changes nothing`: try await lastPieceAgain(fixture)
+        case .`a value is replaced only if the stored revision is the expected one`: try await values(fixture)
+        case .`oversized data and requests over the limit are refused before they are sent`: try await refusals(fixture)
+        case .`the log describes its storage`: try await description(fixture)
         }
     }
 }
 
 /// The error that a log does not pass a conformance test.
-package struct LogClaimBroken: Error, CustomStringConvertible {
+package struct ConformanceError: Error, CustomStringConvertible {
     package let description: String
 }
 
 /// Compares two values.
 ///
-/// - Throws: ``LogClaimBroken`` if they are not equal.
+/// - Throws: ``ConformanceError`` if they are not equal.
 func expect<Value: Equatable>(_ found: Value, is expected: Value, _ what: String = "", line: Int = #line) throws {
     guard found == expected else {
-        throw LogClaimBroken(description: "line \(line): \(what) is \(found), expected \(expected)")
+        throw ConformanceError(description: "line \(line): \(what) is \(found), expected \(expected)")
     }
 }
 
@@ -94,7 +95,7 @@ extension LogDriver {
     ) async throws -> LogPage {
         let range = LogRange(from: from, countMax: countMax, bytesMax: bytesMax, patience: patience)
         guard case .batches(let page) = try await ask(.readBatches(range)) else {
-            throw LogClaimBroken(description: "the answer to a read request is not a page of batches")
+            throw ConformanceError(description: "the answer to a read request is not a page of batches")
         }
         return page
     }
@@ -102,7 +103,7 @@ extension LogDriver {
     /// Sends a request for the lease, and returns the lease's state.
     func lease(_ request: LogRequest) async throws -> LeaseState {
         guard case .lease(let state) = try await ask(request) else {
-            throw LogClaimBroken(description: "the answer to \(request) is not a lease")
+            throw ConformanceError(description: "the answer to \(request) is not a lease")
         }
         return state
     }
@@ -110,7 +111,7 @@ extension LogDriver {
     /// Sends a request for the lease, which must return it.
     func heldLease(_ request: LogRequest) async throws -> Lease {
         let state = try await lease(request)
-        guard case .held(let lease) = state else { throw LogClaimBroken(description: "\(request): \(state)") }
+        guard case .held(let lease) = state else { throw ConformanceError(description: "\(request): \(state)") }
         return lease
     }
 
@@ -128,7 +129,7 @@ extension LogDriver {
         var text = ""
         for index in 0..<pieces {
             guard case .piece(let bytes) = try await ask(.readSnapshot(name, index: index)) else {
-                throw LogClaimBroken(description: "the answer to a read request is not a piece of a snapshot")
+                throw ConformanceError(description: "the answer to a read request is not a piece of a snapshot")
             }
             guard let bytes else { return nil }
             text += String(decoding: bytes, as: UTF8.self)

@@ -7,33 +7,33 @@ import Testing
 @testable import MQTTPublisher
 
 /// The stored state over restarts, and the effect of options that changed meanwhile.
-@Suite struct PresentStateKeepingTests {
+@Suite struct PresentStateRestartTests {
     /// Returns a simulation run that was published to a broker. It has a condition `staff`, with one beacon in view and
     /// one that has exited, and a condition `door "2"`.
-    private func reported(_ options: PresentStateOptions) throws -> (PresentWorld, PresentState, RetainingBroker) {
-        var (world, state, broker) = (try PresentWorld(), PresentState(options), RetainingBroker())
-        try world.add("staff", perBeacon: true, at: 1)
-        try world.add("door \"2\"", .everyOther, assuming: .unsatisfied, at: 1)
-        world.sighted(.badge(8), at: 2)
-        for second in 3..<60 { world.sighted(.badge(7), at: Double(second)) }
-        state.follow(world)
+    private func reported(_ options: PresentStateOptions) throws -> (PresentFixture, PresentState, RetainingBroker) {
+        var (fixture, state, broker) = (try PresentFixture(), PresentState(options), RetainingBroker())
+        try fixture.add("staff", perBeacon: true, at: 1)
+        try fixture.add("door \"2\"", .everyOther, assuming: .unsatisfied, at: 1)
+        fixture.sighted(.badge(8), at: 2)
+        for second in 3..<60 { fixture.sighted(.badge(7), at: Double(second)) }
+        state.follow(fixture)
         state.deliver(to: &broker)
-        return (world, state, broker)
+        return (fixture, state, broker)
     }
 
     @Test func `the same state gives the same bytes, and a restored state continues like the original`() throws {
         let options = try PresentOptions.make()
-        var (world, state, broker) = try reported(options)
+        var (fixture, state, broker) = try reported(options)
         let encoded = state.encoded
         #expect(encoded == state.encoded)
         var read = try PresentState(options, decoding: encoded)
         #expect(read.encoded == encoded && read.sequence == state.sequence && !read.hasChanges)
         #expect(JSONSerialization.isValidJSONObject(try presentObject(String(decoding: encoded, as: UTF8.self))))
         var other = broker
-        world.advance(to: 100)
-        try world.remove("door \"2\"", at: 101)
-        state.follow(world)
-        read.follow(world)
+        fixture.advance(to: 100)
+        try fixture.remove("door \"2\"", at: 101)
+        state.follow(fixture)
+        read.follow(fixture)
         #expect(read.encoded == state.encoded)
         state.deliver(to: &broker)
         read.deliver(to: &other)
@@ -42,10 +42,10 @@ import Testing
 
     @Test func `messages that were not acknowledged are published again by the next process`() throws {
         let options = try PresentOptions.make()
-        var (world, state, broker) = try reported(options)
-        world.advance(to: 100)
-        try world.remove("door \"2\"", at: 101)
-        state.follow(world)
+        var (fixture, state, broker) = try reported(options)
+        fixture.advance(to: 100)
+        try fixture.remove("door \"2\"", at: 101)
+        state.follow(fixture)
         var publications: [Publication] = []
         state.nextChanges(100, into: &publications)
         var read = try PresentState(options, decoding: state.encoded)
@@ -131,14 +131,14 @@ import Testing
     }
 
     @Test func `a beacon that was published but not stored before new options is cleared under the old ones`() throws {
-        var (world, state, broker) = try reported(PresentOptions.make())
+        var (fixture, state, broker) = try reported(PresentOptions.make())
         let kept = state.encoded
-        world.sighted(.badge(9), at: 61)
-        state.follow(world)
+        fixture.sighted(.badge(9), at: 61)
+        state.follow(fixture)
         state.deliver(to: &broker)
         #expect(broker.topics("_-100_-9/").count == 1)
         var read = try PresentState(PresentOptions.make(homeAssistant: false), decoding: kept)
-        read.follow(world)
+        read.follow(fixture)
         read.deliver(to: &broker)
         #expect(broker.topics("homeassistant/").isEmpty && broker.topics("/tracker/").isEmpty)
         #expect(broker.topics("/state/").contains { $0.hasSuffix("/9") })

@@ -6,7 +6,7 @@ import Testing
 @testable import BeaconScanning
 
 /// A monitor that reads a capture must give the same events as a replay of it.
-@Suite(.timeLimit(.minutes(6))) struct CaptureHearingTests {
+@Suite(.timeLimit(.minutes(6))) struct CaptureScanningTests {
     let scratch: Scratch
     init() throws { scratch = try Scratch() }
 
@@ -27,13 +27,13 @@ import Testing
                 assuming: .unsatisfied, settings: Self.settings)
         }
         var events = monitor.events.makeAsyncIterator()
-        async let hearing: Void = monitor.run()
+        async let running: Void = monitor.run()
         var lines: [String] = []
         while let event = try await events.next() {
             let beacon = event.refinement.map { "\($0.major)/\($0.minor)" } ?? ""
             lines.append("\(event.time.nanoseconds / 1000) \(event.identifier) \(beacon) \(event.scope) \(event.state)")
         }
-        try await hearing
+        try await running
         return lines
     }
 
@@ -136,14 +136,14 @@ import Testing
         let uuid = try #require(ProximityUUID(Log.uuid))
         try await monitor.add(.beacon(BeaconMonitor.BeaconIdentityCondition(uuid: uuid)), identifier: "near")
         var events = monitor.events.makeAsyncIterator()
-        async let hearing: Void = monitor.run()
+        async let running: Void = monitor.run()
         var count = 0
         var most = 0
         while try await events.next() != nil {
             count += 1
             if count.isMultiple(of: 1000) { most = max(most, monitor.waitingEvents) }
         }
-        try await hearing
+        try await running
         // The beacon entered 30,000 times, and exited each time except the last.
         #expect(count == 59_999)
         #expect(most < 8192)

@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// Writes event files, which a publisher process publishes. An event loop drives it, as in a gateway.
-final class ShippingWorld {
+final class PublishingFixture {
     /// The path of the publisher's program, which is in the folder of the test program.
     static let program: String = {
         let bundle = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
@@ -40,7 +40,7 @@ final class ShippingWorld {
     ///   - change: changes the settings that the process gets at each start.
     /// - Throws: the errors of creating the files or the loop.
     init(
-        _ folder: TestFolder, files: EventFiles? = nil, port: UInt16, program: String = ShippingWorld.program,
+        _ folder: TestFolder, files: EventFiles? = nil, port: UInt16, program: String = PublishingFixture.program,
         isForever: Bool = true, checkpoint: String = "mqtt.json", timing: PublisherProcess.Timing = .quick,
         _ change: (inout PublisherSettings) -> Void = { _ in }
     ) throws {
@@ -87,7 +87,7 @@ final class ShippingWorld {
             guard BootClock.now < end else {
                 Issue.record(
                     "never happened: \(what); \(process.status); \(remarks.suffix(9))", sourceLocation: location)
-                throw NothingCame(description: what)
+                throw TimeoutError(description: what)
             }
             loop.set(alarm, at: loop.now + .milliseconds(50))
             // If the loop's clock is ahead, the machine's timer would be late, so turns that do not wait are used.

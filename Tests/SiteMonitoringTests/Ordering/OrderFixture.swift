@@ -4,9 +4,9 @@ import SiteMonitoring
 import TestSupport
 
 /// A site with random sightings and batches, and the resulting log. The same seed gives the same log.
-struct OrderWorld {
+struct OrderFixture {
     /// The faults that can happen.
-    enum Weather: CaseIterable {
+    enum NetworkConditions: CaseIterable {
         /// No faults: clocks are right to within a second, and each batch arrives in time.
         case fair
         /// Batches are missing. Gateways lose their connection, restart, sleep, or stop scanning. Clocks are wrong and
@@ -44,26 +44,26 @@ struct OrderWorld {
     /// All sightings, with the times of the gateways' clocks.
     var sightings: [(time: Int64, text: String)] = []
 
-    init(seed: UInt64, _ weather: Weather, seconds: Int = 60) throws {
+    init(seed: UInt64, _ network: NetworkConditions, seconds: Int = 60) throws {
         var random = SeededGenerator(state: seed)
         var gateways: [Gateway] = []
         for number in 0...random.below(5) {
             let name = try LogName("g\(number)")
-            let skew = random.chance(weather == .foul ? 20 : 0) ? Int64(random.below(40)) - 20 : 0
+            let skew = random.chance(network == .foul ? 20 : 0) ? Int64(random.below(40)) - 20 : 0
             gateways.append(
                 Gateway(
                     name: name, started: Self.start - Int64(random.below(1_000_000)) * Self.second,
                     skew: skew * Self.second + Int64(random.below(1_700) - 850) * 1_000_000,
-                    adapters: (0...random.below(2)).map { _ in weather == .fair || random.chance(90) }))
+                    adapters: (0...random.below(2)).map { _ in network == .fair || random.chance(90) }))
         }
         for second in 1...seconds {
             for place in gateways.indices {
-                if weather == .foul { Self.failure(&gateways[place], second, &random) }
+                if network == .foul { Self.failure(&gateways[place], second, &random) }
                 guard second >= gateways[place].offUntil else { continue }
                 let cut = Self.start + Int64(second) * Self.second + Int64(random.below(50)) * 1_000_000
-                let batch = try Self.cut(&gateways[place], at: cut, weather, &random)
+                let batch = try Self.cut(&gateways[place], at: cut, network, &random)
                 note(batch)
-                if weather == .foul, random.chance(2) { continue }
+                if network == .foul, random.chance(2) { continue }
                 gateways[place].kept.append(batch)
                 guard second >= gateways[place].cutOffUntil else { continue }
                 for (number, batch) in gateways[place].kept.enumerated() {
@@ -79,7 +79,7 @@ struct OrderWorld {
             return $0 < $1
         }
         entries = order.map { entries[$0] }
-        guard weather == .foul else { return }
+        guard network == .foul else { return }
         disturb(&random)
     }
 
@@ -139,7 +139,7 @@ struct OrderWorld {
     }
 
     private static func cut(
-        _ gateway: inout Gateway, at cut: Int64, _ weather: Weather, _ random: inout SeededGenerator
+        _ gateway: inout Gateway, at cut: Int64, _ network: NetworkConditions, _ random: inout SeededGenerator
     ) throws -> Batch {
         let sinceStart = cut - gateway.started
         let completeTo = sinceStart - Int64(random.below(5)) * 1_000_000
@@ -165,7 +165,7 @@ struct OrderWorld {
                     rssi: random.chance(90) ? RSSI(dBm: Int8(-90 + random.below(50))) : nil))
         }
         var changes: [Batch.Change] = []
-        if weather == .foul, random.chance(10) {
+        if network == .foul, random.chance(10) {
             let (adapter, time) = (random.below(before.count), moment())
             let since = time - .seconds(random.chance(50) ? 3 : 0)
             let kind: Batch.Change.Kind =

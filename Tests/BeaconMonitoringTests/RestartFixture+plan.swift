@@ -1,7 +1,7 @@
 import EventLog
 import TestSupport
 
-extension RestartWorld {
+extension RestartFixture {
     /// The settings of the journal in a simulation run, by its seed.
     struct Plan {
         var durability: JournalOptions.Durability

@@ -6,7 +6,7 @@ import SiteMonitoring
 import TestSupport
 
 /// A separate site on real servers, in real time.
-final class NATSWorld: LogWorld {
+final class NATSFixture: LogFixture {
     /// The options with which its clients connect.
     var options: NATSOptions
     /// The limits of its streams.

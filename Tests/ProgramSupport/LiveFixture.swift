@@ -11,7 +11,7 @@ package final class LineReader {
 
     package init(_ handle: FileHandle) { self.handle = handle }
 
-    package struct NothingCame: Error, CustomStringConvertible {
+    package struct TimeoutError: Error, CustomStringConvertible {
         package var description: String
     }
 
@@ -24,7 +24,7 @@ package final class LineReader {
                 Issue.record(
                     "no line contains “\(text)”; the lines are:\n\(lines.joined(separator: "\n"))",
                     sourceLocation: location)
-                throw NothingCame(description: text)
+                throw TimeoutError(description: text)
             }
             if line.contains(text) { return line }
         }
@@ -65,7 +65,7 @@ package func waitUntilReadable(_ descriptor: Int32, milliseconds: Int32) -> Bool
 }
 
 /// A private bus with a simulated bluetoothd.
-package final class LiveWorld {
+package final class LiveFixture {
     private let bus: PrivateBus
     package var folder: URL { bus.folder }
     package var address: String { bus.address }
@@ -132,18 +132,18 @@ package final class LiveWorld {
 package final class RunningGateway {
     package let log: LineReader
     fileprivate let process: SpawnedProcess
-    private let world: LiveWorld
+    private let fixture: LiveFixture
     /// The path of the status socket, from the configuration.
     private let socket: String
 
     // `umask` is the mask of the process, in octal. If it is `nil`, the process inherits that of this one.
     package init(
-        _ world: LiveWorld, configuration: String, environment: [String: String] = [:], umask: String? = nil
+        _ fixture: LiveFixture, configuration: String, environment: [String: String] = [:], umask: String? = nil
     ) throws {
-        self.world = world
+        self.fixture = fixture
         let text = try String(contentsOfFile: configuration, encoding: .utf8)
         let found = text.firstMatch(of: #/status_socket: *(?<path>[^\s,}]+)/#)
-        socket = found.map { String($0.output.path) } ?? world.path("status.sock")
+        socket = found.map { String($0.output.path) } ?? fixture.path("status.sock")
         let arguments = ["run", "--config", configuration]
         let (program, words) =
             umask.map { ("/bin/sh", ["-c", "umask \($0); exec \"$0\" \"$@\"", Gateway.path] + arguments) }
@@ -151,7 +151,7 @@ package final class RunningGateway {
         process = try SpawnedProcess(
             program, words,
             environment: ProcessInfo.processInfo.environment.merging(
-                ["DBUS_SYSTEM_BUS_ADDRESS": world.address].merging(environment) { $1 }
+                ["DBUS_SYSTEM_BUS_ADDRESS": fixture.address].merging(environment) { $1 }
             ) { $1 }, errors: .pipe)
         log = LineReader(try #require(process.errors))
     }
@@ -184,7 +184,7 @@ package final class RunningGateway {
         Issue.record(
             "this was never true: \(what)\nlast status: \(last)\n\(log.lines.joined(separator: "\n"))",
             sourceLocation: location)
-        throw LineReader.NothingCame(description: what)
+        throw LineReader.TimeoutError(description: what)
     }
 }
 

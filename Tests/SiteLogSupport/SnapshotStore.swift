@@ -1,7 +1,7 @@
 internal import SiteMonitoring
 
 /// Snapshots that are being written, and the last two complete ones.
-struct SnapshotShelf {
+struct SnapshotStore {
     private var unfinished: [SnapshotName: [[UInt8]]] = [:]
     private var whole: [(name: SnapshotName, pieces: [[UInt8]])] = []
 

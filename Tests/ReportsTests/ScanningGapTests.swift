@@ -7,7 +7,7 @@ import Testing
 
 /// Times in which a gateway did not scan. Whatever happened to its adapters, a report must not show such a time as a
 /// time without beacons.
-@Suite struct DeafnessTests {
+@Suite struct ScanningGapTests {
     private let scratch: Scratch
 
     init() throws { scratch = try Scratch() }

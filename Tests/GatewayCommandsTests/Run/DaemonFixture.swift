@@ -12,7 +12,7 @@ import Testing
 
 /// A daemon in this process, with scripted scanners and its own files. A test decides which reports arrive, and how far
 /// the time of the engine has advanced.
-final class DaemonWorld {
+final class DaemonFixture {
     /// The state for the closures, which are created before the daemon.
     private final class Bench {
         var scanners: [ScriptedScanner] = []

@@ -8,7 +8,7 @@ import BluetoothLE
 /// It has the monitor `site`, the adapter `hci0`, which scans from the start, and the condition `lobby`, which matches
 /// every beacon with the UUID A. The condition is assumed `unsatisfied`, so the first event of a test is the first that
 /// it causes.
-struct World {
+struct Fixture {
     static let start = Instant(nanoseconds: 1_000_000_000_000)
 
     private(set) var monitoring: any Monitoring
@@ -151,7 +151,7 @@ struct Outcome: Equatable, CustomStringConvertible {
         state = event.state
         identifier = event.identifier
         beacon = event.scope == .beacon ? event.refinement : nil
-        time = event.time - World.start
+        time = event.time - Fixture.start
     }
 
     private init(_ state: BeaconMonitor.Event.State, _ identifier: String, _ beacon: BeaconIdentity?, _ time: Duration)

@@ -1,8 +1,8 @@
 internal import SiteMonitoring
 
-extension LogClaim {
-    func holding(_ world: any LogWorld) async throws {
-        let (one, two) = (try await LogDriver(world), try await LogDriver(world))
+extension LogConformance {
+    func holding(_ fixture: any LogFixture) async throws {
+        let (one, two) = (try await LogDriver(fixture), try await LogDriver(fixture))
         let (a, b) = (try LogName("site-a"), try LogName("site-b"))
         let first = try await one.heldLease(.acquireLease(a))
         try expect(first.holder, is: a)
@@ -15,8 +15,8 @@ extension LogClaim {
         try expect(try await one.heldLease(.renewLease(second)).holder, is: a)
     }
 
-    func release(_ world: any LogWorld) async throws {
-        let (one, two) = (try await LogDriver(world), try await LogDriver(world))
+    func release(_ fixture: any LogFixture) async throws {
+        let (one, two) = (try await LogDriver(fixture), try await LogDriver(fixture))
         let (a, b) = (try LogName("site-a"), try LogName("site-b"))
         let first = try await one.heldLease(.acquireLease(a))
         try expect(try await one.lease(.releaseLease(first)), is: .free)
@@ -28,14 +28,14 @@ extension LogClaim {
         try expect(try await two.heldLease(.renewLease(second)).holder, is: b)
     }
 
-    func expiry(_ world: any LogWorld) async throws {
-        guard let world = world as? any TimedLogWorld else {
-            throw LogClaimBroken(description: "the test cannot advance the time of this world")
+    func expiry(_ fixture: any LogFixture) async throws {
+        guard let fixture = fixture as? any TimedLogFixture else {
+            throw ConformanceError(description: "the test cannot advance the time of this world")
         }
-        let (one, two) = (try await LogDriver(world), try await LogDriver(world))
+        let (one, two) = (try await LogDriver(fixture), try await LogDriver(fixture))
         let (a, b) = (try LogName("site-a"), try LogName("site-b"))
         let old = try await one.heldLease(.acquireLease(a))
-        world.outliveLease()
+        fixture.outliveLease()
         try expect(try await two.lease(.readLease), is: .free)
         let new = try await two.heldLease(.acquireLease(b))
         try expect(try await one.lease(.renewLease(old)), is: .heldBy(b))
@@ -43,8 +43,8 @@ extension LogClaim {
         try expect(try await two.heldLease(.renewLease(new)).holder, is: b)
     }
 
-    func again(_ world: any LogWorld) async throws {
-        let one = try await LogDriver(world)
+    func again(_ fixture: any LogFixture) async throws {
+        let one = try await LogDriver(fixture)
         let a = try LogName("site-a")
         let first = try await one.heldLease(.acquireLease(a))
         let second = try await one.heldLease(.acquireLease(a))

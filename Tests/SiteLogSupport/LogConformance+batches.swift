@@ -1,8 +1,8 @@
 internal import SiteMonitoring
 
-extension LogClaim {
-    func empty(_ world: any LogWorld) async throws {
-        let client = try await LogDriver(world)
+extension LogConformance {
+    func empty(_ fixture: any LogFixture) async throws {
+        let client = try await LogDriver(fixture)
         try expect(try await client.batches(from: 1), is: LogPage(entries: [], first: 1, last: 0))
         try expect(try await client.batches(from: 7), is: LogPage(entries: [], first: 1, last: 0))
         try expect(
@@ -12,8 +12,8 @@ extension LogClaim {
         try expect(try await client.lease(.readLease), is: .free)
     }
 
-    func order(_ world: any LogWorld) async throws {
-        let client = try await LogDriver(world)
+    func order(_ fixture: any LogFixture) async throws {
+        let client = try await LogDriver(fixture)
         for sequence in 1...5 as ClosedRange<UInt64> {
             try expect(
                 try await client.append(sequence, "batch \(sequence)"),
@@ -27,11 +27,11 @@ extension LogClaim {
         // After the start of 2020 in nanoseconds, so the time is not in seconds or microseconds.
         for entry in page.entries { try expect(entry.stored.nanoseconds > 1_577_836_800_000_000_000, is: true) }
         // Another client reads the same page.
-        try expect(try await LogDriver(world).batches(from: 1), is: page)
+        try expect(try await LogDriver(fixture).batches(from: 1), is: page)
     }
 
-    func pipelined(_ world: any LogWorld) async throws {
-        let client = try await LogDriver(world)
+    func pipelined(_ fixture: any LogFixture) async throws {
+        let client = try await LogDriver(fixture)
         var tickets: [LogTicket] = []
         for sequence in 1...50 as ClosedRange<UInt64> {
             let key = BatchKey(gateway: try LogName("lobby"), boot: 1, sequence: sequence)
@@ -45,8 +45,8 @@ extension LogClaim {
         try expect(try await client.batches(from: 1).texts, is: (1...50).map(String.init))
     }
 
-    func bounds(_ world: any LogWorld) async throws {
-        let client = try await LogDriver(world)
+    func bounds(_ fixture: any LogFixture) async throws {
+        let client = try await LogDriver(fixture)
         for sequence in 1...6 as ClosedRange<UInt64> { try await client.append(sequence, "0123456789") }
         try expect(try await client.batches(from: 3, countMax: 2).numbers, is: [3, 4])
         try expect(try await client.batches(from: 5, countMax: 9).numbers, is: [5, 6])
@@ -60,31 +60,31 @@ extension LogClaim {
         try expect(try await client.batches(from: 1_000_000).numbers, is: [])
     }
 
-    func patience(_ world: any LogWorld) async throws {
-        let reader = try await LogDriver(world)
-        let writer = try await LogDriver(world)
+    func patience(_ fixture: any LogFixture) async throws {
+        let reader = try await LogDriver(fixture)
+        let writer = try await LogDriver(fixture)
         let ticket = try reader.send(.readBatches(LogRange(from: 1, patience: reader.log.limits.patienceMax)))
         try await writer.append(1, "at last")
         guard case .batches(let page) = try await reader.result(ticket).get() else {
-            throw LogClaimBroken(description: "the answer to a read request is not a page of batches")
+            throw ConformanceError(description: "the answer to a read request is not a page of batches")
         }
         try expect(page.texts, is: ["at last"])
         try expect(page.last, is: 1)
     }
 
-    func repetition(_ world: any LogWorld) async throws {
-        let client = try await LogDriver(world)
+    func repetition(_ fixture: any LogFixture) async throws {
+        let client = try await LogDriver(fixture)
         try await client.append(1, "one")
         try await client.append(2, "two")
         try expect(try await client.append(1, "one"), is: .appended(offset: 1, isRepeat: true))
         // Another client repeats a batch, as after a reconnection.
-        try expect(try await LogDriver(world).append(2, "two"), is: .appended(offset: 2, isRepeat: true))
+        try expect(try await LogDriver(fixture).append(2, "two"), is: .appended(offset: 2, isRepeat: true))
         try expect(try await client.append(3, "three"), is: .appended(offset: 3, isRepeat: false))
         try expect(try await client.batches(from: 1).texts, is: ["one", "two", "three"])
     }
 
-    func keys(_ world: any LogWorld) async throws {
-        let client = try await LogDriver(world)
+    func keys(_ fixture: any LogFixture) async throws {
+        let client = try await LogDriver(fixture)
         try await client.append(1, "a")
         try expect(try await client.append(1, "b", gateway: "lab"), is: .appended(offset: 2, isRepeat: false))
         try expect(try await client.append(1, "c", boot: 2), is: .appended(offset: 3, isRepeat: false))
@@ -93,8 +93,8 @@ extension LogClaim {
         try expect(try await client.batches(from: 1).texts, is: ["a", "b", "c", "d", "e"])
     }
 
-    func sizes(_ world: any LogWorld) async throws {
-        let client = try await LogDriver(world)
+    func sizes(_ fixture: any LogFixture) async throws {
+        let client = try await LogDriver(fixture)
         let most = client.log.limits.batchBytesMax
         let all = (0..<most).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
         let lobby = try LogName("lobby")

@@ -27,7 +27,7 @@ private final class PatientClock {
 }
 
 /// A server of a folder of event files, and its clients, in the same event loop.
-final class ServedWorld {
+final class ServedFixture {
     let scratch: Scratch
     let loop: EventLoop
     var writer = LineWriter()

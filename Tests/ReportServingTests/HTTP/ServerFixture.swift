@@ -7,7 +7,7 @@ import TestSupport
 @testable import ReportServing
 
 /// A server and its clients in one event loop, with a clock that the test sets.
-final class ServerWorld {
+final class ServerFixture {
     private final class Clock { var now = Instant(nanoseconds: 1) }
 
     private let clock = Clock()

@@ -3,7 +3,7 @@ package import SiteMonitoring
 internal import TestSupport
 
 /// A log to test, and its time. Each one is new, and its log is empty.
-package protocol LogWorld: AnyObject {
+package protocol LogFixture: AnyObject {
     /// The time to pass to the log.
     var now: Instant { get }
     /// Returns a further client, which is connected to the log.
@@ -14,13 +14,13 @@ package protocol LogWorld: AnyObject {
 }
 
 /// A world whose time advances when a test requests it.
-package protocol TimedLogWorld: LogWorld {
+package protocol TimedLogFixture: LogFixture {
     /// Advances the time by the duration of a lease.
     func outliveLease()
 }
 
 /// A log in memory, with a time that advances when a client waits for it.
-package final class MemoryWorld: TimedLogWorld {
+package final class MemoryFixture: TimedLogFixture {
     /// The log of all clients.
     package let log: MemoryLog
     package private(set) var now = Instant(nanoseconds: 1_700_000_000_000_000_000)
@@ -39,21 +39,23 @@ package final class MemoryWorld: TimedLogWorld {
 package final class LogDriver {
     /// The client.
     package let log: any SightingLog
-    private let world: any LogWorld
+    private let fixture: any LogFixture
     private var answers: [LogTicket: Result<LogResponse, SiteLogError>] = [:]
 
     /// Creates a further client in a world.
-    package init(_ world: any LogWorld) async throws {
-        self.world = world
-        log = try await world.client()
+    package init(_ fixture: any LogFixture) async throws {
+        self.fixture = fixture
+        log = try await fixture.client()
     }
 
     /// Sends a request, and does not wait.
-    package func send(_ request: LogRequest) throws(SiteLogError) -> LogTicket { try log.send(request, at: world.now) }
+    package func send(_ request: LogRequest) throws(SiteLogError) -> LogTicket {
+        try log.send(request, at: fixture.now)
+    }
 
     /// Returns the answer to a request, once; `nil` if there is none yet.
     package func answer(_ ticket: LogTicket) -> Result<LogResponse, SiteLogError>? {
-        for answer in log.answers(at: world.now) { answers[answer.ticket] = answer.result }
+        for answer in log.answers(at: fixture.now) { answers[answer.ticket] = answer.result }
         return answers.removeValue(forKey: ticket)
     }
 
@@ -62,12 +64,12 @@ package final class LogDriver {
         var result = answer(ticket)
         try await until("an answer to request \(ticket.number)", saw: "\(self)") {
             if result == nil {
-                try await world.turn(log)
+                try await fixture.turn(log)
                 result = answer(ticket)
             }
             return result != nil
         }
-        guard let result else { throw LogClaimBroken(description: "no answer to request \(ticket.number)") }
+        guard let result else { throw ConformanceError(description: "no answer to request \(ticket.number)") }
         return result
     }
 
