@@ -242,7 +242,8 @@ let package = Package(
         .testTarget(
             name: "LocationTests",
             dependencies: [
-                "BaseTypes", "BeaconMonitoring", "BrokerSupport", "EventLoops", "Location", "TestSupport",
+                "BaseTypes", "BeaconMonitoring", "BeaconMonitoringTesting", "BrokerSupport", "EventLoops", "Location",
+                "TestSupport",
                 systemPackage,
             ]),
         .target(
@@ -297,7 +298,8 @@ let package = Package(
                 "BaseTypes", "BeaconMonitoring", "BluetoothLE", "GatewayConfiguration", "settings-manual",
                 "TestSupport",
             ]),
-        // Shared parts of the program's tests: they run the program as it is shipped, and the real servers that it uses.
+        // Shared parts of the program's tests: they run the program as it is shipped, and the real servers that it
+        // uses.
         .target(
             name: "ProgramSupport",
             dependencies: [

@@ -11,8 +11,8 @@ struct AdapterWatch {
     /// Whether the adapter's scanner reports that it scans.
     var isScanning = false
     /// Whether the handler was notified that the adapter is listening.
-    var isReported = false
-    var reportedAt: Instant = .earliest
+    var isReportedListening = false
+    var reportedListeningAt: Instant = .earliest
     /// Whether a report was received since the handler was notified.
     var isProven = false
     /// How long the adapter has counted as listening since its last report, without the current period.
@@ -36,7 +36,7 @@ struct AdapterWatch {
 
     /// The adapter's activity, derived from the flags of this value.
     var activity: ScanStatus.Activity {
-        if isReported { return .listening }
+        if isReportedListening { return .listening }
         if isScanning { return .unproven }
         return isPresent ? .off : .absent
     }

@@ -1,7 +1,7 @@
-/// How many mistakes of typing there are between two words (optimal string alignment distance).
+/// Returns the number of typing errors between two words (optimal string alignment distance).
 ///
-/// A mistake is an additional, a missing or a different element, or two exchanged neighbours. The time is the product of the
-/// lengths, so callers must limit them.
+/// An error is an additional, a missing or a different element, or two exchanged neighbours. The time is the product of
+/// the lengths, so callers must limit them.
 package func editDistance<Element: Equatable>(_ left: [Element], _ right: [Element]) -> Int {
     var (beforeLast, last): ([Int], [Int]) = ([], Array(0...right.count))
     for (row, element) in left.enumerated() {

@@ -6,7 +6,7 @@ import Synchronization
 ///
 ///     let clock = ManualClock()
 ///     let monitor = try BeaconMonitor("minutes", clock: clock)
-///     clock.turn(by: .seconds(30))
+///     clock.advance(by: .seconds(30))
 ///
 /// Like CLOCK_BOOTTIME, it never goes back. It can be used from any thread.
 public final class ManualClock: MonitorClock {
@@ -50,14 +50,14 @@ public final class ManualClock: MonitorClock {
     /// Moves the clock forward and wakes the tasks whose time is reached. A negative duration counts as zero.
     ///
     /// - Returns: the new time.
-    @discardableResult public func turn(by duration: Duration) -> Instant { turn { $0 + max(duration, .zero) } }
+    @discardableResult public func advance(by duration: Duration) -> Instant { advance { $0 + max(duration, .zero) } }
 
     /// Moves the clock to a time and wakes the tasks whose time is reached. Nothing changes if the time has passed.
     ///
     /// - Returns: the time of the clock after the call.
-    @discardableResult public func turn(to time: Instant) -> Instant { turn { max($0, time) } }
+    @discardableResult public func advance(to time: Instant) -> Instant { advance { max($0, time) } }
 
-    private func turn(_ body: (Instant) -> Instant) -> Instant {
+    private func advance(_ body: (Instant) -> Instant) -> Instant {
         let (now, due) = state.withLock { state in
             state.now = body(state.now)
             let due = state.sleepers.filter { $0.value.until <= state.now }

@@ -60,8 +60,8 @@ public final class ScriptedSightings: SightingSource {
             // Half of the limit, so that no adapter counts as not scanning (rule L5).
             let step = await monitor.deafAfter.map { $0 / 2 } ?? duration
             repeat {
-                manualClock.turn(to: min(manualClock.now + step, end))
-                for adapter in adapters.listening { await monitor.received(adapter, at: manualClock.now) }
+                manualClock.advance(to: min(manualClock.now + step, end))
+                for adapter in adapters.listening { await monitor.received(by: adapter, at: manualClock.now) }
                 await monitor.catchUp()
             } while manualClock.now < end
         }
@@ -71,7 +71,7 @@ public final class ScriptedSightings: SightingSource {
     /// the settings of the monitor have such a limit (rule L5).
     public func waitInSilence(_ duration: Duration) async {
         await steps.perform { [manualClock] monitor, _ in
-            manualClock.turn(by: duration)
+            manualClock.advance(by: duration)
             await monitor.catchUp()
         }
     }

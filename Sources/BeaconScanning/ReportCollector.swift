@@ -28,12 +28,12 @@ struct ReportCollector: ReportHandler {
     mutating func report(_ report: AdvertisingReport, data: Span<UInt8>, adapter: Int?, time: Instant?) {
         guard let adapter, let time else { return }
         // The entry of the report also advances the time, so the entry before is not needed.
-        if entries.count > closed, let last = entries.last, !last.kind.isBeacon, !last.kind.isReceived,
+        if entries.count > closed, let last = entries.last, !last.kind.isBeacon, !last.kind.hasReports,
             last.time == time
         {
             entries.removeLast()
         }
-        entries.append(FrameBatch.Entry(.received, adapter: adapter, time: time))
+        entries.append(FrameBatch.Entry(.withoutBeacon, adapter: adapter, time: time))
         isOpen = true
     }
 

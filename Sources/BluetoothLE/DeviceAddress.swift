@@ -57,8 +57,8 @@ extension DeviceAddress: CustomStringConvertible {
     public var description: String {
         var text = ""
         text.reserveCapacity(17)
-        for byte in stride(from: 40, through: 0, by: -8) {
-            let digits = String(value >> UInt64(byte) & 0xFF, radix: 16, uppercase: true)
+        for shift in stride(from: 40, through: 0, by: -8) {
+            let digits = String(value >> UInt64(shift) & 0xFF, radix: 16, uppercase: true)
             text += (text.isEmpty ? "" : ":") + (digits.utf8.count == 1 ? "0" : "") + digits
         }
         return text

@@ -24,7 +24,7 @@ public struct FrameBatch: Sendable {
             /// An event without reports: it only advances the time.
             @inlinable public static var time: Kind { Kind(0b100) }
             /// An event with reports but without an iBeacon.
-            @inlinable public static var received: Kind { Kind(0b110) }
+            @inlinable public static var withoutBeacon: Kind { Kind(0b110) }
             /// The first iBeacon of an event.
             @inlinable public static var first: Kind { Kind(0b111) }
             /// A further iBeacon of the same event.
@@ -34,7 +34,7 @@ public struct FrameBatch: Sendable {
             /// received.
             @inlinable public var isBeacon: Bool { bits & 0b001 != 0 }
             /// Whether the entry is the first of an event with reports.
-            @inlinable public var isReceived: Bool { bits & 0b010 != 0 }
+            @inlinable public var hasReports: Bool { bits & 0b010 != 0 }
             /// Whether the entry is the first of its event.
             @inlinable public var isFirst: Bool { bits & 0b100 != 0 }
         }
@@ -135,7 +135,7 @@ public struct FrameBatch: Sendable {
         }
         guard frames.isAtEnd else { return false }
         if place == start {
-            unsafe entries[unchecked: place].kind = frames.reportCount > 0 ? .received : .time
+            unsafe entries[unchecked: place].kind = frames.reportCount > 0 ? .withoutBeacon : .time
             unsafe entries[unchecked: place].adapter = Int32(truncatingIfNeeded: adapter)
             unsafe entries[unchecked: place].nanoseconds = time.nanoseconds
             place &+= 1

@@ -9,12 +9,12 @@ enum LinkLayerCRC {
         // polynomial 0x00065B and the initial value 0x555555 are therefore reversed.
         var register: UInt32 = 0xAA_AAAA
         let table = steps.span
-        let bytes = bytes.extracting(range)
-        let raw = unsafe bytes.bytes
+        let part = bytes.extracting(range)
+        let raw = unsafe part.bytes
         var index = 0
         // Four bytes per step: each table contains the effect of a byte that is followed by 3, 2, 1 or 0 further bytes.
-        while index &+ 4 <= bytes.count {
-            // The check of the loop guarantees that the load is inside `bytes`.
+        while index &+ 4 <= part.count {
+            // The check of the loop guarantees that the load is inside `part`.
             let word = unsafe raw.unsafeLoadUnaligned(fromUncheckedByteOffset: index, as: UInt32.self)
             let mixed = register ^ UInt32(littleEndian: word)
             register =
@@ -22,8 +22,8 @@ enum LinkLayerCRC {
                 ^ table[256 | Int(mixed >> 16 & 0xFF)] ^ table[Int(mixed >> 24)]
             index &+= 4
         }
-        while index < bytes.count {
-            register = register >> 8 ^ table[Int((register ^ UInt32(bytes[index])) & 0xFF)]
+        while index < part.count {
+            register = register >> 8 ^ table[Int((register ^ UInt32(part[index])) & 0xFF)]
             index &+= 1
         }
         return register

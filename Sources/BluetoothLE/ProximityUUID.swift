@@ -32,13 +32,13 @@ extension ProximityUUID: CustomStringConvertible {
     public var description: String {
         unsafe String(unsafeUninitializedCapacity: 36) { buffer in
             var index = 0
-            for byte in 0..<16 {
-                if byte == 4 || byte == 6 || byte == 8 || byte == 10 {
+            for place in 0..<16 {
+                if place == 4 || place == 6 || place == 8 || place == 10 {
                     unsafe buffer[index] = UInt8(ascii: "-")
                     index += 1
                 }
-                let half = byte < 8 ? high : low
-                let value = UInt8(truncatingIfNeeded: half >> UInt64(56 - byte % 8 * 8))
+                let half = place < 8 ? high : low
+                let value = UInt8(truncatingIfNeeded: half >> UInt64(56 - place % 8 * 8))
                 unsafe buffer[index] = Self.digit(value >> 4)
                 unsafe buffer[index + 1] = Self.digit(value & 0xF)
                 index += 2

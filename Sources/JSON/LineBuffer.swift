@@ -13,7 +13,7 @@ public import BluetoothLE
     @usableFromInline var filled = 0
     /// Returns whether a character can be written without an escape in a JSON string; `nil` if this is so for all
     /// characters that RFC 8259 permits.
-    let mayStand: (@Sendable (Unicode.Scalar) -> Bool)?
+    let needsNoEscape: (@Sendable (Unicode.Scalar) -> Bool)?
     // The texts of recent seconds, including the decimal point, at the index of the low bits of the second. The dates
     // of a line, and of consecutive lines, have few different seconds.
     private var secondTexts = ContiguousArray(repeating: SecondText(), count: 64)
@@ -22,12 +22,12 @@ public import BluetoothLE
     ///
     /// - Parameters:
     ///   - capacity: the number of bytes that it can store at first.
-    ///   - mayStand: returns whether a character can be written without an escape in a JSON string. If it is `nil`,
+    ///   - needsNoEscape: returns whether a character can be written without an escape in a JSON string. If it is `nil`,
     ///     this is so for all characters that RFC 8259 §7 permits.
-    public init(capacity: Int = 65_536, mayStand: (@Sendable (Unicode.Scalar) -> Bool)? = nil) {
+    public init(capacity: Int = 65_536, needsNoEscape: (@Sendable (Unicode.Scalar) -> Bool)? = nil) {
         self.capacity = max(capacity, 1024)
         unsafe storage = .allocate(capacity: self.capacity)
-        self.mayStand = mayStand
+        self.needsNoEscape = needsNoEscape
     }
 
     deinit { unsafe storage.deallocate() }
@@ -181,8 +181,8 @@ public import BluetoothLE
 
     /// Appends text as the content of a JSON string (RFC 8259 §7).
     public mutating func append(escaped text: String) {
-        if mayStand != nil, !text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }), let mayStand {
-            return append(escaped: text, unless: mayStand)
+        if needsNoEscape != nil, !text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }), let needsNoEscape {
+            return append(escaped: text, unless: needsNoEscape)
         }
         var text = text
         text.withUTF8 { bytes in
@@ -209,9 +209,9 @@ public import BluetoothLE
         }
     }
 
-    private mutating func append(escaped text: String, unless mayStand: (Unicode.Scalar) -> Bool) {
+    private mutating func append(escaped text: String, unless needsNoEscape: (Unicode.Scalar) -> Bool) {
         for scalar in text.unicodeScalars {
-            if mayStand(scalar) {
+            if needsNoEscape(scalar) {
                 for byte in UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter { appendEscaped(byte) }
             } else {
                 for unit in UTF16.encode(scalar) ?? UTF16.encodedReplacementCharacter {

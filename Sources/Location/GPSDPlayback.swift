@@ -17,14 +17,14 @@ final class GPSDPlayback: LocationPlayback {
         var isStopped = false
         var drains: [CheckedContinuation<Void, Never>] = []
         /// Whether the thread runs its loop, so that it answers requests for a drain.
-        var isTurning = false
+        var isLoopRunning = false
         /// Whether the thread looks up a name and cannot receive requests.
         var isLookingUp = false
         var hasEnded = false
         /// Whether no caller joins the thread, so that it must detach itself.
-        var isLeft = false
+        var mustDetach = false
         /// The task that waits for the end of the thread. It receives whether the thread can be joined.
-        var leaver: CheckedContinuation<Bool, Never>?
+        var endWaiter: CheckedContinuation<Bool, Never>?
     }
 
     private let host: String
@@ -71,10 +71,10 @@ final class GPSDPlayback: LocationPlayback {
                 state.isStopped = true
                 if state.hasEnded { return true }
                 if state.isLookingUp {
-                    state.isLeft = true
+                    state.mustDetach = true
                     return false
                 }
-                state.leaver = continuation
+                state.endWaiter = continuation
                 return nil
             }
             wake.withLock { $0 }?.signal()
@@ -85,7 +85,7 @@ final class GPSDPlayback: LocationPlayback {
     func drain(on clock: any MonitorClock, to monitor: isolated BeaconMonitor, _ feed: LocationFeed) async {
         await withCheckedContinuation { continuation in
             let isAsked = state.withLock { state in
-                guard state.isTurning, !state.isStopped else { return false }
+                guard state.isLoopRunning, !state.isStopped else { return false }
                 state.drains.append(continuation)
                 return true
             }
@@ -115,7 +115,7 @@ final class GPSDPlayback: LocationPlayback {
             let handler = MailboxHandler(mailbox)
             source.start(handler)
             defer { source.stop() }
-            state.withLock { $0.isTurning = true }
+            state.withLock { $0.isLoopRunning = true }
             try loop.run()
         } catch {
             mailbox.put(.lost(since: BootClock.now, reason: "\(error)"))
@@ -123,26 +123,26 @@ final class GPSDPlayback: LocationPlayback {
     }
 
     private func didEnd() {
-        let (waiting, leaver, isLeft) = state.withLock { state in
-            state.isTurning = false
+        let (waiting, endWaiter, mustDetach) = state.withLock { state in
+            state.isLoopRunning = false
             state.hasEnded = true
             let waiting = state.drains
             state.drains = []
-            return (waiting, state.leaver.take(), state.isLeft)
+            return (waiting, state.endWaiter.take(), state.mustDetach)
         }
         for continuation in waiting { continuation.resume() }
         mailbox.end()
         // It cannot fail: this is the current thread, and no caller joins it.
-        if isLeft { pthread_detach(pthread_self()) }
-        leaver?.resume(returning: true)
+        if mustDetach { pthread_detach(pthread_self()) }
+        endWaiter?.resume(returning: true)
     }
 
     /// Connects to gpsd. Tasks that wait for a drain are resumed before, because nothing is received during the lookup.
     private func lookUp(_ host: String, _ port: UInt16) -> Result<FileDescriptor, TCPSocket.Problem> {
         let (isStopped, wasTurning, waiting) = state.withLock { state in
             guard !state.isStopped else { return (true, false, [CheckedContinuation<Void, Never>]()) }
-            let (wasTurning, waiting) = (state.isTurning, state.drains)
-            state.isTurning = false
+            let (wasTurning, waiting) = (state.isLoopRunning, state.drains)
+            state.isLoopRunning = false
             state.isLookingUp = true
             state.drains = []
             return (false, wasTurning, waiting)
@@ -151,7 +151,7 @@ final class GPSDPlayback: LocationPlayback {
         for continuation in waiting { continuation.resume() }
         defer {
             state.withLock { state in
-                state.isTurning = wasTurning
+                state.isLoopRunning = wasTurning
                 state.isLookingUp = false
             }
         }

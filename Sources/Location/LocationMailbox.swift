@@ -2,12 +2,12 @@ import BaseTypes
 import BeaconMonitoring
 import Synchronization
 
-/// A queue of location news for a monitor and a feed.
+/// A queue of a provider's outputs for a monitor and a feed.
 ///
-/// Bounded: if there are more than ``changesMax`` elements, the oldest is dropped and counted. A receiver delivers one fix
-/// per second.
+/// Bounded: if there are more than ``outputsMax`` elements, the oldest is dropped and counted. A receiver delivers one
+/// fix per second.
 final class LocationMailbox: Sendable {
-    static let changesMax = 1024
+    static let outputsMax = 1024
 
     private struct State {
         var outputs: [LocationOutput] = []
@@ -26,13 +26,13 @@ final class LocationMailbox: Sendable {
     /// The number of waiting tasks.
     var waiterCount: Int { state.withLock { $0.waiters.count } }
 
-    func put(_ outputs: LocationOutput) {
+    func put(_ output: LocationOutput) {
         let waiters = state.withLock { state in
-            if state.outputs.count == Self.changesMax {
+            if state.outputs.count == Self.outputsMax {
                 state.outputs.removeFirst()
                 state.dropped += 1
             }
-            state.outputs.append(outputs)
+            state.outputs.append(output)
             return Self.takeWaiters(&state)
         }
         for waiter in waiters { waiter.resume() }

@@ -70,7 +70,7 @@ enum LocationOutput: Sendable, Hashable {
     /// The diagnostics of the provider from now on.
     case flags(Diagnostics)
 
-    /// Passes news to a feed and to a monitor.
+    /// Passes outputs to a feed and to a monitor.
     static func report(
         _ all: [LocationOutput], at now: Instant, to monitor: isolated BeaconMonitor, _ feed: LocationFeed
     ) {
@@ -84,7 +84,7 @@ enum LocationOutput: Sendable, Hashable {
         }
     }
 
-    /// Passes news to a feed.
+    /// Passes outputs to a feed.
     static func report(_ all: [LocationOutput], at now: Instant, _ feed: LocationFeed) {
         for output in all {
             switch output {

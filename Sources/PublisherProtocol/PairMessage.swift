@@ -39,9 +39,9 @@ package struct Fields: Sendable {
     /// Appends a text; does nothing if it is `nil`.
     package mutating func put(_ name: StaticString, _ text: String?) {
         guard let text else { return }
-        name.withUTF8Buffer { name in
-            bytes.append(UInt8(truncatingIfNeeded: name.count))
-            unsafe bytes.append(contentsOf: name)
+        name.withUTF8Buffer { utf8 in
+            bytes.append(UInt8(truncatingIfNeeded: utf8.count))
+            unsafe bytes.append(contentsOf: utf8)
         }
         let value = Array(text.utf8)
         for shift in [0, 8, 16, 24] { bytes.append(UInt8(truncatingIfNeeded: value.count >> shift)) }

@@ -144,7 +144,7 @@ package final class PublisherProcess {
     }
 
     /// Reports that there is another line without a sequence number after the last durable line.
-    package func reportLines() {
+    package func reportUnnumberedLine() {
         unnumbered &+= 1
         reportDurable()
     }
@@ -352,11 +352,11 @@ package final class PublisherProcess {
         guard second.messages <= Self.messagesPerSecond else { return false }
         switch PublisherMessage(rawValue: kind) {
         case .status:
-            guard let received = PublisherStatus(bytes) else { return false }
-            receive(received, at: now)
+            guard let newStatus = PublisherStatus(bytes) else { return false }
+            receive(newStatus, at: now)
         case .remark:
-            guard let received = PublisherRemark(bytes) else { return false }
-            remark(received)
+            guard let newRemark = PublisherRemark(bytes) else { return false }
+            remark(newRemark)
         case .pong:
             guard bytes.count < 20, let number = Int(String(decoding: bytes, as: UTF8.self)), number <= pings
             else { return false }
@@ -380,19 +380,19 @@ package final class PublisherProcess {
             .remark(PublisherRemark(isError: false, text: "the publisher process runs again; it had ended \(times)")))
     }
 
-    private func receive(_ received: PublisherStatus, at now: Instant) {
-        var received = received
+    private func receive(_ newStatus: PublisherStatus, at now: Instant) {
+        var newStatus = newStatus
         // The status is not trusted: it cannot contain lines that are not durable, or an attempt that is more than a
         // day away.
         if isForever {
-            received.published = min(received.published, max(durable, status.published))
-            received.released = min(received.released, durable)
+            newStatus.published = min(newStatus.published, max(durable, status.published))
+            newStatus.released = min(newStatus.released, durable)
         }
-        received.since = min(received.since, now)
-        received.nextAttempt = received.nextAttempt.map { min($0, now + .seconds(86_400)) }
+        newStatus.since = min(newStatus.since, now)
+        newStatus.nextAttempt = newStatus.nextAttempt.map { min($0, now + .seconds(86_400)) }
         let wasConnected = status.version != nil
-        status = received
-        let isConnected = received.version != nil
+        status = newStatus
+        let isConnected = newStatus.version != nil
         if isConnected != wasConnected { take(.connection(isThere: isConnected)) }
     }
 

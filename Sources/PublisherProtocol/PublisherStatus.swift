@@ -62,7 +62,7 @@ package struct PublisherStatus: Sendable, Hashable {
     /// The number of failed attempts and ended connections.
     package var failures = 0
     /// The number of bytes of lines that were read.
-    package var bytes = 0
+    package var bytesRead = 0
 
     /// Creates the status of a publisher that starts.
     package init(since: Instant) { self.since = since }
@@ -112,7 +112,7 @@ extension PublisherStatus {
             ("acknowledged", \.acknowledged), ("repeated", \.repeated), ("refusals", \.refusals),
             ("missed", \.missed), ("damaged", \.damaged), ("setAside", \.setAside), ("dropped", \.dropped),
             ("retained", \.retained),
-            ("connections", \.connections), ("failures", \.failures), ("octets", \.bytes),
+            ("connections", \.connections), ("failures", \.failures), ("octets", \.bytesRead),
         ]
     }
 

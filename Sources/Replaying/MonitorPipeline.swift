@@ -26,9 +26,9 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
     /// The controllers with each name (rules L4, L7).
     private var controllers = ReplayControllers()
     /// The adapter of the present record, after the engine has received its report.
-    private var received: Int?
-    /// For each adapter, by its index in the engine's table: the number of sources that have met it and have not ended
-    /// (rule L4).
+    private var reportedAdapter: Int?
+    /// For each adapter, by its index in the engine's table: the number of sources that have a record of it and have
+    /// not ended (rule L4).
     private var open: [UInt16: Int] = [:]
     /// The adapters whose last source has ended, and the time of the end. They stop when a later record follows.
     private var ending: [(adapter: AdapterID, time: Instant)] = []
@@ -87,11 +87,11 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
         current = adaptersBySource[source]
     }
 
-    mutating func meet(_ adapter: ReplayAdapter, time: Instant?) throws(ExitFailure) {
+    mutating func addAdapter(_ adapter: ReplayAdapter, time: Instant?) throws(ExitFailure) {
         while current.count <= adapter.index { current.append(nil) }
         guard let time else { return }
         do {
-            let id = try controllers.meet(adapter, source: selected, at: time, in: &engine, into: &actions)
+            let id = try controllers.add(adapter, source: selected, at: time, in: &engine, into: &actions)
             current[adapter.index] = id
             if !adapters[selected].contains(id) {
                 adapters[selected].append(id)
@@ -109,7 +109,7 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
     @inline(__always)
     mutating func advance(to time: Instant) throws(ExitFailure) {
         if !hasStarted { try start(at: time) }
-        received = nil
+        reportedAdapter = nil
         if !ending.isEmpty { stopEnded(before: time) }
         if ranging != nil { try range(until: time) }
         engine.advance(to: time, into: &actions)
@@ -143,7 +143,7 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
 
     mutating func listening(_ isListening: Bool, adapter: Int, time: Instant, since: Instant?) {
         guard let id = adapter < current.count ? current[adapter] : nil else { return }
-        received = nil
+        reportedAdapter = nil
         controllers.mark(
             isListening, since: since, adapter, id, source: selected, at: time, in: &engine, into: &actions)
     }
@@ -152,14 +152,14 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
     mutating func report(_ report: AdvertisingReport, data: Span<UInt8>, adapter: Int?, time: Instant?) {
         statistics.reports &+= 1
         // All reports of a record have the same time, so one notification of the engine is enough.
-        if received != adapter { receive(adapter, at: time) }
+        if reportedAdapter != adapter { receive(adapter, at: time) }
     }
 
     @inline(never)
     private mutating func receive(_ adapter: Int?, at time: Instant?) {
         guard let time, let adapter, adapter < current.count, let id = current[adapter] else { return }
-        received = adapter
-        engine.received(id, at: time, into: &actions)
+        reportedAdapter = adapter
+        engine.received(by: id, at: time, into: &actions)
     }
 
     @inline(__always)
@@ -203,7 +203,7 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
         } else {
             engine.received(batch, of: current, into: &actions)
         }
-        received = nil
+        reportedAdapter = nil
     }
 
     private func hasNewUUID(_ batch: borrowing FrameBatch) -> Bool {
@@ -220,7 +220,7 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
             if entry.kind.isFirst { engine.advance(to: entry.time, into: &actions) }
             let adapter = Int(entry.adapter)
             guard adapter < current.count, let id = current[adapter] else { continue }
-            if entry.kind.isReceived { engine.received(id, at: entry.time, into: &actions) }
+            if entry.kind.hasReports { engine.received(by: id, at: entry.time, into: &actions) }
             guard entry.kind.isBeacon else { continue }
             makeCondition(entry.frame.uuid, at: entry.time)
             engine.sighted(entry.frame, by: id, into: &actions)

@@ -9,7 +9,7 @@ protocol ReplayHandler: ReportHandler, ~Copyable {
     mutating func select(source: Int)
 
     /// Called at the first record of an adapter, and at the first record after its name belongs to another controller.
-    mutating func meet(_ adapter: ReplayAdapter, time: Instant?) throws(ExitFailure)
+    mutating func addAdapter(_ adapter: ReplayAdapter, time: Instant?) throws(ExitFailure)
 
     /// Returns whether an adapter of the same gateway had an address. If so, an adapter whose address will follow can
     /// be any of these.

@@ -16,7 +16,7 @@ struct ReplaySource: ~Copyable {
     private let interval: Duration?
     /// Whether the records of each adapter are used, by its index in the reader's table; `nil` until its first record.
     private var counted: [Bool?] = []
-    private var known = CaptureAdapters()
+    private var captureAdapters = CaptureAdapters()
     private var reorder: ReorderBuffer?
     /// The next record and its time. Its payload is in the window of the reader, or in ``heldBytes``.
     private var head: CaptureRecord?
@@ -207,9 +207,9 @@ struct ReplaySource: ~Copyable {
     private mutating func pass(_ record: CaptureRecord, _ index: Int) {
         guard reorder == nil, index < reader.adapters.count else { return }
         if record.awaitsAddress {
-            known.postpone(record, of: reader.adapters[index])
+            captureAdapters.postpone(record, of: reader.adapters[index])
         } else {
-            _ = known.takeMark(before: record, of: reader.adapters[index])
+            _ = captureAdapters.takeMark(before: record, of: reader.adapters[index])
         }
     }
 
@@ -253,10 +253,10 @@ struct ReplaySource: ~Copyable {
         _ record: CaptureRecord, to handler: inout Handler
     ) throws(ExitFailure) {
         if let time = headTime { try handler.advance(to: time) }
-        if let index = record.adapter, !known.contains(index) {
-            try meet(index, record, at: headTime, &handler)
+        if let index = record.adapter, !captureAdapters.contains(index) {
+            try addAdapter(index, record, at: headTime, &handler)
             // The identity of this adapter is not known yet.
-            guard known.contains(index) else { return try handler.deliver(isUrgent: false) }
+            guard captureAdapters.contains(index) else { return try handler.deliver(isUrgent: false) }
         }
         if record.endsWait { handPostponedMark(before: record, &handler) }
         var record = record
@@ -280,7 +280,7 @@ struct ReplaySource: ~Copyable {
     private mutating func handBatch<Handler: ReplayHandler & ~Copyable>(
         to handler: inout Handler, most: Int
     ) throws(ExitFailure) -> Int {
-        let handed = reader.readEvents(into: &batch, most: most, known: known.areMet, latest: &latest)
+        let handed = reader.readEvents(into: &batch, most: most, known: captureAdapters.haveRecords, latest: &latest)
         guard handed > 0 else { return 0 }
         records &+= handed
         if batch.counts.structuresTruncated > 0 {
@@ -308,17 +308,18 @@ struct ReplaySource: ~Copyable {
     }
 
     @inline(never)
-    private mutating func meet<Handler: ReplayHandler & ~Copyable>(
+    private mutating func addAdapter<Handler: ReplayHandler & ~Copyable>(
         _ index: Int, _ record: CaptureRecord, at time: Instant?, _ handler: inout Handler
     ) throws(ExitFailure) {
         let name = adapterName(index)
         // The address will follow before the first report of this adapter.
         if record.awaitsAddress, handler.knowsAddresses(besides: name) { return postponeMark(in: record, index) }
         let (names, addresses) = (reader.adapters, reader.adapterAddresses)
-        known.meet(index, names, addresses)
+        captureAdapters.add(index, names, addresses)
         let address = index < addresses.count ? addresses[index] : nil
-        let mark = record.content.mark ?? (index < names.count ? known.mark(before: record, of: names[index]) : nil)
-        try handler.meet(
+        let mark =
+            record.content.mark ?? (index < names.count ? captureAdapters.mark(before: record, of: names[index]) : nil)
+        try handler.addAdapter(
             ReplayAdapter(index: index, name: name, address: address, listens: mark?.isListening ?? true), time: time)
     }
 
@@ -328,14 +329,14 @@ struct ReplaySource: ~Copyable {
         before record: CaptureRecord, _ handler: inout Handler
     ) {
         guard let index = record.adapter, index < reader.adapters.count,
-            let mark = known.takeMark(before: record, of: reader.adapters[index]), let time = headTime
+            let mark = captureAdapters.takeMark(before: record, of: reader.adapters[index]), let time = headTime
         else { return }
         handler.listening(mark.isListening, adapter: index, time: time, since: mark.since)
     }
 
     /// Stores the mark in a record of an adapter whose address will follow.
     private mutating func postponeMark(in record: CaptureRecord, _ index: Int) {
-        if index < reader.adapters.count { known.postpone(record, of: reader.adapters[index]) }
+        if index < reader.adapters.count { captureAdapters.postpone(record, of: reader.adapters[index]) }
     }
 
     /// Passes on incomplete advertisements, and reports the end of the capture.

@@ -23,7 +23,7 @@ struct SightingPipeline: ReplayHandler, ~Copyable {
 
     mutating func select(source: Int) { selected = source }
 
-    mutating func meet(_ adapter: ReplayAdapter, time: Instant?) {
+    mutating func addAdapter(_ adapter: ReplayAdapter, time: Instant?) {
         while names[selected].count <= adapter.index { names[selected].append("") }
         names[selected][adapter.index] = adapter.name
     }

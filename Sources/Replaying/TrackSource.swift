@@ -21,7 +21,7 @@ struct TrackSource {
     private let plan: GPXPlan
     private var player: GPXPlayer
     private var head: GPXPlayer.Item?
-    private var hasMet = false
+    private var hasAddedAdapter = false
     private var latest = Instant.earliest
     private(set) var records = 0
 
@@ -82,8 +82,8 @@ struct TrackSource {
             if let limit, item.time > limit || (item.time == limit && !isFirst) { break }
             latest = item.time
             try handler.advance(to: item.time)
-            if !hasMet {
-                hasMet = true
+            if !hasAddedAdapter {
+                hasAddedAdapter = true
                 handler.meetLocation(time: item.time)
             }
             switch item {

@@ -20,7 +20,7 @@ final class Following {
     private static let gathering: Duration = .milliseconds(50)
     // The delay before the totals of closed files are marked, and again before they are stored. If a program replaces
     // files meanwhile, the loop receives this event first and discards the totals.
-    private static let keepingDelay: Duration = .seconds(1)
+    private static let storeDelay: Duration = .seconds(1)
     // The delay after an error, for example if the folder does not exist yet and cannot be watched.
     private static let retry: Duration = .seconds(2)
 
@@ -63,7 +63,7 @@ final class Following {
     // The totals of the files before the current one, until they are stored, and the marks of these files.
     private var finished: TotalsCache.Totals?
     private var marks: (segment: String, marks: [SegmentMark])?
-    private var keeping: EventLoop.Timer?
+    private var storeTimer: EventLoop.Timer?
     // The file of the last line, and the number of files before it. Then the counts of missing and damaged lines in the
     // totals that were read from the cache, 0 without them; `follower` counts those that come after them.
     private var segment = ""
@@ -83,12 +83,12 @@ final class Following {
         }
         timer = loop.makeTimer { [unowned self] _ in read() }
         if let timer { loop.set(timer, at: loop.now) }
-        if file != nil { keeping = loop.makeTimer { [unowned self] _ in keep() } }
+        if file != nil { storeTimer = loop.makeTimer { [unowned self] _ in keep() } }
     }
 
     deinit {
         if let timer { loop.end(timer) }
-        if let keeping { loop.end(keeping) }
+        if let storeTimer { loop.end(storeTimer) }
     }
 
     /// Whether not all lines have been read yet: for the first time, again because files were replaced or removed, or
@@ -207,12 +207,12 @@ final class Following {
         if !isCurrent { latest = LineTail(after: follower.position.sequence) }
         isCurrent = true
         guard dating.isOutdated else {
-            if let keeping, finished != nil, loop.time(of: keeping) == nil {
-                loop.set(keeping, at: loop.now + Self.keepingDelay)
+            if let storeTimer, finished != nil, loop.time(of: storeTimer) == nil {
+                loop.set(storeTimer, at: loop.now + Self.storeDelay)
             }
             return
         }
-        dating.restart()
+        dating.prepareForRereading()
         rereadState = State()
         rewind()
     }
@@ -238,7 +238,7 @@ final class Following {
     /// Marks the files of the finished totals. Stores the totals at the next call, when all events of replaced files
     /// have been received.
     private func keep() {
-        guard let file, let keeping, let finished else { return }
+        guard let file, let storeTimer, let finished else { return }
         if let marks, marks.segment == finished.position.segment {
             file.write(finished, marks.marks)
             (self.finished, self.marks) = (nil, nil)
@@ -253,7 +253,7 @@ final class Following {
             return file.drop()
         }
         self.marks = (segment, marks)
-        loop.set(keeping, at: loop.now + Self.keepingDelay)
+        loop.set(storeTimer, at: loop.now + Self.storeDelay)
     }
 
     /// Starts again at the first line, and discards all totals: lines that were read before can be erased, and must not

@@ -61,18 +61,18 @@ struct TotalsCache {
         else { return nil }
         let end = bytes.count - Self.digestBytes
         guard Self.bytes(ByteCoder.digest(bytes[..<end])) == Array(bytes[end...]) else { return nil }
-        var kept = ByteCoder(reading: Array(bytes[..<end]))
+        var coder = ByteCoder(reading: Array(bytes[..<end]))
         var (version, directory, marks, totals) = ("", "", [SegmentMark](), Totals())
         do throws(ByteCoder.Damage) {
-            try kept.code(&version)
+            try coder.code(&version)
             guard version == self.version else { return nil }
-            try kept.code(&directory)
-            try kept.code(&marks)
-            try kept.code(&totals)
+            try coder.code(&directory)
+            try coder.code(&marks)
+            try coder.code(&totals)
         } catch {
             return nil
         }
-        guard kept.isAtEnd, directory == self.directory.string, totals.files == marks.count,
+        guard coder.isAtEnd, directory == self.directory.string, totals.files == marks.count,
             let now = (try? SegmentMark.marks(before: totals.position.segment, in: self.directory)) ?? nil, now == marks
         else { return nil }
         return totals
@@ -80,17 +80,17 @@ struct TotalsCache {
 
     /// Stores `totals`, which has the totals of the files with these `marks`. If this fails, the file is deleted.
     func write(_ totals: Totals, _ marks: [SegmentMark]) {
-        var (kept, totals, marks) = (ByteCoder(), totals, marks)
+        var (coder, totals, marks) = (ByteCoder(), totals, marks)
         var (version, directory) = (version, directory.string)
         do throws(ByteCoder.Damage) {
-            try kept.code(&version)
-            try kept.code(&directory)
-            try kept.code(&marks)
-            try kept.code(&totals)
+            try coder.code(&version)
+            try coder.code(&directory)
+            try coder.code(&marks)
+            try coder.code(&totals)
         } catch {
             return drop()
         }
-        let bytes = kept.bytes + Self.bytes(ByteCoder.digest(kept.bytes[...]))
+        let bytes = coder.bytes + Self.bytes(ByteCoder.digest(coder.bytes[...]))
         guard bytes.count <= Self.bytesMax else { return drop() }
         let temporary = path.removingLastComponent().appending(".\(Self.name).new")
         do {

@@ -35,7 +35,7 @@ package struct BeaconDirectory: Sendable {
     }
 
     /// Returns the text for a subject in tables: `staff`, `staff 100/7`, or `Ada (staff)` if the beacon has a name.
-    func label(_ subject: GatewayVisits.Subject) -> String {
+    func label(_ subject: VisitTracker.Subject) -> String {
         guard let beacon = subject.beacon else { return subject.identifier.text }
         return label(beacon, [subject.identifier])
     }

@@ -254,7 +254,7 @@ package struct Explain {
         var following: LogLine?
 
         /// The subject of the line: a condition, or a beacon under it. `nil` for lines that are not about a condition.
-        var subject: GatewayVisits.Subject? {
+        var subject: VisitTracker.Subject? {
             guard let identifier = line.identifier else { return nil }
             let beacon: BeaconIdentity? =
                 switch line.entry {
@@ -262,7 +262,7 @@ package struct Explain {
                 case .visit(let visit) where visit.scope == .beacon: visit.refinement
                 case .event, .visit, .condition, .adapter, .clock, .gateway, .evidence, .erased: nil
                 }
-            return GatewayVisits.Subject(identifier: Identifier(lookup: identifier), beacon: beacon)
+            return VisitTracker.Subject(identifier: Identifier(lookup: identifier), beacon: beacon)
         }
 
         /// The adapters of the gateway at that time with their states, by name.

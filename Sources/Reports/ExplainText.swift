@@ -93,19 +93,19 @@ struct ExplainText {
     private mutating func describeEntry(_ event: BeaconMonitor.Event) {
         let count = finding.settings?.enterCount ?? 1
         let sighting = event.sighting
-        let received =
+        let reception =
             "\(finding.line.adapter.isEmpty ? "an adapter" : finding.line.adapter) received "
             + "\(event.refinement.map { name($0) } ?? "a matching beacon") at \(Self.strength(sighting?.rssi))"
         if finding.mayBeReturn(event) {
             lines.append(
-                "Why: \(received). Either “\(event.identifier)” was satisfied before the last outage (rule L3),")
+                "Why: \(reception). Either “\(event.identifier)” was satisfied before the last outage (rule L3),")
             lines.append("     or this was sighting \(count) of the \(count) that an entry needs (rule E1).")
         } else if count > 1 {
             let window = finding.settings.map { $0.enterWindow.inExactWords } ?? "enter_window"
             lines.append(
-                "Why: \(received). It was sighting \(count) within \(window); an entry needs \(count) (rule E1).")
+                "Why: \(reception). It was sighting \(count) within \(window); an entry needs \(count) (rule E1).")
         } else {
-            lines.append("Why: \(received) (rule E1).")
+            lines.append("Why: \(reception) (rule E1).")
         }
         if let threshold = finding.settings?.enterRSSI {
             lines.append("     Only sightings of \(threshold.dBm) dBm or more count (enter_rssi, rule E2).")
@@ -160,10 +160,10 @@ struct ExplainText {
         }
         lines += ["", "Last sightings:"]
         var previous: Instant?
-        for received in evidence.sightings {
-            let gap = previous.map { ", \((received.time - $0).inExactWords) after the previous one" } ?? ""
-            lines.append("  \(moment(received.time))  \(received.adapter)  \(Self.strength(received.rssi))\(gap)")
-            previous = received.time
+        for sighting in evidence.sightings {
+            let gap = previous.map { ", \((sighting.time - $0).inExactWords) after the previous one" } ?? ""
+            lines.append("  \(moment(sighting.time))  \(sighting.adapter)  \(Self.strength(sighting.rssi))\(gap)")
+            previous = sighting.time
         }
         if evidence.sightings.isEmpty { lines.append("  none since the gateway was started") }
         describeGaps(evidence.gaps)

@@ -16,34 +16,34 @@ struct KnownTime {
     private(set) var all: [Stretch] = []
 
     /// Computes the known time of the gateways with these names.
-    init(of gateways: [String], _ allVisits: AllVisits) {
-        let received = gateways.flatMap { Self.received($0, allVisits) }
-        some = Self.covered(received, atLeast: 1)
-        all = gateways.count == 1 ? some : Self.covered(received, atLeast: gateways.count)
+    init(of gateways: [String], _ trackers: VisitTrackers) {
+        let scanned = gateways.flatMap { Self.scanned($0, trackers) }
+        some = Self.covered(scanned, atLeast: 1)
+        all = gateways.count == 1 ? some : Self.covered(scanned, atLeast: gateways.count)
     }
 
-    private static func received(_ gateway: String, _ allVisits: AllVisits) -> [Stretch] {
-        guard let gatewayVisits = allVisits.gatewayVisits(of: gateway), let first = gatewayVisits.first,
-            let asOf = gatewayVisits.asOf, first < asOf
+    private static func scanned(_ gateway: String, _ trackers: VisitTrackers) -> [Stretch] {
+        guard let tracker = trackers.tracker(of: gateway), let first = tracker.first,
+            let asOf = tracker.asOf, first < asOf
         else {
             return []
         }
         // Entries without an adapter are periods in which the gateway was not running or had no adapter. The latter are
         // in `scanningGaps` too.
-        let runs = gatewayVisits.scanning.silences.filter { $0.adapter == nil }.map {
+        let runs = tracker.scanning.silences.filter { $0.adapter == nil }.map {
             Stretch(from: $0.from, to: $0.to ?? asOf)
         }
-        let scanningGaps = gatewayVisits.scanning.scanningGaps.map { Stretch(from: $0.from, to: $0.to ?? asOf) }
+        let scanningGaps = tracker.scanning.scanningGaps.map { Stretch(from: $0.from, to: $0.to ?? asOf) }
         let deaf = covered((runs + scanningGaps).filter { $0.from < $0.to }, atLeast: 1)
-        var received: [Stretch] = []
+        var scanned: [Stretch] = []
         var from = first
         for stretch in deaf {
-            if stretch.from > from { received.append(Stretch(from: from, to: min(stretch.from, asOf))) }
+            if stretch.from > from { scanned.append(Stretch(from: from, to: min(stretch.from, asOf))) }
             from = max(from, stretch.to)
             if from >= asOf { break }
         }
-        if from < asOf { received.append(Stretch(from: from, to: asOf)) }
-        return received
+        if from < asOf { scanned.append(Stretch(from: from, to: asOf)) }
+        return scanned
     }
 
     /// Returns the periods between two dates in which none of the gateways scanned.

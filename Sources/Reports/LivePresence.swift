@@ -1,11 +1,11 @@
 package import BeaconMonitoring
 package import EventLog
 
-/// The beacons that are present, updated line by line by a program that follows the files. It uses the same books as
-/// all reports.
+/// The beacons that are present, updated line by line by a program that follows the files. It computes visits
+/// with the same code as all reports.
 package struct LivePresence: Sendable {
-    private var allVisits = AllVisits()
-    private var visits: [GatewayVisits.SubjectVisit] = []
+    private var trackers = VisitTrackers()
+    private var visits: [VisitTracker.SubjectVisit] = []
     /// The visits that ended recently.
     package private(set) var recent = RecentVisits()
 
@@ -14,7 +14,7 @@ package struct LivePresence: Sendable {
 
     /// Adds a line. Lines must be added in the order of the files.
     package mutating func note(_ line: LogLine) {
-        allVisits.note(line, into: &visits)
+        trackers.note(line, into: &visits)
         // A visit that ended is not a presence, but the live page of `serve` draws it in the day of its beacon.
         for visit in visits { recent.note(visit) }
         visits.removeAll(keepingCapacity: true)
@@ -30,11 +30,11 @@ package struct LivePresence: Sendable {
     package func report(
         _ proof: LogReader.Proof?, now: WallDate, _ directory: BeaconDirectory
     ) -> PresentReport {
-        var allVisits = allVisits
-        if let proof { allVisits.note(proof, at: now) }
-        var ongoing = allVisits.finish(at: now)
+        var trackers = trackers
+        if let proof { trackers.note(proof, at: now) }
+        var ongoing = trackers.finish(at: now)
         ongoing.removeAll { $0.end != .open }
-        let finder = PresenceFinder(allVisits, now: now)
+        let finder = PresenceFinder(trackers, now: now)
         return PresentReport(
             made: now, gateways: finder.gateways,
             presences: finder.presences(of: ongoing, ongoing: ongoing, directory))
@@ -45,7 +45,7 @@ extension LivePresence: ByteCoded {
     package static var blank: LivePresence { LivePresence() }
 
     package mutating func code(with coder: inout ByteCoder) throws(ByteCoder.Damage) {
-        try coder.code(&allVisits)
+        try coder.code(&trackers)
         try coder.code(&recent)
     }
 }

@@ -76,11 +76,11 @@ package enum NothingFound {
     ///
     /// - Throws: ``ExitFailure`` (65) if they do not, with the range of the files or the nearest name.
     static func check(
-        _ options: VisitsOptions, _ allVisits: AllVisits, _ named: NamedSubjects, untilMade: Bool
+        _ options: VisitsOptions, _ trackers: VisitTrackers, _ named: NamedSubjects, untilMade: Bool
     ) throws(ExitFailure) {
-        guard let first = allVisits.first, var asOf = allVisits.asOf else { return }
+        guard let first = trackers.first, var asOf = trackers.asOf else { return }
         // If a gateway is alive, it is known which beacons are present when the report is made.
-        if untilMade, let made = options.made, allVisits.proofs(at: made).contains(where: { $0.state == .alive }) {
+        if untilMade, let made = options.made, trackers.proofs(at: made).contains(where: { $0.state == .alive }) {
             asOf = max(asOf, made)
         }
         let (from, to) = (options.from ?? first, options.to ?? asOf)
@@ -104,10 +104,10 @@ package enum NothingFound {
     }
 
     /// Returns the message that the files do not cover a range.
-    static func unknownRange(_ range: String, _ reported: (first: WallDate, last: WallDate), _ time: VisitsTime)
+    static func unknownRange(_ range: String, _ covered: (first: WallDate, last: WallDate), _ time: VisitsTime)
         -> String
     {
-        "there is no data for the time \(range); the files cover \(time.text(reported.first)) to \(time.text(reported.last))"
+        "there is no data for the time \(range); the files cover \(time.text(covered.first)) to \(time.text(covered.last))"
     }
 
     /// Returns the UUIDs of the beacons in the lines of a folder that have this major and minor value.

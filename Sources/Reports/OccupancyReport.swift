@@ -101,8 +101,8 @@ package struct OccupancyReport {
     private init(reading options: OccupancyOptions) throws {
         var sheet = OccupancySheet(options)
         let found = try VisitReader(options.visits).readEach { visit in try sheet.add(visit) }
-        let allVisits = found.allVisits
-        guard let first = allVisits.first, let asOf = allVisits.asOf else {
+        let trackers = found.trackers
+        guard let first = trackers.first, let asOf = trackers.asOf else {
             throw ExitFailure(.inputMissing, "no line in the files has a date")
         }
         let (from, to) = (options.visits.from, options.visits.to)
@@ -116,16 +116,16 @@ package struct OccupancyReport {
                 "the report would have more than \(OccupancyIntervals.countMax) intervals of \(options.every.inExactWords); use "
                     + "longer intervals with --every, or a shorter time with --from and --to")
         }
-        sheet.finish(allVisits.gateways)
+        sheet.finish(trackers.gateways)
         self.sheet = sheet
         self.intervals = intervals
         series = sheet.series
         known = series.map { series in
-            KnownTime(of: options.by == .gateway ? series.name.map { [$0] } ?? [] : allVisits.gateways, allVisits)
+            KnownTime(of: options.by == .gateway ? series.name.map { [$0] } ?? [] : trackers.gateways, trackers)
         }
         self.from = intervals.bounds[0]
         self.to = intervals.bounds[intervals.count]
-        proofs = allVisits.proofs(at: options.visits.made)
+        proofs = trackers.proofs(at: options.visits.made)
         self.first = first
         time = options.visits.time
         remarks = found.remarks

@@ -41,7 +41,7 @@ struct OccupancySheet {
     /// Adds a visit that one gateway reports.
     ///
     /// - Throws: ``ExitFailure`` if there is no room for it, because numbers without it would be wrong.
-    mutating func add(_ visit: GatewayVisits.SubjectVisit) throws(ExitFailure) {
+    mutating func add(_ visit: VisitTracker.SubjectVisit) throws(ExitFailure) {
         let identifier = visit.subject.identifier
         let isOfBeacon = visit.subject.beacon != nil
         // If a condition has visits of beacons, its own visits would count the same time again.
@@ -85,7 +85,7 @@ struct OccupancySheet {
         return place
     }
 
-    private static func series(of visit: GatewayVisits.SubjectVisit, _ options: OccupancyOptions)
+    private static func series(of visit: VisitTracker.SubjectVisit, _ options: OccupancyOptions)
         -> OccupancyReport.Series
     {
         let scope: OccupancyReport.Scope = visit.subject.beacon == nil ? .condition : .beacon
@@ -101,7 +101,7 @@ struct OccupancySheet {
 
     /// Returns an entry with the time of a clipped visit. If the duration is not known, the entry is the one moment
     /// that is known. Returns `nil` if this moment is outside the requested range.
-    private func entry(of visit: GatewayVisits.SubjectVisit) -> Entry? {
+    private func entry(of visit: VisitTracker.SubjectVisit) -> Entry? {
         var (from, to): (WallDate, WallDate)
         if let arrival = visit.arrival, visit.duration != nil {
             from = max(arrival, visit.clippedFrom ?? arrival)

@@ -16,7 +16,7 @@ struct PersonTime {
 
     private var spans: [Span] = []
     /// The count and the duration of spans that are not stored separately any more.
-    private var folded: (count: Int, duration: Int64) = (0, 0)
+    private var compacted: (count: Int, duration: Int64) = (0, 0)
     /// The conditions of its visits.
     private(set) var identifiers: Set<Identifier> = []
     /// Whether a visit within the range had not ended.
@@ -26,9 +26,9 @@ struct PersonTime {
     private(set) var last: WallDate?
 
     /// The number of visits, where merged visits count once.
-    var count: Int { folded.count + spans.count }
+    var count: Int { compacted.count + spans.count }
     /// The time for which it was present, in microseconds.
-    var duration: Int64 { spans.reduce(folded.duration) { $0 + $1.to - $1.from } }
+    var duration: Int64 { spans.reduce(compacted.duration) { $0 + $1.to - $1.from } }
     /// 1 if a visit had not ended, else 0.
     var open: Int { isOpen ? 1 : 0 }
     /// 1 if the beacon is known to be present, else 0.
@@ -37,7 +37,7 @@ struct PersonTime {
     var kept: Int { spans.count }
 
     /// Adds a visit of the beacon under any condition.
-    mutating func add(_ visit: GatewayVisits.SubjectVisit) {
+    mutating func add(_ visit: VisitTracker.SubjectVisit) {
         identifiers.insert(visit.subject.identifier)
         if visit.end == .open, !visit.goesOn {
             isOpen = true
@@ -69,9 +69,9 @@ struct PersonTime {
     }
 
     /// Adds all spans except the latest to the totals, so that they use no memory.
-    mutating func fold() {
+    mutating func compact() {
         guard spans.count > 1 else { return }
-        for span in spans.dropLast() { folded = (folded.count + 1, folded.duration + span.to - span.from) }
+        for span in spans.dropLast() { compacted = (compacted.count + 1, compacted.duration + span.to - span.from) }
         spans.removeFirst(spans.count - 1)
     }
 }

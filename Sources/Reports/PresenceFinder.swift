@@ -6,22 +6,22 @@ import GatewayConfiguration
 /// Finds the beacons and conditions that are present, and those whose state is unknown, from the open visits of
 /// gateways.
 struct PresenceFinder {
-    private let allVisits: AllVisits
+    private let trackers: VisitTrackers
     let gateways: [PresentReport.Gateway]
 
-    init(_ allVisits: AllVisits, now: WallDate) {
-        self.allVisits = allVisits
-        gateways = allVisits.gateways.compactMap { name in
-            guard let gatewayVisits = allVisits.gatewayVisits(of: name), let asOf = gatewayVisits.asOf else {
+    init(_ trackers: VisitTrackers, now: WallDate) {
+        self.trackers = trackers
+        gateways = trackers.gateways.compactMap { name in
+            guard let tracker = trackers.tracker(of: name), let asOf = tracker.asOf else {
                 return nil
             }
-            let adapters = gatewayVisits.scanning.adapters.sorted { $0.key < $1.key }.map {
+            let adapters = tracker.scanning.adapters.sorted { $0.key < $1.key }.map {
                 PresentReport.Adapter(
                     name: $0.key, state: $0.value.state, since: $0.value.since, reason: $0.value.reason)
             }
             return PresentReport.Gateway(
-                name: name, asOf: asOf, isStopped: gatewayVisits.isStopped, isAlive: gatewayVisits.isAlive(at: now),
-                adapters: adapters, deafSince: gatewayVisits.scanning.deafSince)
+                name: name, asOf: asOf, isStopped: tracker.isStopped, isAlive: tracker.isAlive(at: now),
+                adapters: adapters, deafSince: tracker.scanning.deafSince)
         }
     }
 
@@ -30,7 +30,7 @@ struct PresenceFinder {
         case beacon(BeaconIdentity)
         case condition(Identifier)
 
-        init(_ visit: GatewayVisits.SubjectVisit) {
+        init(_ visit: VisitTracker.SubjectVisit) {
             if let beacon = visit.subject.beacon {
                 self = .beacon(beacon)
             } else {
@@ -43,22 +43,22 @@ struct PresenceFinder {
     /// merged over all gateways, with the time since which a subject has been present. `ongoing` has the open visits of
     /// each gateway, which show the gateways that know the state.
     func presences(
-        of merged: [GatewayVisits.SubjectVisit], ongoing: [GatewayVisits.SubjectVisit], _ directory: BeaconDirectory
+        of merged: [VisitTracker.SubjectVisit], ongoing: [VisitTracker.SubjectVisit], _ directory: BeaconDirectory
     ) -> [PresentReport.Presence] {
-        let reported = Groups(ongoing) { $0.subject }
-        let visits = Groups(merged) { Key($0) }
+        let ongoingBySubject = Groups(ongoing) { $0.subject }
+        let mergedByKey = Groups(merged) { Key($0) }
         // A condition and the beacon that satisfied it are two subjects of one visit. Only the beacon is shown, because
         // it has more information.
         var shown: Set<Identifier> = []
         for visit in merged where visit.subject.beacon != nil { shown.insert(visit.subject.identifier) }
         var presences: [PresentReport.Presence] = []
-        presences.reserveCapacity(visits.firsts.count)
-        for first in visits.firsts {
+        presences.reserveCapacity(mergedByKey.firsts.count)
+        for first in mergedByKey.firsts {
             let key = Key(merged[first])
             if case .condition(let identifier) = key, shown.contains(identifier) { continue }
-            let own = visits.indices(of: key).map { merged[$0] }
-            let telling = own.flatMap { reported.indices(of: $0.subject).map { ongoing[$0] } }
-            presences.append(presence(own, reported: telling, directory))
+            let own = mergedByKey.indices(of: key).map { merged[$0] }
+            let ownOngoing = own.flatMap { ongoingBySubject.indices(of: $0.subject).map { ongoing[$0] } }
+            presences.append(presence(own, ongoing: ownOngoing, directory))
         }
         presences.sort(by: Self.isBefore)
         return presences
@@ -72,7 +72,7 @@ struct PresenceFinder {
         // The index of the next visit with the same key; 0 after the last.
         private var next: [Int]
 
-        init(_ visits: [GatewayVisits.SubjectVisit], _ key: (GatewayVisits.SubjectVisit) -> Key) {
+        init(_ visits: [VisitTracker.SubjectVisit], _ key: (VisitTracker.SubjectVisit) -> Key) {
             next = [Int](repeating: 0, count: visits.count)
             for index in visits.indices {
                 let key = key(visits[index])
@@ -98,15 +98,15 @@ struct PresenceFinder {
     }
 
     private func presence(
-        _ visits: [GatewayVisits.SubjectVisit], reported: [GatewayVisits.SubjectVisit], _ directory: BeaconDirectory
+        _ visits: [VisitTracker.SubjectVisit], ongoing: [VisitTracker.SubjectVisit], _ directory: BeaconDirectory
     ) -> PresentReport.Presence {
-        let states = reported.isEmpty ? visits : reported
+        let states = ongoing.isEmpty ? visits : ongoing
         let knowing = states.filter { $0.notKnownSince == nil }
-        let telling = knowing.isEmpty ? states : knowing
+        let decisive = knowing.isEmpty ? states : knowing
         let beacon = visits.first?.subject.beacon
-        let identifiers = Set(telling.map(\.subject.identifier)).sorted()
-        let timeouts = telling.compactMap { visit in
-            visit.gateways.first.flatMap { allVisits.gatewayVisits(of: $0)?.exitTimeouts[visit.subject.identifier] }
+        let identifiers = Set(decisive.map(\.subject.identifier)).sorted()
+        let timeouts = decisive.compactMap { visit in
+            visit.gateways.first.flatMap { trackers.tracker(of: $0)?.exitTimeouts[visit.subject.identifier] }
         }
         var seen: Set<String> = []
         // A subject whose presence was assumed, or whose entry line was deleted, has been present since an unknown
@@ -115,11 +115,11 @@ struct PresenceFinder {
         return PresentReport.Presence(
             beacon: beacon, name: directory[beacon]?.name, group: directory[beacon]?.group,
             identifiers: identifiers.map(\.text),
-            gateways: telling.flatMap(\.gateways).filter { seen.insert($0).inserted },
+            gateways: decisive.flatMap(\.gateways).filter { seen.insert($0).inserted },
             since: arrivals.count == visits.count ? arrivals.min() : nil,
-            lastReceived: telling.compactMap { $0.lastReceived ?? $0.arrival }.max(), exitTimeout: timeouts.min(),
+            lastSighting: decisive.compactMap { $0.lastSighting ?? $0.arrival }.max(), exitTimeout: timeouts.min(),
             notKnownSince: knowing.isEmpty ? states.compactMap(\.notKnownSince).max() : nil,
-            sequence: telling.first?.sequence)
+            sequence: decisive.first?.sequence)
     }
 
     /// Orders by section, then present before unknown, then by name (those without a name last), then by beacon.

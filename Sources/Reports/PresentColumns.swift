@@ -21,9 +21,9 @@ struct PresentRow {
                     row.presence.since.map { row.words.moment($0) }
                 }),
             .init(
-                .date { $0.presence.lastReceived }, json: "lastHeard", csv: .init(9, "last_heard", offset: 15),
+                .date { $0.presence.lastSighting }, json: "lastHeard", csv: .init(9, "last_heard", offset: 15),
                 cell: .init(title: "Last sighting", table: 3, page: 3, width: 19) { row in
-                    row.presence.lastReceived.map { row.words.moment($0) }
+                    row.presence.lastSighting.map { row.words.moment($0) }
                 }),
             .init(.seconds { $0.presence.exitTimeout.map { $0.nanoseconds / 1000 } }, json: "exitTimeout"),
             .init(.flag { $0.presence.notKnownSince == nil }, csv: .init(10, "here")),

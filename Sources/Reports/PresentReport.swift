@@ -24,7 +24,7 @@ package struct PresentReport: Sendable {
         /// The last sighting in a line. No line is written while a beacon stays. If ``notKnownSince`` is `nil`, the
         /// beacon was nevertheless received within ``exitTimeout`` of scanning before the time at which the gateway was
         /// last known to be alive.
-        package var lastReceived: WallDate?
+        package var lastSighting: WallDate?
         /// The silence after which the beacon exits: the shortest exit timeout of its conditions. `nil` if no line has
         /// it.
         package var exitTimeout: Duration?
@@ -89,7 +89,7 @@ package struct PresentReport: Sendable {
     var earliest: WallDate {
         var earliest = made
         for presence in presences {
-            for date in [presence.since, presence.lastReceived, presence.notKnownSince] {
+            for date in [presence.since, presence.lastSighting, presence.notKnownSince] {
                 if let date { earliest = min(earliest, date) }
             }
         }
@@ -117,9 +117,9 @@ package struct PresentReport: Sendable {
         do {
             // Visits of several gateways that touch are one visit, because a beacon can have moved from one gateway to
             // another.
-            var merged: [GatewayVisits.SubjectVisit] = []
+            var merged: [VisitTracker.SubjectVisit] = []
             let found = try VisitReader(options).read { visit in if visit.end == .open { merged.append(visit) } }
-            let finder = PresenceFinder(found.allVisits, now: now)
+            let finder = PresenceFinder(found.trackers, now: now)
             let report = PresentReport(
                 made: now, gateways: finder.gateways,
                 presences: finder.presences(of: merged, ongoing: found.ongoing, options.directory))

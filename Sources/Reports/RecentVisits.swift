@@ -43,7 +43,7 @@ package struct RecentVisits: Sendable {
 
     /// Adds a visit that has ended. A visit with neither a sighting nor an arrival is ignored, because it has no time
     /// in a day.
-    mutating func note(_ visit: GatewayVisits.SubjectVisit) {
+    mutating func note(_ visit: VisitTracker.SubjectVisit) {
         guard let departure = visit.departure ?? visit.arrival else { return }
         newest = max(newest ?? departure, departure)
         if entries.count >= Self.most { makeRoom() }

@@ -68,7 +68,7 @@ struct ScanningPeriods: Sendable {
     /// Whether the present run has a line about its start, or about an adapter.
     private var isRunKnown = false
 
-    /// Creates the book of a gateway without lines.
+    /// Creates a value for a gateway that has no lines yet.
     init(of gateway: String) { self.gateway = gateway }
 
     /// The time since which the gateway has not scanned; `nil` if it scans.
@@ -83,9 +83,9 @@ struct ScanningPeriods: Sendable {
         endScanningGap(at: date)
     }
 
-    private var isScanning: Bool { hasUnrecordedAdapter || scanningAdapters.values.contains { $0.state == .listening } }
+    private var isScanning: Bool { hasUnrecordedAdapter || countedAdapters.values.contains { $0.state == .listening } }
 
-    private var scanningAdapters: [String: AdapterState] {
+    private var countedAdapters: [String: AdapterState] {
         receivesBeacons ? adapters.filter { !Self.isLocationSource($0.key) } : adapters
     }
 
@@ -96,22 +96,22 @@ struct ScanningPeriods: Sendable {
     /// Called when the gateway was started: it does not scan until an adapter does.
     mutating func start(at date: WallDate) {
         isRunKnown = true
-        startUnlessScanning(at: date)
+        startScanningGapUnlessScanning(at: date)
     }
 
-    /// Adds a line about beacons, written at `date`. `isReceived` is whether it reports that a beacon was received. From
-    /// this line on, location sources do not count.
-    mutating func note(beaconsAt date: WallDate, isReceived: Bool) {
+    /// Adds a line about beacons, written at `date`. `areReceived` is whether it reports that a beacon was received.
+    /// From this line on, location sources do not count.
+    mutating func note(beaconsAt date: WallDate, areReceived: Bool) {
         guard !receivesBeacons else { return }
         receivesBeacons = true
         guard isRunKnown, !isScanning else { return }
-        if isReceived { hasUnrecordedAdapter = true } else { startUnlessScanning(at: date) }
+        if areReceived { hasUnrecordedAdapter = true } else { startScanningGapUnlessScanning(at: date) }
     }
 
-    private mutating func startUnlessScanning(at date: WallDate) {
+    private mutating func startScanningGapUnlessScanning(at date: WallDate) {
         guard !isScanning else { return }
         startScanningGap(at: date)
-        if scanningAdapters.isEmpty { beginWithoutAdapter(at: date, reason: Self.notYet) }
+        if countedAdapters.isEmpty { beginWithoutAdapter(at: date, reason: Self.notYet) }
     }
 
     /// Adds the date of a sighting. If it is after the time since which no adapter was known to scan, it shows that an
@@ -145,13 +145,13 @@ struct ScanningPeriods: Sendable {
             takenOut = max(takenOut ?? since, since)
         }
         if isScanning { return endScanningGap(at: line.date) }
-        if scanningAdapters.isEmpty {
+        if countedAdapters.isEmpty {
             let reason = change.reason.map { " (\($0))" } ?? ""
             let takenOut = "no adapter remains because \(change.adapter) was removed\(reason)"
             beginWithoutAdapter(at: since, reason: change.state == .gone ? takenOut : Self.notYet)
         }
         // Each adapter scanned until it stopped, even if its stop is only reported now.
-        let stops = scanningAdapters.values.map(\.since) + [takenOut].compactMap(\.self)
+        let stops = countedAdapters.values.map(\.since) + [takenOut].compactMap(\.self)
         startScanningGap(at: stops.max() ?? since)
     }
 

@@ -8,13 +8,13 @@ struct VisitMerger {
     // About 100 bytes each.
     private static let countMax = 2_000_000
 
-    private var visits: [GatewayVisits.Subject: [GatewayVisits.SubjectVisit]] = [:]
+    private var visits: [VisitTracker.Subject: [VisitTracker.SubjectVisit]] = [:]
     private var count = 0
     /// The number of visits that were omitted because there was no room.
     private(set) var leftOut = 0
 
     /// Adds a visit of any gateway.
-    mutating func add(_ visit: GatewayVisits.SubjectVisit) {
+    mutating func add(_ visit: VisitTracker.SubjectVisit) {
         guard count < Self.countMax else {
             leftOut += 1
             return
@@ -24,8 +24,8 @@ struct VisitMerger {
     }
 
     /// Returns all visits: the ended ones in the order of their ends, then the open ones in the order of their starts.
-    func merged() -> [GatewayVisits.SubjectVisit] {
-        var all: [GatewayVisits.SubjectVisit] = []
+    func merged() -> [VisitTracker.SubjectVisit] {
+        var all: [VisitTracker.SubjectVisit] = []
         for subject in visits.values {
             let sorted = subject.sorted { $0.begin < $1.begin }
             var current = sorted[0]
@@ -48,7 +48,7 @@ struct VisitMerger {
     }
 }
 
-extension GatewayVisits.SubjectVisit {
+extension VisitTracker.SubjectVisit {
     /// The start of the visit, as far as it is known.
     fileprivate var begin: WallDate { arrival ?? departure ?? until }
 
@@ -59,7 +59,7 @@ extension GatewayVisits.SubjectVisit {
 
     /// Merges this visit with another one of the same subject that it overlaps or touches. The result ends like the
     /// later one.
-    fileprivate func joined(with other: GatewayVisits.SubjectVisit) -> GatewayVisits.SubjectVisit {
+    fileprivate func joined(with other: VisitTracker.SubjectVisit) -> VisitTracker.SubjectVisit {
         // A gateway that is alive and holds the subject knows that it is present. Its proof can be a minute older than
         // an exit that another gateway reports.
         let isLater = (other.certainty, other.lastKnown, other.rank) >= (certainty, lastKnown, rank)

@@ -8,10 +8,10 @@ import OperatorLogging
 struct VisitReader {
     /// The results besides the visits.
     struct Found {
-        /// The finished books of all gateways.
-        var allVisits: AllVisits
+        /// The trackers of all gateways, after the last line.
+        var trackers: VisitTrackers
         /// The requested open visits of each gateway, neither clipped nor merged.
-        var ongoing: [GatewayVisits.SubjectVisit]
+        var ongoing: [VisitTracker.SubjectVisit]
         /// Remarks for the operator.
         var remarks: [String]
     }
@@ -27,11 +27,11 @@ struct VisitReader {
     /// - Throws: the errors of ``readEach(range:untilMade:_:)`` and `body`.
     func read(
         range: (_ from: WallDate, _ to: WallDate) -> Void = { _, _ in },
-        _ body: (GatewayVisits.SubjectVisit) throws(EventLogError) -> Void
+        _ body: (VisitTracker.SubjectVisit) throws(EventLogError) -> Void
     ) throws -> Found {
         // One folder belongs to one gateway, so its visits are passed on immediately.
         var merger = options.paths.count > 1 ? VisitMerger() : nil
-        func report(_ visit: GatewayVisits.SubjectVisit) throws(EventLogError) {
+        func report(_ visit: VisitTracker.SubjectVisit) throws(EventLogError) {
             if let visit = visit.clipped(from: options.from, to: options.to) { try body(visit) }
         }
         var found = try readEach(range: range, untilMade: true) { visit in
@@ -56,25 +56,25 @@ struct VisitReader {
     /// - Throws: the errors of ``LogReader`` and `body`; ``ExitFailure`` if nothing is found, with the reason.
     func readEach(
         range: (_ from: WallDate, _ to: WallDate) -> Void = { _, _ in }, untilMade: Bool = false,
-        _ body: (GatewayVisits.SubjectVisit) throws -> Void
+        _ body: (VisitTracker.SubjectVisit) throws -> Void
     ) throws -> Found {
         var reader = try LogReader(options.paths)
         try NothingFound.check(reader)
         if let dates = try reader.dates() { range(options.from ?? dates.first, options.to ?? dates.last) }
         var progress = Progress(size: reader.size)
-        var allVisits = AllVisits()
+        var trackers = VisitTrackers()
         var named = NamedSubjects(condition: options.condition, beacon: options.beacon)
-        var visits: [GatewayVisits.SubjectVisit] = []
+        var visits: [VisitTracker.SubjectVisit] = []
         try reader.read(
             [.event, .visit, .condition, .adapter, .clock, .gateway], sightings: false,
             progress: { count, position in progress.note(count, position: { position }) }
         ) { line in
             named.note(line)
             guard concerns(line) else {
-                allVisits.notePassing(line)
+                trackers.notePassing(line)
                 return true
             }
-            allVisits.note(line, into: &visits)
+            trackers.note(line, into: &visits)
             guard !visits.isEmpty else { return true }
             for visit in visits where isWanted(visit.subject) { try body(visit) }
             visits.removeAll(keepingCapacity: true)
@@ -82,28 +82,28 @@ struct VisitReader {
         }
         try NothingFound.check(afterReading: reader, options.paths)
         var void: [String] = []
-        for proof in reader.proofs where !allVisits.note(proof, at: options.made) {
+        for proof in reader.proofs where !trackers.note(proof, at: options.made) {
             void.append(
                 "the file alive of \(proof.gateway) has the time \(options.time.plainText(proof.date)), which is in the future"
             )
         }
-        let last = allVisits.finish(at: options.made).filter { isWanted($0.subject) }
+        let last = trackers.finish(at: options.made).filter { isWanted($0.subject) }
         for visit in last { try body(visit) }
         let proofs = (reader.proofErrors + void).map {
             "\($0); the last line is the newest proof that the gateway was alive"
         }
         do throws(ExitFailure) {
-            try NothingFound.check(options, allVisits, named, untilMade: untilMade)
+            try NothingFound.check(options, trackers, named, untilMade: untilMade)
         } catch {
             throw ExitFailure(error.code, ([error.message] + proofs).joined(separator: "\n"))
         }
         progress.end()
         return Found(
-            allVisits: allVisits, ongoing: last.filter { $0.end == .open }, remarks: proofs + remarks(reader, allVisits)
+            trackers: trackers, ongoing: last.filter { $0.end == .open }, remarks: proofs + remarks(reader, trackers)
         )
     }
 
-    private func remarks(_ reader: LogReader, _ allVisits: AllVisits) -> [String] {
+    private func remarks(_ reader: LogReader, _ trackers: VisitTrackers) -> [String] {
         var remarks: [String] = []
         if let remark = reader.newerRemark { remarks.append(remark) }
         if let remark = reader.damagedRemark { remarks.append(remark) }
@@ -111,9 +111,9 @@ struct VisitReader {
             let lines = PlainText.count(reader.repeatedLines, "line is", "lines are")
             remarks.append("\(lines) in the files twice and counted once")
         }
-        if allVisits.silencesLeftOut > 0 {
+        if trackers.silencesLeftOut > 0 {
             let stretches = PlainText.count(
-                allVisits.silencesLeftOut, "period without scanning is",
+                trackers.silencesLeftOut, "period without scanning is",
                 "periods without scanning are")
             remarks.append("\(stretches) omitted")
         }
@@ -128,7 +128,7 @@ struct VisitReader {
         }
     }
 
-    private func isWanted(_ subject: GatewayVisits.Subject) -> Bool {
+    private func isWanted(_ subject: VisitTracker.Subject) -> Bool {
         isWanted(subject.identifier.text, subject.beacon)
     }
 

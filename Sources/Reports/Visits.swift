@@ -23,14 +23,14 @@ package struct Visits {
             var output = LineOutput(standardOutput: LineBuffer(forTerminals: 128 << 10))
             var writer = VisitsWriter(options)
             writer.begin(&output.buffer)
-            let (allVisits, remarks) = try read(range: { writer.show(from: $0, to: $1) }) {
+            let (trackers, remarks) = try read(range: { writer.show(from: $0, to: $1) }) {
                 visit throws(EventLogError) in
                 writer.write(visit, into: &output.buffer)
                 try output.flushIfFull()
             }
             writer.endVisits(into: &output.buffer)
-            for silence in wanted(allVisits.silences) { writer.write(silence, into: &output.buffer) }
-            writer.end(totals, allVisits, into: &output.buffer)
+            for silence in wanted(trackers.silences) { writer.write(silence, into: &output.buffer) }
+            writer.end(totals, trackers, into: &output.buffer)
             try output.flush()
             return remarks
         } catch {
@@ -40,8 +40,8 @@ package struct Visits {
 
     private mutating func read(
         range: (_ from: WallDate, _ to: WallDate) -> Void = { _, _ in },
-        _ body: (GatewayVisits.SubjectVisit) throws(EventLogError) -> Void
-    ) throws -> (AllVisits, [String]) {
+        _ body: (VisitTracker.SubjectVisit) throws(EventLogError) -> Void
+    ) throws -> (VisitTrackers, [String]) {
         let reader = VisitReader(options)
         var found = try reader.read(range: range) { visit throws(EventLogError) in
             totals.add(visit)
@@ -52,12 +52,12 @@ package struct Visits {
                 PlainText.count(totals.leftOut, "visit is", "visits are")
                     + " not in the totals: more than \(VisitsTotals.countMax) beacons")
         }
-        if totals.isFolded {
+        if totals.isCompacted {
             found.remarks.append(
                 "the totals of beacons under several conditions may count the same time twice: there are more than "
                     + "\(PersonTime.spansMax) visits")
         }
-        return (found.allVisits, found.remarks)
+        return (found.trackers, found.remarks)
     }
 
     private func wanted(_ silences: [ScanningPeriods.Silence]) -> [ScanningPeriods.Silence] {
@@ -67,11 +67,11 @@ package struct Visits {
     private mutating func writePage(_ path: FilePath) throws -> [String] {
         var page = VisitsPage(options)
         let found = try read { visit throws(EventLogError) in page.add(visit) }
-        let allVisits = found.0
+        let trackers = found.0
         var remarks = found.1
         let totals = totals
         try PageFile.write(path) { output throws(EventLogError) in
-            try page.write(allVisits, wanted(allVisits.silences), totals, into: &output)
+            try page.write(trackers, wanted(trackers.silences), totals, into: &output)
         }
         if page.leftOut > 0 {
             remarks.append("\(PlainText.count(page.leftOut, "visit is", "visits are")) not drawn: too many")

@@ -5,7 +5,7 @@ import OperatorLogging
 
 /// A visit with the facts that its columns need.
 struct VisitsRow {
-    let visit: GatewayVisits.SubjectVisit
+    let visit: VisitTracker.SubjectVisit
     let time: VisitsTime
     let directory: BeaconDirectory
     /// The start of the address of explanations, to which the number of the line is appended; `nil` means no links.

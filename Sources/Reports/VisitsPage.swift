@@ -29,10 +29,10 @@ struct VisitsPage {
 
     private let options: VisitsOptions
     private var time: VisitsTime
-    private var bars: [GatewayVisits.Subject: [Bar]] = [:]
+    private var bars: [VisitTracker.Subject: [Bar]] = [:]
     private var barCount = 0
     private(set) var leftOut = 0
-    private var listed: [GatewayVisits.SubjectVisit] = []
+    private var listed: [VisitTracker.SubjectVisit] = []
     private var count = 0
     private var columns: Int {
         max(Self.columnsMin, min(Self.columnsMax, Self.columnsInAll / max(1, min(bars.count, Self.rowsMax))))
@@ -43,7 +43,7 @@ struct VisitsPage {
     private var isOneGateway: Bool { options.paths.count < 2 }
     private var parts: PageParts { PageParts(time) }
 
-    mutating func add(_ visit: GatewayVisits.SubjectVisit) {
+    mutating func add(_ visit: VisitTracker.SubjectVisit) {
         count += 1
         if count > options.listedAfter, listed.count < options.listedMax { listed.append(visit) }
         guard barCount < Self.barsMax else {
@@ -63,13 +63,13 @@ struct VisitsPage {
     // MARK: The page
 
     mutating func write(
-        _ allVisits: AllVisits, _ silences: [ScanningPeriods.Silence], _ totals: VisitsTotals,
+        _ trackers: VisitTrackers, _ silences: [ScanningPeriods.Silence], _ totals: VisitsTotals,
         into output: inout LineOutput
     ) throws(EventLogError) {
-        let range = range(allVisits)
+        let range = range(trackers)
         let (from, to) = (Self.date(range.from), Self.date(range.to))
         time = options.time.showing(
-            from: options.from ?? allVisits.first ?? from, to: options.to ?? allVisits.asOf ?? to)
+            from: options.from ?? trackers.first ?? from, to: options.to ?? trackers.asOf ?? to)
         let title = "Visits \(time.text(from)) – \(time.text(to))"
         let zone = (time.showsAllOffsets ? "· " : "") + time.zones(from: from, to: to)
         parts.begin(title, heading: "Visits", into: &output.buffer)
@@ -78,14 +78,14 @@ struct VisitsPage {
             " · <span class=\"key here\"></span> present (paler: part of the time) <span class=\"key deaf\"></span> unknown (not scanning)</p>\n"
         )
         parts.writeProofs(
-            allVisits.proofs(at: options.made), made: options.made, options.ambiguousDates, into: &output.buffer)
+            trackers.proofs(at: options.made), made: options.made, options.ambiguousDates, into: &output.buffer)
         if count == 0 {
             output.buffer.append("<p>No visits in this time.</p>\n")
             writeSilences(silences, into: &output.buffer)
             parts.end(into: &output.buffer)
             return
         }
-        try writeTimeline(range, allVisits, silences, into: &output)
+        try writeTimeline(range, trackers, silences, into: &output)
         writeTotals(totals, into: &output.buffer)
         writeSilences(silences, into: &output.buffer)
         writeList(into: &output.buffer)
@@ -102,26 +102,26 @@ struct VisitsPage {
         return beacons.isEmpty ? words(totals.conditions.map(\.total), "condition") : words(beacons, "beacon")
     }
 
-    private func range(_ allVisits: AllVisits) -> (from: Int64, to: Int64) {
+    private func range(_ trackers: VisitTrackers) -> (from: Int64, to: Int64) {
         let all = bars.values.joined()
-        let first = (allVisits.first?.microseconds ?? 0) / 1_000_000
+        let first = (trackers.first?.microseconds ?? 0) / 1_000_000
         let begin = all.map { Int64($0.from) }.min() ?? first
         let end = all.map { Int64($0.to) }.max() ?? first
         let from = options.from.map { $0.microseconds / 1_000_000 } ?? begin
         let to =
-            options.to.map { $0.microseconds / 1_000_000 } ?? max(end, (allVisits.asOf?.microseconds ?? 0) / 1_000_000)
+            options.to.map { $0.microseconds / 1_000_000 } ?? max(end, (trackers.asOf?.microseconds ?? 0) / 1_000_000)
         return (from, max(to, from + 60))
     }
 
     private static func date(_ seconds: Int64) -> WallDate { WallDate(microseconds: seconds * 1_000_000) }
 
     private func writeTimeline(
-        _ range: (from: Int64, to: Int64), _ allVisits: AllVisits, _ silences: [ScanningPeriods.Silence],
+        _ range: (from: Int64, to: Int64), _ trackers: VisitTrackers, _ silences: [ScanningPeriods.Silence],
         into output: inout LineOutput
     ) throws(EventLogError) {
         output.buffer.append("<section class=\"timeline\" aria-label=\"Timeline\">\n")
         parts.writeAxis(range, into: &output.buffer)
-        let deaf = deafColumns(allVisits, range)
+        let deaf = unknownColumns(trackers, range)
         let subjects = bars.keys.sorted()
         let columns = columns
         for subject in subjects.prefix(Self.rowsMax) {
@@ -197,13 +197,13 @@ struct VisitsPage {
     }
 
     /// Returns the columns in which nothing scanned: no gateway was running, or none had an adapter that scanned.
-    private func deafColumns(_ allVisits: AllVisits, _ range: (from: Int64, to: Int64)) -> [(Int, Int)] {
-        guard let first = allVisits.first, let asOf = allVisits.asOf else { return [] }
+    private func unknownColumns(_ trackers: VisitTrackers, _ range: (from: Int64, to: Int64)) -> [(Int, Int)] {
+        guard let first = trackers.first, let asOf = trackers.asOf else { return [] }
         let from = max(Self.date(range.from), first)
         // The time after the last proof up to the requested end is unknown too. The page shows at least a minute, but
         // the added time is not shaded.
         let to = min(Self.date(range.to), max(asOf, options.to ?? asOf))
-        return KnownTime(of: allVisits.gateways, allVisits).unknown(from: from, to: to).compactMap { stretch in
+        return KnownTime(of: trackers.gateways, trackers).unknown(from: from, to: to).compactMap { stretch in
             let begin = column(stretch.from.microseconds / 1_000_000, range)
             let end = column(stretch.to.microseconds / 1_000_000, range)
             return end > begin ? (begin, end) : nil
@@ -215,7 +215,7 @@ struct VisitsPage {
         var from: Int
         var to: Int
         var isOpen: Bool
-        var visits = 1
+        var visitCount = 1
         /// Seconds since 1970.
         var begin: Int64
         var end: Int64
@@ -225,7 +225,7 @@ struct VisitsPage {
         /// The share of the bar in which the subject was present, in percent, at least 20; `nil` for a single visit, or
         /// from 95 percent.
         var thinness: Int? {
-            guard visits > 1, end > begin, present * 20 < (end - begin) * 19 else { return nil }
+            guard visitCount > 1, end > begin, present * 20 < (end - begin) * 19 else { return nil }
             return max(20, Int(present * 100 / (end - begin)))
         }
     }
@@ -245,7 +245,7 @@ struct VisitsPage {
             result[last].to = max(result[last].to, to)
             result[last].end = max(result[last].end, end)
             result[last].isOpen = result[last].isOpen || bar.isOpen
-            result[last].visits += 1
+            result[last].visitCount += 1
         }
         return result
     }
@@ -253,8 +253,8 @@ struct VisitsPage {
     private func title(_ bar: MergedBar) -> String {
         let from = time.text(Self.date(bar.begin))
         let to = time.text(Self.date(bar.end))
-        guard bar.visits > 1 else { return "\(from) – \(to)" }
-        return "\(from) – \(to), \(PlainText.count(bar.visits, "visit")), \(Duration.seconds(bar.present).asClock)"
+        guard bar.visitCount > 1 else { return "\(from) – \(to)" }
+        return "\(from) – \(to), \(PlainText.count(bar.visitCount, "visit")), \(Duration.seconds(bar.present).asClock)"
     }
 
     // MARK: Tables

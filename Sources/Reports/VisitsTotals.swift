@@ -16,7 +16,7 @@ struct VisitsTotals {
         /// The conditions of its visits, in their order.
         var identifiers: [Identifier] = []
 
-        fileprivate mutating func add(_ visit: GatewayVisits.SubjectVisit) {
+        fileprivate mutating func add(_ visit: VisitTracker.SubjectVisit) {
             count += 1
             duration += visit.duration ?? 0
             if visit.end == .open, !visit.goesOn {
@@ -37,10 +37,10 @@ struct VisitsTotals {
     /// The number of visits that are not in the totals because there were too many subjects.
     private(set) var leftOut = 0
     /// Whether there were too many visits to store those of one beacon separately.
-    private(set) var isFolded = false
+    private(set) var isCompacted = false
 
     /// Adds a visit.
-    mutating func add(_ visit: GatewayVisits.SubjectVisit) {
+    mutating func add(_ visit: VisitTracker.SubjectVisit) {
         guard let beacon = visit.subject.beacon else {
             let identifier = visit.subject.identifier
             guard conditionTotals[identifier] != nil || conditionTotals.count < Self.countMax else {
@@ -56,19 +56,19 @@ struct VisitsTotals {
         }
         let change = Self.add(visit, to: &people[beacon, default: PersonTime()])
         kept += change
-        if kept > PersonTime.spansMax { fold() }
+        if kept > PersonTime.spansMax { compact() }
     }
 
-    private static func add(_ visit: GatewayVisits.SubjectVisit, to person: inout PersonTime) -> Int {
+    private static func add(_ visit: VisitTracker.SubjectVisit, to person: inout PersonTime) -> Int {
         let before = person.kept
         person.add(visit)
         return person.kept - before
     }
 
-    private mutating func fold() {
-        for beacon in Array(people.keys) { people[beacon]?.fold() }
+    private mutating func compact() {
+        for beacon in Array(people.keys) { people[beacon]?.compact() }
         kept = people.count
-        isFolded = true
+        isCompacted = true
     }
 
     /// The totals of conditions, in the order of their identifiers.

@@ -30,7 +30,7 @@ struct VisitsWriter {
 
     // MARK: Visits
 
-    mutating func write(_ visit: GatewayVisits.SubjectVisit, into buffer: inout LineBuffer) {
+    mutating func write(_ visit: VisitTracker.SubjectVisit, into buffer: inout LineBuffer) {
         let row = VisitsRow(visit: visit, time: time, directory: options.directory, explanations: nil)
         switch options.format {
         case .table:
@@ -112,7 +112,7 @@ struct VisitsWriter {
     }
 
     func end(
-        _ totals: VisitsTotals, _ allVisits: AllVisits, into buffer: inout LineBuffer
+        _ totals: VisitsTotals, _ trackers: VisitTrackers, into buffer: inout LineBuffer
     ) {
         guard options.format != .csv else { return }
         let (conditions, beacons) = (totals.conditions, totals.beacons)
@@ -134,7 +134,7 @@ struct VisitsWriter {
                     buffer.write("scope", "condition")
                 }
             }
-            for proof in allVisits.proofs(at: options.made) { proof.writeLine(into: &buffer) }
+            for proof in trackers.proofs(at: options.made) { proof.writeLine(into: &buffer) }
             for date in options.ambiguousDates { Self.write(date, into: &buffer) }
             return
         }
@@ -146,11 +146,11 @@ struct VisitsWriter {
         for (beacon, total) in beacons {
             buffer.append(Self.totalRow(options.directory.label(beacon, total.identifiers), total))
         }
-        if let first = allVisits.first {
-            GatewayProof.writeSentences(allVisits.proofs(at: options.made), first: first, time, into: &buffer)
+        if let first = trackers.first {
+            GatewayProof.writeSentences(trackers.proofs(at: options.made), first: first, time, into: &buffer)
         }
-        if let end = allVisits.asOf {
-            let sentence = time.zoneSentence(from: options.from ?? allVisits.first ?? end, to: options.to ?? end)
+        if let end = trackers.asOf {
+            let sentence = time.zoneSentence(from: options.from ?? trackers.first ?? end, to: options.to ?? end)
             buffer.append("\n\(sentence)\n")
         }
     }

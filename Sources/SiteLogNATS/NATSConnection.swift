@@ -46,9 +46,9 @@ import SiteMonitoring
     ) throws(SiteLogError) {
         let handle = unsafe OpaquePointer(bitPattern: handle)
         var message: OpaquePointer?
-        var status = unsafe bytes.span.bytes.withUnsafeBytes { bytes in
+        var status = unsafe bytes.span.bytes.withUnsafeBytes { buffer in
             unsafe natsMsg_Create(
-                &message, subject, answer, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(bytes.count))
+                &message, subject, answer, buffer.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(buffer.count))
         }
         defer { unsafe natsMsg_Destroy(message) }
         if status == NATS_OK, let header { status = unsafe natsMsgHeader_Set(message, header.name, header.value) }
@@ -97,7 +97,7 @@ import SiteMonitoring
         var subscription: OpaquePointer?
         do throws(SiteLogError) {
             try check(unsafe natsConnection_Subscribe(&subscription, connection, "\(address).>", onMessage, closure))
-            let status = unsafe natsSubscription_SetOnCompleteCB(subscription, onLast, context.retain().toOpaque())
+            let status = unsafe natsSubscription_SetOnCompleteCB(subscription, onComplete, context.retain().toOpaque())
             if status != NATS_OK { unsafe context.release() }
             try check(status)
             try check(
@@ -157,7 +157,7 @@ import SiteMonitoring
         unsafe closure.map { unsafe Unmanaged<NATSInbox>.fromOpaque($0).release() }
     }
 
-    private static let onLast: natsOnCompleteCB = { closure in
+    private static let onComplete: natsOnCompleteCB = { closure in
         unsafe closure.map { unsafe Unmanaged<NATSInbox>.fromOpaque($0).release() }
     }
 

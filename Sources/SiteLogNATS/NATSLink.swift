@@ -33,7 +33,7 @@ private final class NATSAttempt: Sendable {
 }
 
 /// The connection of a site's log: the current connection, or the next attempt. The pause before an attempt grows with
-/// each failure.
+/// each lastFailure.
 final class NATSLink {
     static let pauseFirst = Duration.milliseconds(250)
     static let pauseMost = Duration.seconds(30)
@@ -50,7 +50,7 @@ final class NATSLink {
     private let wake: WakeUp
     private var state: State
     private var backOff = BackOff(first: pauseFirst, most: pauseMost)
-    private var failure: SiteLogError?
+    private var lastFailure: SiteLogError?
     // Dropped messages of connections that are closed.
     private var droppedBefore = 0
 
@@ -88,8 +88,8 @@ final class NATSLink {
     var dropped: Int { droppedBefore + (connection?.inbox.status.dropped ?? 0) }
 
     /// The reason why no server is connected; `nil` if one is.
-    var error: SiteLogError? {
-        guard let connection else { return failure ?? .unavailable("\(servers): no server has answered yet") }
+    var failure: SiteLogError? {
+        guard let connection else { return lastFailure ?? .unavailable("\(servers): no server has answered yet") }
         let status = connection.inbox.status
         guard status.state != .connected else { return nil }
         return .unavailable("\(servers): the connection is lost" + (status.lastError.map { "; \($0)" } ?? ""))
@@ -101,7 +101,7 @@ final class NATSLink {
     func send(
         _ bytes: [UInt8], to subject: String, answer word: String, header: (name: String, value: String)?
     ) throws(SiteLogError) {
-        guard let connection else { throw error ?? .unavailable(servers) }
+        guard let connection else { throw failure ?? .unavailable(servers) }
         try connection.send(bytes, to: subject, answer: "\(address).\(word)", header: header)
     }
 
@@ -114,7 +114,7 @@ final class NATSLink {
             switch attempt.result {
             case .success(let connection)?:
                 backOff.reset()
-                failure = nil
+                lastFailure = nil
                 state = .open(connection)
             case .failure(let error)?: fail(error, at: now)
             case nil: break
@@ -135,7 +135,7 @@ final class NATSLink {
     private var connection: NATSConnection? { if case .open(let connection) = state { connection } else { nil } }
 
     private func fail(_ error: SiteLogError, at now: Instant) {
-        failure = error
+        lastFailure = error
         state = .waiting(until: now + backOff.next())
     }
 

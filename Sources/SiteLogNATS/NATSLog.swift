@@ -57,7 +57,7 @@ package final class NATSLog: SightingLog {
 
     /// The reason why no server is connected; `nil` if one is. The connection is retried automatically, with a back-off
     /// of up to half a minute.
-    package var failure: SiteLogError? { link.error }
+    package var failure: SiteLogError? { link.failure }
 
     /// The number of messages that were dropped because earlier messages had not been taken.
     package var droppedMessages: Int { link.dropped }
@@ -88,7 +88,7 @@ package final class NATSLog: SightingLog {
         guard pending.count < limits.requestsMax else {
             throw .tooMany("requests wait for the site's log", count: pending.count + 1, most: limits.requestsMax)
         }
-        let size = limits.bytes(of: request)
+        let size = limits.size(of: request)
         let bytes = pending.values.reduce(size) { $0 + $1.bytes }
         guard bytes <= limits.requestBytesMax else {
             throw .tooMany("bytes wait for the site's log", count: bytes, most: limits.requestBytesMax)

@@ -97,7 +97,7 @@ struct BatchFile {
     private mutating func walk(_ isLast: Bool) throws(SiteLogError) -> Bool {
         let file = try opened()
         defer { files.close(file) }
-        let size = try error { () throws(Errno) in try files.size(of: file) }
+        let size = try reading { () throws(Errno) in try files.size(of: file) }
         let head = try read(file, at: 0, Self.head.count)
         guard head == Self.head else {
             // The power failed after the file was created.
@@ -140,7 +140,7 @@ struct BatchFile {
 
     /// Opens the file for reading records.
     func opened() throws(SiteLogError) -> FileSystemCalls.Handle {
-        try error { () throws(Errno) in try files.openForReading(path) }
+        try reading { () throws(Errno) in try files.openForReading(path) }
     }
 
     private func harm(_ place: Int) -> SiteLogError {
@@ -154,10 +154,10 @@ struct BatchFile {
     }
 
     private func read(_ file: FileSystemCalls.Handle, at place: Int, _ count: Int) throws(SiteLogError) -> [UInt8] {
-        try error { () throws(Errno) in try files.readAll(file, at: place, count: count) }
+        try reading { () throws(Errno) in try files.readAll(file, at: place, count: count) }
     }
 
-    private func error<Value>(_ body: () throws(Errno) -> Value) throws(SiteLogError) -> Value {
+    private func reading<Value>(_ body: () throws(Errno) -> Value) throws(SiteLogError) -> Value {
         do throws(Errno) { return try body() } catch { throw .damaged(path.string, "it can't be read: \(error)") }
     }
 }

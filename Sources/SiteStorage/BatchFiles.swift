@@ -134,15 +134,15 @@ package final class BatchFiles {
 
     /// Flushes all batches to the disk.
     ///
-    /// - Throws: ``SiteLogError/unavailable(_:)``. It is then unknown whether the batches are on the disk, so nothing can
-    ///   be written any more.
+    /// - Throws: ``SiteLogError/unavailable(_:)``. It is then unknown whether the batches are on the disk, so nothing
+    ///   can be written any more.
     package func synchronize() throws(SiteLogError) {
         if let failure { throw failure }
         guard isDirty, let last = segments.last else { return }
         do throws(Errno) { try last.synchronize() } catch {
-            let error = SiteLogError.unavailable("\(last.path) cannot be flushed to the disk: \(error)")
-            failure = error
-            throw error
+            let failure = SiteLogError.unavailable("\(last.path) cannot be flushed to the disk: \(error)")
+            self.failure = failure
+            throw failure
         }
         isDirty = false
     }

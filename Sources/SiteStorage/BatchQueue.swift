@@ -32,7 +32,7 @@ package struct BatchQueue {
     /// The counts of batches.
     package private(set) var counts = Counts()
     /// The last error of the log; `nil` after an acknowledgement.
-    package private(set) var logFailure: SiteLogError?
+    package private(set) var logFailureChange: SiteLogError?
     /// The reason why the disk does not accept batches, or why the directory could not be read at the start; `nil`
     /// after batches were written.
     package private(set) var diskFailure: Errno?
@@ -95,7 +95,7 @@ package struct BatchQueue {
     /// The number of batches that wait for an acknowledgement.
     package var waiting: Int { entries.reduce(0) { $0 + ($1 == nil ? 0 : 1) } }
     /// The size of these batches, in memory and on the disk, in bytes.
-    package var bytes: Int { memoryBytes + diskBytes }
+    package var totalSize: Int { memoryBytes + diskBytes }
 
     /// The latest time for the next call of ``turn(at:)``; `nil` if nothing waits for a time.
     package var nextDeadline: Instant? {
@@ -143,7 +143,7 @@ package struct BatchQueue {
                 nextToSend += 1
                 continue
             }
-            guard let bytes = bytes(of: entry) else {
+            guard let bytes = content(of: entry) else {
                 counts.damaged += 1
                 remove(number)
                 continue
@@ -163,7 +163,7 @@ package struct BatchQueue {
         }
     }
 
-    private func bytes(of entry: Entry) -> [UInt8]? {
+    private func content(of entry: Entry) -> [UInt8]? {
         switch entry.place {
         case .memory(let bytes): bytes
         case .disk(let place): files.batch(at: place)
@@ -174,7 +174,7 @@ package struct BatchQueue {
         guard let number = tickets.removeValue(forKey: answer.ticket) else { return }
         switch answer.result {
         case .success:
-            (logFailure, retryAt) = (nil, nil)
+            (logFailureChange, retryAt) = (nil, nil)
             backOff.reset()
             // The batch can have been dropped in the meantime.
             guard entry(number) != nil else { return }
@@ -191,7 +191,7 @@ package struct BatchQueue {
     /// is sent again. For example, a missing permission can be added later, and is not caused by the batch.
     private mutating func isRefused(_ error: SiteLogError, _ number: Int) -> Bool {
         guard case .tooBig = error else { return false }
-        logFailure = error
+        logFailureChange = error
         if entry(number) != nil {
             counts.refused += 1
             remove(number)
@@ -200,7 +200,7 @@ package struct BatchQueue {
     }
 
     private mutating func pause(_ error: SiteLogError, at now: Instant) {
-        logFailure = error
+        logFailureChange = error
         // Batches that were sent together fail together, which counts as one failure.
         if retryAt.map({ $0 <= now }) ?? true { retryAt = now + backOff.next() }
     }
@@ -247,7 +247,7 @@ package struct BatchQueue {
     /// is exceeded, the batches in memory are first written to the disk early, if the disk accepts them.
     private mutating func bound(at now: Instant) {
         if memoryBytes > settings.memoryBytesMax, diskRetryAt.map({ $0 <= now }) ?? true { keep(at: now) }
-        while bytes > settings.bytesMax || memoryBytes > settings.memoryBytesMax {
+        while totalSize > settings.bytesMax || memoryBytes > settings.memoryBytesMax {
             let isMemoryFull = memoryBytes > settings.memoryBytesMax
             if !isMemoryFull, let file = files.oldest {
                 for number in numbers(where: { if case .disk(let place) = $0 { place.file == file } else { false } }) {

@@ -48,7 +48,7 @@ struct QueueFiles {
     private var nextNumber: UInt64 = 1
 
     /// The total size of the files in bytes.
-    private(set) var bytes = 0
+    private(set) var totalSize = 0
 
     init(_ directory: FilePath, fileBytesMax: Int, files: any FileSystemCalls) {
         self.directory = directory
@@ -72,7 +72,7 @@ struct QueueFiles {
                 let (end, isDamaged) = try scan(number, into: &found)
                 if isDamaged { damaged += 1 }
                 all.append(File(number: number, end: end, wanted: found.count - before))
-                bytes += end
+                totalSize += end
             } catch {
                 // The file remains for a process that can read it.
                 found.removeSubrange(before...)
@@ -141,7 +141,7 @@ struct QueueFiles {
         try files.synchronize(file)
         all[last].end += bytes.count
         all[last].wanted += batches.count
-        self.bytes += bytes.count
+        totalSize += bytes.count
         return places
     }
 
@@ -154,7 +154,7 @@ struct QueueFiles {
         let file = try files.open(path(of: number), isNew: true)
         defer { files.close(file) }
         all.append(File(number: number, end: Self.head.count))
-        bytes += Self.head.count
+        totalSize += Self.head.count
         try files.writeAll(file, at: 0, Self.head)
         try files.synchronizeDirectory(directory)
         isOpen = true
@@ -188,7 +188,7 @@ struct QueueFiles {
             // If the deletion fails, the next start finds the file. Its batches are then sent again, and recognized by
             // their keys.
             do throws(Errno) { try files.remove(path(of: file.number)) } catch {}
-            bytes -= file.end
+            totalSize -= file.end
         }
         all.removeAll { $0.wanted == 0 && $0.number != written }
         if all.isEmpty { isOpen = false }

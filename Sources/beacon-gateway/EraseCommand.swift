@@ -80,7 +80,7 @@ struct EraseCommand: ParsableCommand {
             if folder == nil {
                 options.stateDirectory = FilePath(output.stateDirectory)
                 options.cacheDirectory = configuration.map { FilePath($0.serve.cacheDirectory) }
-                options.isPublished = configuration?.mqtt != nil
+                options.publishesLines = configuration?.mqtt != nil
                 options.conditions = ErasureSubject.conditions(that: request, of: configuration)
             }
             options.isFolderAlone = folder != nil

@@ -133,7 +133,7 @@ import Testing
             if state >> 60 == 0 {
                 table.remove(key)
             } else {
-                _ = table.received(key)
+                _ = table.placeMakingMostRecent(key)
                 order.append(address)
                 if order.count > 16 { order.removeFirst() }
             }

@@ -59,7 +59,7 @@ struct DBusScannerTests {
         try fixture.startMock()
         let scanner = try fixture.listening()
         fixture.advertise()
-        fixture.report(
+        fixture.send(
             #"{"do":"heard","adapter":0,"address":"C0:00:00:00:00:01","rssi":-50,"service":true}"#)
         try fixture.until("two reports") { fixture.recorder.received.count >= 2 }
         #expect(fixture.recorder.received.map(\.data) == [DBusFixture.structure, []])
@@ -119,11 +119,11 @@ struct DBusScannerTests {
         let fixture = try DBusFixture()
         try fixture.startMock()
         let scanner = try fixture.listening()
-        fixture.report(#"{"do":"offer","index":0}"#)
+        fixture.send(#"{"do":"offer","index":0}"#)
         try fixture.until("the adapter scans again") { fixture.recorder.starts == 2 }
         #expect(fixture.recorder.stops == 1)
         #expect(!scanner.mayBeThinned(on: 0))
-        fixture.report(#"{"do":"release","index":0}"#)
+        fixture.send(#"{"do":"release","index":0}"#)
         try fixture.until("the monitor is released") { scanner.mayBeThinned(on: 0) }
         #expect(fixture.recorder.listening == [0])
     }
@@ -140,11 +140,11 @@ struct DBusScannerTests {
         try fixture.startMock()
         let scanner = try fixture.listening()
         fixture.advertise()
-        fixture.report(#"{"do":"power","adapter":0,"on":false}"#)
+        fixture.send(#"{"do":"power","adapter":0,"on":false}"#)
         try fixture.until("the adapter stopped scanning") { fixture.recorder.stops == 1 }
         #expect(fixture.recorder.obstacles == [.waiting])
         #expect(fixture.recorder.disappearances == 0)
-        fixture.report(#"{"do":"power","adapter":0,"on":true}"#)
+        fixture.send(#"{"do":"power","adapter":0,"on":true}"#)
         try fixture.until("the adapter scans") { fixture.recorder.starts == 2 }
         #expect(fixture.recorder.obstacles == [])
         fixture.advertise()
@@ -156,8 +156,8 @@ struct DBusScannerTests {
         let fixture = try DBusFixture()
         try fixture.startMock()
         let scanner = try fixture.listening()
-        fixture.report(#"{"do":"power","adapter":0,"on":false}"#)
-        fixture.report(#"{"do":"power","adapter":0,"on":true}"#)
+        fixture.send(#"{"do":"power","adapter":0,"on":false}"#)
+        fixture.send(#"{"do":"power","adapter":0,"on":true}"#)
         try fixture.until("the adapter scans") { fixture.recorder.starts == 2 }
         #expect(fixture.recorder.stops == 1)
         #expect(fixture.recorder.listening == [0])
@@ -173,18 +173,18 @@ struct DBusScannerTests {
         fixture.advertise(adapter: 1, rssi: -80)
         try fixture.until("reports of both are received") { fixture.recorder.received.count == 2 }
         #expect(fixture.recorder.received.map(\.adapter) == [0, 1])
-        fixture.report(#"{"do":"remove","index":1}"#)
+        fixture.send(#"{"do":"remove","index":1}"#)
         try fixture.until("one adapter is absent") { fixture.recorder.disappearances == 1 }
         #expect(fixture.recorder.listening == [0])
         let stop = fixture.recorder.changes.firstIndex { if case .stopped(1, _, _) = $0 { true } else { false } }
         let end = fixture.recorder.changes.firstIndex(of: .disappeared(adapter: 1))
         #expect((stop ?? .max) < (end ?? 0))
-        fixture.report(#"{"do":"add","index":1,"powered":false}"#)
-        fixture.report(#"{"do":"power","adapter":1,"on":true}"#)
+        fixture.send(#"{"do":"add","index":1,"powered":false}"#)
+        fixture.send(#"{"do":"power","adapter":1,"on":true}"#)
         try fixture.until("both adapters scan again") { fixture.recorder.listening == [0, 1] }
         #expect(fixture.recorder.appearances == 3)
-        fixture.report(#"{"do":"remove","index":0}"#)
-        fixture.report(#"{"do":"remove","index":1}"#)
+        fixture.send(#"{"do":"remove","index":0}"#)
+        fixture.send(#"{"do":"remove","index":1}"#)
         try fixture.until("no adapter is present") { fixture.recorder.obstacles == [.unavailable] }
         scanner.stop()
     }
@@ -193,9 +193,9 @@ struct DBusScannerTests {
         let fixture = try DBusFixture()
         try fixture.startMock(#"[{"index":0},{"index":1}]"#)
         let scanner = try fixture.listening { $0.adapters = AdapterSelection(numbers: [0]) }
-        fixture.report(#"{"do":"add","index":2}"#)
-        fixture.report(#"{"do":"power","adapter":1,"on":false}"#)
-        fixture.report(#"{"do":"power","adapter":1,"on":true}"#)
+        fixture.send(#"{"do":"add","index":2}"#)
+        fixture.send(#"{"do":"power","adapter":1,"on":false}"#)
+        fixture.send(#"{"do":"power","adapter":1,"on":true}"#)
         try fixture.until("the power was switched off and on") { fixture.isDone("power") == 2 }
         scanner.drain()
         #expect(Set(fixture.calls("StartDiscovery").compactMap { $0["adapter"] as? Int }) == [0])
@@ -228,12 +228,12 @@ struct DBusScannerTests {
         let fixture = try DBusFixture()
         try fixture.startMock()
         let scanner = try fixture.listening()
-        fixture.report(#"{"do":"term"}"#)
+        fixture.send(#"{"do":"term"}"#)
         try fixture.until("the adapter stopped scanning") { fixture.recorder.obstacles == [.unavailable, .waiting] }
         #expect(fixture.recorder.disappearances == 1)
         fixture.killMock()
         try fixture.startMock(#"[{"index":0,"powered":false}]"#)
-        fixture.report(#"{"do":"power","adapter":0,"on":true}"#)
+        fixture.send(#"{"do":"power","adapter":0,"on":true}"#)
         try fixture.until("the adapter scans") { fixture.recorder.starts == 2 }
         #expect(fixture.recorder.obstacles == [])
         scanner.stop()
@@ -264,7 +264,7 @@ struct DBusScannerTests {
     func `a failed request is repeated until it succeeds`(method: String, error: String) throws {
         let fixture = try DBusFixture()
         try fixture.startMock()
-        fixture.report(#"{"do":"fail","method":"\#(method)","error":"\#(error)","count":3}"#)
+        fixture.send(#"{"do":"fail","method":"\#(method)","error":"\#(error)","count":3}"#)
         try fixture.until("the mock is set to fail") { fixture.isDone("fail") == 1 }
         let scanner = try fixture.listening()
         #expect(fixture.calls(method).count == 4)
@@ -277,7 +277,7 @@ struct DBusScannerTests {
     ) throws {
         let fixture = try DBusFixture()
         try fixture.startMock()
-        fixture.report(#"{"do":"fail","method":"SetDiscoveryFilter","error":"\#(error)"}"#)
+        fixture.send(#"{"do":"fail","method":"SetDiscoveryFilter","error":"\#(error)"}"#)
         try fixture.until("the mock is set to fail") { fixture.isDone("fail") == 1 }
         let scanner = try fixture.listening()
         fixture.advertise(rssi: -60)
@@ -291,7 +291,7 @@ struct DBusScannerTests {
     @Test func `if a monitor is refused, only the monitor is missing; the step widen registers it`() throws {
         let fixture = try DBusFixture()
         try fixture.startMock(#"[{"index":0,"monitors":true}]"#)
-        fixture.report(#"{"do":"fail","method":"RegisterMonitor","error":"org.bluez.Error.Failed"}"#)
+        fixture.send(#"{"do":"fail","method":"RegisterMonitor","error":"org.bluez.Error.Failed"}"#)
         try fixture.until("the mock is set to fail") { fixture.isDone("fail") == 1 }
         let scanner = try fixture.listening()
         #expect(scanner.mayBeThinned(on: 0))
@@ -307,7 +307,7 @@ struct DBusScannerTests {
         var offset: Duration = .seconds(-100)
         let fixture = try DBusFixture(offset: { offset })
         try fixture.startMock()
-        fixture.report(#"{"do":"fail","method":"StartDiscovery","error":"hang"}"#)
+        fixture.send(#"{"do":"fail","method":"StartDiscovery","error":"hang"}"#)
         try fixture.until("the mock is set to hang") { fixture.isDone("fail") == 1 }
         let scanner = fixture.scanner()
         try scanner.start(fixture.recorder)

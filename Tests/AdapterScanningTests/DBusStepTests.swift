@@ -25,7 +25,7 @@ struct DBusStepTests {
         let fixture = try DBusFixture()
         try fixture.startMock()
         let scanner = try fixture.listening()
-        fixture.report(#"{"do":"fail","method":"StopDiscovery","error":"\#(error)"}"#)
+        fixture.send(#"{"do":"fail","method":"StopDiscovery","error":"\#(error)"}"#)
         try fixture.until("the mock is set to fail") { fixture.isDone("fail") == 1 }
         #expect(scanner.take(.restartScan, on: 0) == .taken)
         try fixture.until("the adapter scans") { fixture.recorder.starts == 2 }
@@ -50,7 +50,7 @@ struct DBusStepTests {
         let fixture = try DBusFixture()
         try fixture.startMock()
         let scanner = try fixture.listening { $0.mayPowerCycle = true }
-        fixture.report(#"{"do":"fail","method":"Set","error":"org.bluez.Error.Busy","count":2,"after":1}"#)
+        fixture.send(#"{"do":"fail","method":"Set","error":"org.bluez.Error.Busy","count":2,"after":1}"#)
         try fixture.until("the mock is set to fail the second and third call") { fixture.isDone("fail") == 1 }
         #expect(scanner.take(.powerCycle, on: 0) == .taken)
         try fixture.until("the adapter scans") { fixture.recorder.starts == 2 }
@@ -93,7 +93,7 @@ struct DBusStepTests {
             }
             #expect(!reason.isEmpty)
         }
-        fixture.report(#"{"do":"power","adapter":0,"on":false}"#)
+        fixture.send(#"{"do":"power","adapter":0,"on":false}"#)
         try fixture.until("the adapter is off") { fixture.recorder.stops == 1 }
         #expect(scanner.take(.restartScan, on: 0) == .skipped(reason: "the adapter is off"))
         scanner.stop()
@@ -160,7 +160,7 @@ struct DBusStepTests {
         let scanner = try fixture.listening()
         let client = try #require(fixture.calls("StartDiscovery").first?["sender"] as? String)
         for (path, (interface, member), signature, arguments) in Self.odd {
-            fixture.report(
+            fixture.send(
                 #"{"do":"signal","path":"\#(path)","interface":"\#(interface)","member":"\#(member)","signature":"\#(signature)","arguments":"\#(arguments)"}"#
             )
         }
@@ -172,7 +172,7 @@ struct DBusStepTests {
             ("/beacon_gateway/hci7/monitor", "Activate", "i", "(1,)"),
             ("/", "Activate", "i", "(1,)"),
         ] {
-            fixture.report(
+            fixture.send(
                 #"{"do":"call","client":"\#(client)","path":"\#(path)","interface":"\#(DBusName.monitor)","member":"\#(member)","signature":"\#(signature)","arguments":"\#(arguments)"}"#
             )
         }

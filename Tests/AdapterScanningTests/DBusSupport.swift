@@ -151,11 +151,11 @@ final class DBusFixture {
     }
 
     /// Sends a command to the mock.
-    func report(_ command: String) { mock?.input?.write(Data((command + "\n").utf8)) }
+    func send(_ command: String) { mock?.input?.write(Data((command + "\n").utf8)) }
 
     /// Makes the mock send one report of the beacon.
     func advertise(_ address: String = "C0:00:00:00:00:01", adapter: Int = 0, rssi: Int = -60, more: String = "") {
-        report(
+        send(
             #"{"do":"heard","adapter":\#(adapter),"address":"\#(address)","rssi":\#(rssi),"data":"\#(Self.beacon)"\#(more)}"#
         )
     }

@@ -5,7 +5,7 @@ import Synchronization
 
 /// The part of a monitor that two designs have in common: numbered conditions that are entered one by one.
 protocol Design: Sendable {
-    associatedtype News: AsyncSequence<Entered, any Error> & Sendable
+    associatedtype Entries: AsyncSequence<Entered, any Error> & Sendable
     /// Creates a monitor with at most `limit` monitored conditions; 0 means no limit.
     static func open(_ name: String, limit: Int) async throws -> Self
     func add(_ number: UInt16) async throws
@@ -13,7 +13,7 @@ protocol Design: Sendable {
     func enter(_ number: UInt16) async
     /// Returns the state of the last event in the condition's record.
     func state(_ number: UInt16) async -> BeaconMonitor.Event.State?
-    var news: News { get }
+    var entries: Entries { get }
     func end() async
 }
 
@@ -58,7 +58,7 @@ struct Ours: Design {
         await monitor.record(for: "\(number)")?.lastEvent.state
     }
 
-    var news: AsyncThrowingMapSequence<BeaconMonitor.Events, Entered> {
+    var entries: AsyncThrowingMapSequence<BeaconMonitor.Events, Entered> {
         let transform: @Sendable (BeaconMonitor.Event) async throws -> Entered = {
             Entered(UInt16($0.identifier) ?? 0, $0.state)
         }
@@ -77,13 +77,13 @@ final class Naive: Design {
     private let states = Mutex<[UInt16: BeaconMonitor.Event.State]>([:])
     private let continuation: AsyncThrowingStream<Entered, any Error>.Continuation
     private let loop = Mutex<Task<Void, Never>?>(nil)
-    let news: AsyncThrowingStream<Entered, any Error>
+    let entries: AsyncThrowingStream<Entered, any Error>
 
     private init(_ name: String, limit: Int) {
         let isNew = Self.names.withLock { $0.insert(name).inserted }
         precondition(isNew, "a monitor of that name exists")
         self.limit = limit
-        (news, continuation) = AsyncThrowingStream.makeStream()
+        (entries, continuation) = AsyncThrowingStream.makeStream()
         // The task that handles deadlines in the background keeps the monitor alive, so a discarded monitor is not
         // released.
         loop.withLock { $0 = Task { await self.watch() } }

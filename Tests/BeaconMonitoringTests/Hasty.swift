@@ -55,7 +55,7 @@ struct Hasty {
         switch step {
         case .received(let name, let time):
             guard let place = place(of: name) else { return nil }
-            return FrameBatch.Entry(none, .received, adapter: place, time: time)
+            return FrameBatch.Entry(none, .withoutBeacon, adapter: place, time: time)
         case .sighted(let name, let beacon, let rssi, let time):
             guard let place = place(of: name) else { return nil }
             let frame = BeaconFrame(IBeacon(identity: beacon, measuredPower: -59), in: report(rssi))

@@ -41,7 +41,7 @@ import Testing
         let adapter = try await monitor.adapter(named: "hci0")
         let late = Fixture.start + .seconds(10_000)
         await monitor.listening(ListeningChange(.started, adapter: adapter), at: late)
-        await monitor.received(adapter, at: late)
+        await monitor.received(by: adapter, at: late)
         await monitor.located(try LocationFix(time: late, coordinate: center, horizontalAccuracy: 5))
         #expect(await monitor.record(for: "depot")?.lastEvent.time == Fixture.start)
         #expect(await monitor.counters.futureInputs == 3)
@@ -64,7 +64,7 @@ import Testing
             return last
         }()
         for adapter in [other.adapter, far] {
-            await site.monitor.received(adapter, at: Fixture.start)
+            await site.monitor.received(by: adapter, at: Fixture.start)
             await site.monitor.listening(ListeningChange(.started, adapter: adapter), at: Fixture.start)
             await site.monitor.sighted(
                 Sighting(time: Fixture.start, adapter: adapter, beacon: .a(1), measuredPower: -59, rssi: nil))
@@ -83,7 +83,7 @@ import Testing
     @Test func `the next monitor of a name does not accept an adapter of the one that has ended`() async throws {
         let first = try await Site("foreign again")
         await first.monitor.end()
-        await first.monitor.received(first.adapter, at: Fixture.start)
+        await first.monitor.received(by: first.adapter, at: Fixture.start)
         let second = try await Site("foreign again", listening: false)
         try await second.lobby()
         await second.monitor.sighted(first.sighting(at: .zero))

@@ -345,11 +345,11 @@ import Testing
     func `L4: if L5 is off, an adapter without reports continues to scan`(_ implementation: Implementation) {
         var fixture = Fixture(implementation, deafAfter: .seconds(10))
         fixture.sighted(at: .seconds(5))
-        fixture.perform(.silenceRule(false))
+        fixture.perform(.silenceMeansNotScanning(false))
         #expect(fixture.advance(to: .seconds(100)) == [.unsatisfied(at: .seconds(35))])
         #expect(fixture.adapterChanges.isEmpty)
         // Deadlines of L5 that passed in the meantime are due now.
-        fixture.perform(.silenceRule(true))
+        fixture.perform(.silenceMeansNotScanning(true))
         fixture.advance(to: .seconds(100))
         #expect(fixture.adapterChanges.map(\.time) == [Fixture.start + .seconds(100)])
     }

@@ -29,7 +29,7 @@ protocol Monitoring {
     mutating func remove(
         _ identifier: Identifier, at time: Instant, into actions: inout ActionBuffer) throws(MonitorError)
     mutating func name(_ beacons: Set<BeaconIdentity>, at time: Instant, into actions: inout ActionBuffer)
-    mutating func received(_ adapter: AdapterID, at time: Instant, into actions: inout ActionBuffer)
+    mutating func received(by adapter: AdapterID, at time: Instant, into actions: inout ActionBuffer)
     mutating func sighted(_ sighting: Sighting, into actions: inout ActionBuffer)
     mutating func advance(to time: Instant, into actions: inout ActionBuffer)
     mutating func listening(_ change: ListeningChange, at time: Instant, into actions: inout ActionBuffer)

@@ -5,9 +5,11 @@ import Testing
 
 /// Subscribers of `events` can select only entries or only exits.
 @Suite struct NotifyTests {
-    /// Returns the selected events of two stays. The first stay has an outage. In the second stay, the beacon leaves
+    /// Returns the selected events of two visits. The first visit has an outage. In the second visit, the beacon leaves
     /// during an outage, so its exit is noticed after the outage.
-    private static func stays(_ name: String, _ view: (inout BeaconMonitor.Events) -> Void) async throws -> [Outcome] {
+    private static func selectedEvents(_ name: String, _ view: (inout BeaconMonitor.Events) -> Void) async throws
+        -> [Outcome]
+    {
         let site = try await Site(name)
         try await site.monitor.add(.anyA, identifier: "lobby")
         try await site.monitor.add(.anyB, identifier: "yard")
@@ -32,7 +34,7 @@ import Testing
 
     @Test func `without a selection, a subscriber gets entries, exits and all other events`() async throws {
         #expect(
-            try await Self.stays("notify all") { _ in } == [
+            try await Self.selectedEvents("notify all") { _ in } == [
                 .satisfied(at: .seconds(1)),
                 .unknown(at: .seconds(70)),
                 .satisfied(at: .seconds(81)),
@@ -46,33 +48,36 @@ import Testing
 
     @Test func `entries only: the return from an outage is not an entry`() async throws {
         #expect(
-            try await Self.stays("notify entries") { $0.notifyOnExit = false } == [
+            try await Self.selectedEvents("notify entries") { $0.notifyOnExit = false } == [
                 .satisfied(at: .seconds(1)), .satisfied(at: .seconds(150)),
             ])
     }
 
     @Test func `exits only: an outage hides no exit, and a condition that was never satisfied has none`() async throws {
         #expect(
-            try await Self.stays("notify exits") { $0.notifyOnEntry = false } == [
+            try await Self.selectedEvents("notify exits") { $0.notifyOnEntry = false } == [
                 .unsatisfied(at: .seconds(111)), .unsatisfied(at: .seconds(250)),
             ])
     }
 
     @Test func `if neither entries nor exits are selected, there are no events`() async throws {
         #expect(
-            try await Self.stays("notify neither") { ($0.notifyOnEntry, $0.notifyOnExit) = (false, false) } == [])
+            try await Self.selectedEvents("notify neither") { ($0.notifyOnEntry, $0.notifyOnExit) = (false, false) }
+                == [])
     }
 
     @Test func `events can be selected by identifier, and by identifier and kind`() async throws {
         #expect(
-            try await Self.stays("notify yard") { $0.identifiers = ["yard"] }.allSatisfy { $0.identifier == "yard" })
+            try await Self.selectedEvents("notify yard") { $0.identifiers = ["yard"] }.allSatisfy {
+                $0.identifier == "yard"
+            })
         #expect(
-            try await Self.stays("notify lobby entries") {
+            try await Self.selectedEvents("notify lobby entries") {
                 $0.identifiers = ["lobby"]
                 $0.notifyOnExit = false
             }.count == 2)
         #expect(
-            try await Self.stays("notify yard entries") {
+            try await Self.selectedEvents("notify yard entries") {
                 $0.identifiers = ["yard"]
                 $0.notifyOnExit = false
             } == [])

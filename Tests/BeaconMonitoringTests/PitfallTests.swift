@@ -84,12 +84,12 @@ import Testing
     private static func secondSubscriptionGoesOn<D: Design>(_: D.Type, _ name: String) async throws -> Bool {
         let monitor = try await D.open(name, limit: 0)
         for number in 1...2 as ClosedRange<UInt16> { try await monitor.add(number) }
-        let task = Task { [news = monitor.news] in
-            for try await _ in news { withUnsafeCurrentTask { $0?.cancel() } }
+        let task = Task { [entries = monitor.entries] in
+            for try await _ in entries { withUnsafeCurrentTask { $0?.cancel() } }
         }
         task.cancel()
         try await task.value
-        var second = monitor.news.makeAsyncIterator()
+        var second = monitor.entries.makeAsyncIterator()
         await monitor.enter(2)
         let received = try await second.next()
         await monitor.end()
@@ -100,29 +100,29 @@ import Testing
         let monitor = try await D.open(name, limit: 0)
         let numbers = Array(1...9 as ClosedRange<UInt16>)
         for number in numbers { try await monitor.add(number) }
-        var (one, two) = (monitor.news.makeAsyncIterator(), monitor.news.makeAsyncIterator())
+        var (one, two) = (monitor.entries.makeAsyncIterator(), monitor.entries.makeAsyncIterator())
         for number in numbers { await monitor.enter(number) }
         await monitor.end()
         var (left, right): ([UInt16], [UInt16]) = ([], [])
-        while let news = try await one.next() { left.append(news.number) }
-        while let news = try await two.next() { right.append(news.number) }
+        while let entry = try await one.next() { left.append(entry.number) }
+        while let entry = try await two.next() { right.append(entry.number) }
         return left == numbers && right == numbers
     }
 
     private static func isResumed<D: Design>(_: D.Type, _ name: String) async throws -> Bool {
         let monitor = try await D.open(name, limit: 0)
         for number in 1...3 as ClosedRange<UInt16> { try await monitor.add(number) }
-        var stays = monitor.news.makeAsyncIterator()
+        var remaining = monitor.entries.makeAsyncIterator()
         await monitor.enter(1)
-        guard try await stays.next() == Entered(1) else { return false }
-        let news = monitor.news
+        guard try await remaining.next() == Entered(1) else { return false }
+        let entries = monitor.entries
         for number in 2...3 as ClosedRange<UInt16> {
-            let cancelled = Task { for try await _ in news {} }
+            let cancelled = Task { for try await _ in entries {} }
             cancelled.cancel()
             try await cancelled.value
-            var resumed = news.makeAsyncIterator()
+            var resumed = entries.makeAsyncIterator()
             await monitor.enter(number)
-            guard try await resumed.next() == Entered(number), try await stays.next() == Entered(number) else {
+            guard try await resumed.next() == Entered(number), try await remaining.next() == Entered(number) else {
                 return false
             }
         }
@@ -133,23 +133,23 @@ import Testing
     private static func priorIsThere<D: Design>(_: D.Type, _ name: String) async throws -> Bool {
         let monitor = try await D.open(name, limit: 0)
         try await monitor.add(1)
-        var news = monitor.news.makeAsyncIterator()
+        var entries = monitor.entries.makeAsyncIterator()
         await monitor.enter(1)
-        guard try await news.next() == Entered(1) else { return false }
+        guard try await entries.next() == Entered(1) else { return false }
         let prior = await monitor.state(1)
         await monitor.end()
-        _ = try await news.next()
+        _ = try await entries.next()
         let after = await monitor.state(1)
         return prior == .unsatisfied && after == .satisfied
     }
 
     private static func excessIsReported<D: Design>(_: D.Type, _ name: String) async throws -> Bool {
         let monitor = try await D.open(name, limit: 2)
-        var news = monitor.news.makeAsyncIterator()
+        var entries = monitor.entries.makeAsyncIterator()
         for number in 1...3 as ClosedRange<UInt16> { try await monitor.add(number) }
         await monitor.end()
         var reported: [Entered] = []
-        while let next = try await news.next() { reported.append(next) }
+        while let next = try await entries.next() { reported.append(next) }
         let state = await monitor.state(3)
         return reported == [Entered(3, .unmonitored)] && state == .unmonitored
     }

@@ -71,19 +71,19 @@ extension ReferenceMonitor {
     /// P2, P4).
     private func makePlace(for beacon: BeaconIdentity, _ entry: Entry) -> Bool {
         guard entries.reduce(0, { $0 + $1.beacons.count }) >= settings.maxBeacons else { return true }
-        var inFlight: (subject: Subject, entry: Entry)?
+        var candidate: (subject: Subject, entry: Entry)?
         var present: (subject: Subject, entry: Entry)?
         for entry in entriesByIdentifier {
             for subject in entry.beacons where !named.contains(subject.beacon!) {
                 if !subject.isOnItsWayIn {
                     if present == nil || isRefreshed(subject, before: present!.subject) { present = (subject, entry) }
-                } else if inFlight == nil || lastQualifying(subject) < lastQualifying(inFlight!.subject) {
-                    inFlight = (subject, entry)
+                } else if candidate == nil || lastQualifying(subject) < lastQualifying(candidate!.subject) {
+                    candidate = (subject, entry)
                 }
             }
         }
-        if inFlight != nil || !named.contains(beacon) { present = nil }
-        let loser = inFlight ?? present
+        if candidate != nil || !named.contains(beacon) { present = nil }
+        let loser = candidate ?? present
         if present == nil { untrackedBeacons += 1 } else { displacedBeacons += 1 }
         let raisedFor = loser?.entry ?? entry
         if !raisedFor.limitRaised {

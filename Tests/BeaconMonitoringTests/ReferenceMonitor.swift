@@ -77,7 +77,7 @@ final class ReferenceMonitor: Monitoring {
         input(at: time, into: &actions) {}
     }
 
-    func received(_ adapter: AdapterID, at time: Instant, into actions: inout ActionBuffer) {
+    func received(by adapter: AdapterID, at time: Instant, into actions: inout ActionBuffer) {
         input(at: time, into: &actions) { report(from: self[adapter]) }
     }
 

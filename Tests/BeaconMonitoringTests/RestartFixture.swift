@@ -42,7 +42,7 @@ struct RestartFixture {
     private var offset: ClockOffset
     private var ambient: Diagnostics = []
     private var now: Instant
-    private var silenceRule = true
+    private var silenceMeansNotScanning = true
     /// The expected text of each line, by its number.
     private var lines: [Int: String] = [:]
     /// The state of the snapshot that is on the disk, and the number of the last line in it.
@@ -125,8 +125,8 @@ struct RestartFixture {
         self.memory = memory ?? RestartMemory(snapshot: MonitorSnapshot())
         memorySequence = survived
         candidate = nil
-        life.engine.silenceMeansNotScanning = silenceRule
-        life.model.silenceMeansNotScanning = silenceRule
+        life.engine.silenceMeansNotScanning = silenceMeansNotScanning
+        life.model.silenceMeansNotScanning = silenceMeansNotScanning
         life.engine.ambientDiagnostics = ambient
         life.model.ambientDiagnostics = ambient
         var buffer = ActionBuffer()
@@ -193,7 +193,7 @@ struct RestartFixture {
                 life.modelEncoder.encode(change, into: &other)
             }
         case .ambient(let flags): ambient = flags
-        case .silenceRule(let isTaken): silenceRule = isTaken
+        case .silenceMeansNotScanning(let isTaken): silenceMeansNotScanning = isTaken
         default: break
         }
         let done = life.engine.perform(step)

@@ -28,7 +28,7 @@ extension Script {
                 .located(north: north, accuracy: accuracy, at: micro(time))
             case .source(let kind, let reason, let time): .source(kind, reason: reason, at: micro(time))
             case .clockOffset(let offset): .clockOffset(ClockOffset(nanoseconds: offset.nanoseconds / 1000 * 1000))
-            case .monitor, .adapter, .left, .ambient, .silenceRule: step
+            case .monitor, .adapter, .left, .ambient, .silenceMeansNotScanning: step
             }
         }
         return script

@@ -36,12 +36,12 @@ enum Step {
     case clockOffset(ClockOffset)
     case ambient(Diagnostics)
     /// Whether L5 applies. A replay with `--settle` turns it off after the last record.
-    case silenceRule(Bool)
+    case silenceMeansNotScanning(Bool)
 
     /// The time of the step; `nil` if it has none.
     var time: Instant? {
         switch self {
-        case .monitor, .adapter, .left, .clockOffset, .ambient, .silenceRule: nil
+        case .monitor, .adapter, .left, .clockOffset, .ambient, .silenceMeansNotScanning: nil
         case .add(_, _, _, _, _, let time), .remove(_, let time), .received(_, let time), .sighted(_, _, _, let time),
             .listening(_, _, _, let time), .advance(let time), .located(_, _, let time), .source(_, _, let time),
             .name(_, let time):
@@ -90,7 +90,7 @@ extension Monitoring {
             case .remove(let identifier, let time): try remove(identifier, at: time, into: &buffer)
             case .name(let beacons, let time): name(beacons, at: time, into: &buffer)
             case .received(let name, let time):
-                received(try adapter(name, at: time, into: &buffer), at: time, into: &buffer)
+                received(by: try adapter(name, at: time, into: &buffer), at: time, into: &buffer)
             case .sighted(let name, let beacon, let rssi, let time):
                 let adapter = try adapter(name, at: time, into: &buffer)
                 sighted(
@@ -112,7 +112,7 @@ extension Monitoring {
             case .advance(let time): advance(to: time, into: &buffer)
             case .clockOffset(let offset): clockOffset = offset
             case .ambient(let flags): ambientDiagnostics = flags
-            case .silenceRule(let isTaken): silenceMeansNotScanning = isTaken
+            case .silenceMeansNotScanning(let isTaken): silenceMeansNotScanning = isTaken
             }
         } catch {
             refusal = error
@@ -152,8 +152,8 @@ extension ConditionSettings {
     var brief: String {
         var text = "enter \(enterCount) in \(enterWindow), exit \(exitTimeout)"
         if let enterRSSI { text += ", enter at \(enterRSSI.dBm)" }
-        if let exitRSSI { text += ", stay at \(exitRSSI.dBm)" }
-        return text + (perBeacon ? ", per beacon, strangers \(unnamed)" : "")
+        if let exitRSSI { text += ", exit at \(exitRSSI.dBm)" }
+        return text + (perBeacon ? ", per beacon, unnamed \(unnamed)" : "")
     }
 }
 
@@ -180,7 +180,7 @@ extension Step: CustomStringConvertible {
             case .advance: "advance"
             case .clockOffset(let offset): "clock offset \(offset.nanoseconds) ns"
             case .ambient(let flags): "ambient \(flags.rawValue)"
-            case .silenceRule(let isTaken): "silence is \(isTaken ? "" : "not ")taken for deafness"
+            case .silenceMeansNotScanning(let isTaken): "silence \(isTaken ? "means" : "does not mean") not scanning"
             }
         return (time.map { "\($0.brief): " } ?? "") + what
     }

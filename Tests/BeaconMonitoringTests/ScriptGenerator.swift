@@ -124,7 +124,7 @@ struct ScriptGenerator {
         case 91: return monitor(random.pick(Self.monitors))
         case 92..<97:
             return .clockOffset(ClockOffset(nanoseconds: random.pick([0, 1, 999, 3_600_000_000_000, -77_777])))
-        case 97: return .silenceRule(random.chance(50))
+        case 97: return .silenceMeansNotScanning(random.chance(50))
         default: return .ambient(random.pick([[], .accuracyLimited, [.clockUnsynchronized, .scannerUnavailable]]))
         }
     }

@@ -37,7 +37,7 @@ import Testing
         await (try BeaconMonitor("source", clock: ManualClock())).end()
     }
 
-    @Test func `if a source fails, run() throws its error, and events and visits throw hearingEnded`() async throws {
+    @Test func `if a source fails, run() throws its error, and events and visits throw sourceFailed`() async throws {
         let script = ScriptedSightings()
         let monitor = try BeaconMonitor("source broken", source: script)
         try await monitor.add(.anyA, identifier: "lobby")
@@ -91,8 +91,8 @@ import Testing
 
     /// A source with a buffer that a test fills. Only a drain empties the buffer.
     private final class Buffered: SightingSource {
-        let hands = ManualClock(Fixture.start)
-        var clock: any MonitorClock { hands }
+        let manualClock = ManualClock(Fixture.start)
+        var clock: any MonitorClock { manualClock }
         private let buffer = Mutex<(monitor: BeaconMonitor?, beacons: [Duration])>((nil, []))
 
         func put(_ times: [Duration]) { buffer.withLock { $0.beacons += times } }
@@ -100,7 +100,7 @@ import Testing
         func run(into monitor: BeaconMonitor) async throws {
             buffer.withLock { $0.monitor = monitor }
             defer { buffer.withLock { $0.monitor = nil } }
-            try await hands.sleep(until: .latest)
+            try await manualClock.sleep(until: .latest)
         }
 
         func drain() async {
@@ -110,7 +110,7 @@ import Testing
             }
             guard let monitor, let adapter = try? await monitor.adapter(named: "hci0") else { return }
             for time in times {
-                hands.set(time)
+                manualClock.set(time)
                 await monitor.sighted(
                     Sighting(
                         time: Fixture.start + time, adapter: adapter, beacon: .a(1), measuredPower: -59,
@@ -127,12 +127,12 @@ import Testing
         let adapter = try await monitor.adapter(named: "hci0")
         await monitor.sighted(
             Sighting(time: Fixture.start, adapter: adapter, beacon: .a(1), measuredPower: -59, rssi: RSSI(dBm: -60)))
-        await source.hands.sleeperStands(at: .seconds(30))
+        await source.manualClock.sleeper(at: .seconds(30))
         // One sighting was in the source's buffer, and one arrived during the drain.
         source.put([.seconds(29), .seconds(31)])
-        source.hands.set(.seconds(30))
+        source.manualClock.set(.seconds(30))
         // A deadline can be early: the loop wakes for the deadline of the first sighting before that of the second.
-        await source.hands.sleeperStands(at: .seconds(59))
+        await source.manualClock.sleeper(at: .seconds(59))
         #expect(try await monitor.requestState(for: "lobby") == .satisfied)
         #expect(await monitor.counters.lateInputs == 0)
         #expect(await monitor.counters.futureInputs == 0)
@@ -172,15 +172,15 @@ import Testing
 
     @Test func `L5: 10 s of silence make an adapter deaf with a live clock, but not with a test clock`() async throws {
         struct Live: MonitorClock {
-            let hands: ManualClock
-            var now: Instant { hands.now }
-            var offset: ClockOffset { hands.offset }
+            let manualClock: ManualClock
+            var now: Instant { manualClock.now }
+            var offset: ClockOffset { manualClock.offset }
             var isLive: Bool { true }
-            func sleep(until instant: Instant) async throws { try await hands.sleep(until: instant) }
+            func sleep(until instant: Instant) async throws { try await manualClock.sleep(until: instant) }
         }
-        let clock = Live(hands: ManualClock())
+        let clock = Live(manualClock: ManualClock())
         for (clock, expected) in [
-            (clock as any MonitorClock, BeaconMonitor.Event.State.unknown), (clock.hands, .unsatisfied),
+            (clock as any MonitorClock, BeaconMonitor.Event.State.unknown), (clock.manualClock, .unsatisfied),
         ] {
             let monitor = try BeaconMonitor("L5 \(expected)", clock: clock)
             try await monitor.add(.anyA, identifier: "lobby")
@@ -188,8 +188,8 @@ import Testing
             await monitor.sighted(
                 Sighting(
                     time: clock.now, adapter: adapter, beacon: .a(1), measuredPower: -59, rssi: RSSI(dBm: -60)))
-            (clock as? Live)?.hands.turn(by: .seconds(70))
-            (clock as? ManualClock)?.turn(by: .seconds(70))
+            (clock as? Live)?.manualClock.advance(by: .seconds(70))
+            (clock as? ManualClock)?.advance(by: .seconds(70))
             await monitor.catchUp()
             #expect(try await monitor.requestState(for: "lobby") == expected)
             await monitor.end()

@@ -6,12 +6,12 @@ import BluetoothLE
 // Times are relative to the start of a test's gateway, as in ``Fixture``.
 extension ManualClock {
     /// Moves the clock to a time.
-    func set(_ time: Duration) { turn(to: Fixture.start + time) }
+    func set(_ time: Duration) { advance(to: Fixture.start + time) }
 
     func setOffset(_ duration: Duration) { offset = ClockOffset(nanoseconds: duration.nanoseconds) }
 
     /// Returns as soon as a task sleeps until exactly `time`.
-    func sleeperStands(at time: Duration) async { await sleeper(until: Fixture.start + time) }
+    func sleeper(at time: Duration) async { await sleeper(until: Fixture.start + time) }
 }
 
 /// A monitor with a test clock and one adapter, which scans unless `listening` is `false`.
@@ -42,7 +42,7 @@ struct Site {
     /// Passes a report without a monitored beacon.
     func received(at time: Duration) async {
         clock.set(time)
-        await monitor.received(adapter, at: Fixture.start + time)
+        await monitor.received(by: adapter, at: Fixture.start + time)
     }
 
     func sighting(_ beacon: BeaconIdentity = .a(1), at time: Duration) -> Sighting {

@@ -7,7 +7,7 @@ import Testing
     @Test func `N2: events between subscribe() and the first loop are not lost`() async throws {
         let site = try await Site("subscribe")
         try await site.lobby()
-        let unreceived = site.monitor.events
+        let late = site.monitor.events
         let events = site.monitor.subscribe()
         await site.sighted(at: .zero)
         await site.sighted(at: .seconds(40))
@@ -16,7 +16,7 @@ import Testing
         for try await event in events { received.append(event.brief) }
         #expect(received == [.satisfied(at: .zero), .unsatisfied(at: .seconds(30)), .satisfied(at: .seconds(40))])
         // `events` works as in Core Location: it subscribes when its loop starts.
-        #expect(try await unreceived.reduce(0) { count, _ in count + 1 } == 0)
+        #expect(try await late.reduce(0) { count, _ in count + 1 } == 0)
     }
 
     @Test func `a loop over a subscription continues at the point at which the loop before it stopped`() async throws {

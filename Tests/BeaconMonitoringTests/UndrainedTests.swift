@@ -15,8 +15,8 @@ import Testing
             var buffered: Sighting?
         }
 
-        let hands = ManualClock()
-        var clock: any MonitorClock { hands }
+        let manualClock = ManualClock()
+        var clock: any MonitorClock { manualClock }
         let running = Gate()
         let asked = Gate()
         let released = Gate()
@@ -29,7 +29,7 @@ import Testing
             state.withLock { $0.monitor = monitor }
             defer { state.withLock { $0.monitor = nil } }
             running.open()
-            try await hands.sleep(until: .latest)
+            try await manualClock.sleep(until: .latest)
         }
 
         func drain() async {
@@ -70,16 +70,16 @@ import Testing
         let adapter = try await monitor.adapter(named: "hci0")
         func sighting() -> Sighting {
             Sighting(
-                time: source.hands.now, adapter: adapter, beacon: .a(1), measuredPower: -59, rssi: RSSI(dBm: -60))
+                time: source.manualClock.now, adapter: adapter, beacon: .a(1), measuredPower: -59, rssi: RSSI(dBm: -60))
         }
         await monitor.sighted(sighting())
         #expect(try await events.next()?.state == .satisfied)
         // The beacon is sighted again just before its exit. That report is not delivered yet when the exit is due.
-        source.hands.turn(by: .seconds(29))
+        source.manualClock.advance(by: .seconds(29))
         source.buffer(sighting())
-        source.hands.turn(by: .seconds(2))
+        source.manualClock.advance(by: .seconds(2))
         await source.asked.passed()
-        let now = source.hands.now
+        let now = source.manualClock.now
         switch input {
         case .fix:
             await monitor.located(
@@ -102,15 +102,16 @@ import Testing
 
     @Test func `run() does not throw an error that its source gets because the monitor has ended`() async throws {
         struct Hasty: SightingSource {
-            let hands = ManualClock()
+            let manualClock = ManualClock()
             let asked = Gate()
-            var clock: any MonitorClock { hands }
+            var clock: any MonitorClock { manualClock }
             func run(into monitor: BeaconMonitor) async throws {
                 let adapter = try await monitor.adapter(named: "hci0")
                 await monitor.sighted(
                     Sighting(
-                        time: hands.now, adapter: adapter, beacon: .a(1), measuredPower: -59, rssi: RSSI(dBm: -60)))
-                hands.turn(by: .seconds(31))
+                        time: manualClock.now, adapter: adapter, beacon: .a(1), measuredPower: -59, rssi: RSSI(dBm: -60)
+                    ))
+                manualClock.advance(by: .seconds(31))
                 // The loop waits in `drain()` until this function ends, so no deadline is handled.
                 await asked.passed()
                 await monitor.end()

@@ -192,7 +192,7 @@ import Testing
                 time: Fixture.start + .seconds(100), adapter: adapter, beacon: .a(1), measuredPower: -59,
                 rssi: RSSI(dBm: -60)))
         clock.set(.seconds(130))
-        await monitor.received(adapter, at: Fixture.start + .seconds(130))
+        await monitor.received(by: adapter, at: Fixture.start + .seconds(130))
         #expect(try await left.next()?.brief == .unsatisfied(at: .seconds(130)))
         let ended = try #require(await visits.next())
         #expect(!ended.isOpen && ended.arrival == Fixture.start && ended.departure == Fixture.start + .seconds(100))

@@ -13,7 +13,7 @@ import Testing
     > {
         ContiguousArray(
             (0..<count).map {
-                FrameBatch.Entry(.received, adapter: adapter, time: .earliest + .seconds(second + $0))
+                FrameBatch.Entry(.withoutBeacon, adapter: adapter, time: .earliest + .seconds(second + $0))
             })
     }
 
@@ -71,7 +71,7 @@ import Testing
         let thread = try OwnThread(named: "hearing") { ScanThread.run(LiveOptions([.dbus]), handOver) }
         var isAnswered = false
         while !isAnswered, let batch = await handOver.fetch() {
-            for case .drained(let id) in batch.changes.map(\.changes) {
+            for case .drained(let id) in batch.changes.map(\.change) {
                 handOver.drained(upTo: id)
                 isAnswered = true
             }

@@ -57,10 +57,10 @@ private struct ReceivedBeacons: ReportHandler {
         #expect(first.frame.address == DeviceAddress(0xC098_E500_0007, kind: .random))
         #expect(first.time == time)
         #expect(first.adapter == 3)
-        #expect(first.kind.isFirst && first.kind.isReceived && first.kind.isBeacon)
+        #expect(first.kind.isFirst && first.kind.hasReports && first.kind.isBeacon)
         let second = batch.entries[1]
         #expect(second.frame.beacon.identity.minor == 9)
-        #expect(!second.kind.isFirst && !second.kind.isReceived && second.kind.isBeacon)
+        #expect(!second.kind.isFirst && !second.kind.hasReports && second.kind.isBeacon)
     }
 
     @Test func `an event without a beacon counts as received, one without a report only advances the time`() {
@@ -70,7 +70,7 @@ private struct ReceivedBeacons: ReportHandler {
         #expect(batch.counts.entries == 2)
         #expect(batch.counts.beacons == 0)
         let kinds = (0..<2).map { batch.entries[$0].kind }
-        #expect(kinds.map(\.isReceived) == [true, false])
+        #expect(kinds.map(\.hasReports) == [true, false])
         #expect(kinds.map(\.isFirst) == [true, true])
         #expect(kinds.map(\.isBeacon) == [false, false])
     }

@@ -1,5 +1,10 @@
 import Foundation
 
+/// The error that a command failed.
+private struct CommandError: Error, CustomStringConvertible {
+    let description: String
+}
+
 /// A certificate authority and its certificates, which openssl creates for each test.
 package final class Certificates {
     package let folder: TestFolder
@@ -13,7 +18,7 @@ package final class Certificates {
 
     private func openssl(_ arguments: String...) throws {
         let child = try Child(BrokerTools.openssl, arguments)
-        guard child.wait() == 0 else { throw TimeoutError(description: "openssl \(arguments): \(child.said)") }
+        guard child.wait() == 0 else { throw CommandError(description: "openssl \(arguments): \(child.said)") }
     }
 
     /// Creates the authority `<name>.pem` with its key `<name>.key`.

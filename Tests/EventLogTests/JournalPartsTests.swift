@@ -54,7 +54,7 @@ import Testing
     @Test(arguments: [(999, false), (1000, true)])
     func `after a rotation, a snapshot is due when the lines are as large as the last one`(bytes: Int, isTime: Bool) {
         var schedule = schedule()
-        schedule.request()
+        schedule.requestSnapshot()
         schedule.note(bytes: bytes, lines: 1)
         #expect(schedule.isTime == isTime)
     }
@@ -68,9 +68,9 @@ import Testing
 
     @Test func `a snapshot that failed is tried again soon, and an earlier due time stays`() {
         var schedule = schedule()
-        schedule.isPutOff(until: .start + .seconds(30))
+        schedule.postpone(until: .start + .seconds(30))
         #expect(schedule.due == .start + .seconds(30))
-        schedule.isPutOff(until: .start + .seconds(60))
+        schedule.postpone(until: .start + .seconds(60))
         #expect(schedule.due == .start + .seconds(30))
     }
 }
@@ -89,7 +89,7 @@ import Testing
         table.drop([update("staff", .unsatisfied)])
         #expect(table.record(for: identifier) { _ in nil }?.lastEvent.state == .satisfied)
         #expect(table.forSnapshot[identifier]?.event.state == .unsatisfied)
-        table.snapshotIsKept()
+        table.noteSnapshotStored()
         #expect(table.record(for: identifier) { _ in nil }?.lastEvent.state == .unsatisfied)
     }
 
@@ -99,7 +99,7 @@ import Testing
             table.drop([update("c\(number % 3)", number < 9_997 ? .satisfied : .unknown)])
         }
         table.drop([.removed("c1")])
-        table.snapshotIsKept()
+        table.noteSnapshotStored()
         #expect(table.identifiers.map(\.text) == ["c0", "c2"])
         for identifier in table.identifiers {
             #expect(table.record(for: identifier) { _ in nil }?.lastEvent.state == .unknown)

@@ -56,7 +56,7 @@ import Testing
             $0.retainSize = 2500
             $0.waitsForPublishing = true
         }
-        journal.published = 1
+        journal.publishedSequence = 1
         for hour in 1..<8 { journal.event(at: 3600 * hour) }
         keep(journal, at: 8)
         let kept = try folder.numbers
@@ -132,7 +132,7 @@ import Testing
             $0.retain = .seconds(3600)
             $0.waitsForPublishing = true
         }
-        journal.published = 2
+        journal.publishedSequence = 2
         keep(journal, at: 100)
         #expect(try folder.numbers == [3, 4])
     }

@@ -97,11 +97,11 @@ import Testing
     private struct NoFix: Error {}
 
     /// The state of a clock that the test sets.
-    private final class Hands { var now = at(5000) }
+    private final class LoopClock { var now = at(5000) }
 
     @Test func `a live source plays from its start on, at the set speed, and reports its end`() throws {
-        let hands = Hands()
-        let loop = try EventLoop(clock: { hands.now })
+        let loopClock = LoopClock()
+        let loop = try EventLoop(clock: { loopClock.now })
         var options = GPXOptions()
         options.speed = 2
         let plan = try GPXPlan(try Self.file([[(0, 0), (4, 40)], [(20, 50), (21, 60)]]))
@@ -110,7 +110,7 @@ import Testing
         source.start(notes)
         #expect(notes.fixes.map(\.time) == [at(5000)])
         for step in 1...30 {
-            hands.now = at(5000 + Double(step) / 2)
+            loopClock.now = at(5000 + Double(step) / 2)
             source.drain()
         }
         #expect(
@@ -125,12 +125,12 @@ import Testing
     }
 
     @Test func `one turn plays 64 due fixes, and T5: a drain plays all`() throws {
-        let hands = Hands()
-        let loop = try EventLoop(clock: { hands.now })
+        let loopClock = LoopClock()
+        let loop = try EventLoop(clock: { loopClock.now })
         let source = GPXSource(try GPXPlan(try Self.file([[(0, 0), (500, 40)]])), on: loop)
         let notes = Notes()
         source.start(notes)
-        hands.now = at(5200)
+        loopClock.now = at(5200)
         var counts: [Int] = []
         for _ in 0..<2 {
             try loop.turn(waits: false)

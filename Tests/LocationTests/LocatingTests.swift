@@ -1,4 +1,5 @@
 import BeaconMonitoring
+import BeaconMonitoringTesting
 import Foundation
 import SystemPackage
 import Testing
@@ -18,7 +19,7 @@ import Testing
     }
 
     @Test func `only a monitor with a location source can evaluate circles`() async throws {
-        let clock = TurnedClock()
+        let clock = ManualClock(at(0))
         let script = ScriptedFixes()
         let monitor = try BeaconMonitor(
             "located", clock: clock, locating: .scripted(script, feed: LocationFeed(service: ServiceRegistry())))
@@ -34,7 +35,7 @@ import Testing
     @Test func `G2: fixes of a script make events while the monitor runs, and live updates as well`()
         async throws
     {
-        let clock = TurnedClock()
+        let clock = ManualClock(at(0))
         let script = ScriptedFixes()
         let feed = LocationFeed(service: ServiceRegistry())
         let monitor = try BeaconMonitor("scripted", clock: clock, locating: .scripted(script, feed: feed))
@@ -47,7 +48,7 @@ import Testing
         let entry = try await iterator.next()
         #expect(entry?.state == .satisfied)
         #expect(await updates.next()?.location?.coordinate == (try vienna()))
-        clock.turn(to: 10)
+        clock.advance(to: at(10))
         script.give(try fix(10, north: 1000))
         #expect(try await iterator.next()?.state == .unsatisfied)
         await monitor.end()
@@ -55,7 +56,7 @@ import Testing
     }
 
     @Test func `G3: if a source has no fix, circles become unknown after the outage timeout`() async throws {
-        let clock = TurnedClock()
+        let clock = ManualClock(at(0))
         let script = ScriptedFixes()
         let monitor = try BeaconMonitor(
             "lost", clock: clock, locating: .scripted(script, feed: LocationFeed(service: ServiceRegistry())))
@@ -64,10 +65,10 @@ import Testing
         async let running: Void = monitor.run()
         script.give(try fix(0))
         #expect(try await events.next()?.state == .satisfied)
-        clock.turn(to: 5)
+        clock.advance(to: at(5))
         script.lose(since: at(0), reason: "a tunnel")
-        await clock.sleeperStands(at: 60)
-        clock.turn(to: 60)
+        await clock.sleeper(until: at(60))
+        clock.advance(to: at(60))
         let event = try await events.next()
         #expect(event?.state == .unknown)
         #expect(event?.locationUnavailable == true)
@@ -76,7 +77,7 @@ import Testing
     }
 
     @Test func `a GPX file is played on the monitor's own clock, and its end does not end the monitor`() async throws {
-        let clock = TurnedClock()
+        let clock = ManualClock(at(0))
         let (here, there) = (try vienna(), try vienna(north: 1000))
         let path = try file(
             """
@@ -93,17 +94,17 @@ import Testing
         async let running: Void = monitor.run()
         #expect(try await events.next()?.state == .satisfied)
         for second in 1...10 {
-            await clock.sleeperStands(at: Double(second))
-            clock.turn(to: Double(second))
+            await clock.sleeper(until: at(Double(second)))
+            clock.advance(to: at(Double(second)))
         }
         let exit = try await events.next()
         #expect(exit?.state == .unsatisfied)
         // At 100 m per second: at 300 m, a fix of 5 m accuracy is outside the radius of 200 m.
         #expect(exit?.time == at(3))
         // The monitor continues: other deadlines are still handled.
-        clock.turn(to: 60)
-        await clock.sleeperStands(at: 70)
-        clock.turn(to: 70)
+        clock.advance(to: at(60))
+        await clock.sleeper(until: at(70))
+        clock.advance(to: at(70))
         let outage = try await events.next()
         #expect(outage?.state == .unknown)
         #expect(outage?.time == at(70))
@@ -113,7 +114,7 @@ import Testing
 
     @Test func `a GPX file that does not exist ends the run with an error that names the file`() async throws {
         let monitor = try BeaconMonitor(
-            "gpx none", clock: TurnedClock(),
+            "gpx none", clock: ManualClock(at(0)),
             locating: .gpx("/nowhere/ride.gpx", feed: LocationFeed(service: ServiceRegistry())))
         let error = await #expect(throws: LocationError.self) { try await monitor.run() }
         #expect(error?.description.contains("/nowhere/ride.gpx") == true)
@@ -121,7 +122,7 @@ import Testing
     }
 
     @Test func `a feed can be run without a monitor`() async throws {
-        let clock = TurnedClock()
+        let clock = ManualClock(at(0))
         let script = ScriptedFixes()
         let feed = LocationFeed(service: ServiceRegistry())
         var updates = LocationUpdate.liveUpdates(from: feed).makeAsyncIterator()
@@ -137,7 +138,7 @@ import Testing
         var updates = LocationUpdate.liveUpdates(from: feed).makeAsyncIterator()
         // No process listens on port 1. Until this is known, it is also unknown whether this user has the permission.
         let monitor = try BeaconMonitor(
-            "gpsd", clock: TurnedClock(), locating: .gpsd(host: "127.0.0.1", port: 1, feed: feed))
+            "gpsd", clock: ManualClock(at(0)), locating: .gpsd(host: "127.0.0.1", port: 1, feed: feed))
         let running = Task { try await monitor.run() }
         #expect(await updates.next()?.authorizationRequestInProgress == true)
         #expect(await updates.next()?.authorizationRequestInProgress == false)
@@ -152,7 +153,7 @@ import Testing
         let script = ScriptedFixes()
         let feed = LocationFeed(service: ServiceRegistry())
         var updates = LocationUpdate.liveUpdates(from: feed).makeAsyncIterator()
-        let running = Task { try await feed.run(.scripted(script), clock: TurnedClock()) }
+        let running = Task { try await feed.run(.scripted(script), clock: ManualClock(at(0))) }
         script.raise(.authorizationDenied)
         #expect(await updates.next()?.authorizationDenied == true)
         script.raise([])

@@ -1,4 +1,5 @@
 import BeaconMonitoring
+import BeaconMonitoringTesting
 import Foundation
 import Synchronization
 import SystemPackage
@@ -32,7 +33,7 @@ import Testing
             GPSDPlayback(host: "gps.example", port: 2947, connect: resolver.connect)
         }
         let monitor = try BeaconMonitor(
-            "gpsd lookup", clock: TurnedClock(), locating: .provider(provider, feed: feed()))
+            "gpsd lookup", clock: ManualClock(at(0)), locating: .provider(provider, feed: feed()))
         let running = Task { try await monitor.run() }
         await resolver.wasAsked()
         running.cancel()
@@ -54,8 +55,8 @@ import Testing
             return isFirst ? .failure(TCPSocket.Problem(text: "refused")) : resolver.connect(host, port)
         }
         let feed = feed()
-        let monitor = try BeaconMonitor("gpsd drain", clock: TurnedClock())
-        let running = Task { try await playback.run(on: TurnedClock(), to: nil, feed) }
+        let monitor = try BeaconMonitor("gpsd drain", clock: ManualClock(at(0)))
+        let running = Task { try await playback.run(on: ManualClock(at(0)), to: nil, feed) }
         await resolver.wasAsked()
         await playback.drain(on: monitor.clock, to: monitor, feed)
         resolver.release()
@@ -67,7 +68,7 @@ import Testing
     @Test func `if two feeds run a script, each run ends when its own task is canceled`() async throws {
         let script = ScriptedFixes()
         let (first, second) = (feed(), feed())
-        let clock = TurnedClock()
+        let clock = ManualClock(at(0))
         let one = Task { try await first.run(.scripted(script), clock: clock) }
         try await script.mailbox.waits(for: 1)
         let other = Task { try await second.run(.scripted(script), clock: clock) }
@@ -93,7 +94,7 @@ import Testing
         feed.set(.authorizationDenied)
         var updates = LocationUpdate.liveUpdates(from: feed).makeAsyncIterator()
         #expect(await updates.next()?.authorizationDenied == true)
-        async let running: Void = feed.run(.gpx(path, pace: 1), clock: TurnedClock())
+        async let running: Void = feed.run(.gpx(path, pace: 1), clock: ManualClock(at(0)))
         #expect(await updates.next()?.authorizationDenied == false)
         try await running
     }

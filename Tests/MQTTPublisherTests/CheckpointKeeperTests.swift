@@ -22,13 +22,13 @@ import Testing
         var window = Self.window(7, of: 10)
         #expect(keeper.isStale(window))
         try keeper.keep(&window)
-        #expect(!keeper.isStale(window) && window.unkept == 0)
-        let news = [keeper.note(five: "broker:1883"), keeper.note(five: "broker:1883")]
-        #expect(news == [true, false])
+        #expect(!keeper.isStale(window) && window.unstoredCount == 0)
+        let areNew = [keeper.note(five: "broker:1883"), keeper.note(five: "broker:1883")]
+        #expect(areNew == [true, false])
         #expect(keeper.isStale(window))
         try keeper.keep(&window)
-        let kept = try PublishingCheckpoint.read(path)
-        #expect(kept?.position.sequence == 7 && kept?.five == "broker:1883")
+        let stored = try PublishingCheckpoint.read(path)
+        #expect(stored?.position.sequence == 7 && stored?.five == "broker:1883")
     }
 
     @Test func `if storing fails, the error states the limit of lines, then that publishing stopped`() throws {
@@ -39,7 +39,7 @@ import Testing
         var window = Self.window(9, of: 10)
         #expect(keeper.failure(window) == nil)
         #expect(throws: Errno.readOnlyFileSystem) { try keeper.keep(&window) }
-        #expect(window.unkept == 9)
+        #expect(window.unstoredCount == 9)
         #expect(keeper.failure(window)?.hasSuffix("at most 10 lines are sent until it can") == true)
         window.setAside(LinePosition(sequence: 10))
         #expect(

@@ -17,7 +17,7 @@ import Testing
         var now = start
         return (0..<count).map { _ in
             plan.begin()
-            plan.failed(failure, .five, .noAnswer, at: now)
+            plan.failed(failure, .five, .notReached, at: now)
             let delay = (plan.nextAttempt ?? now) - now
             now = plan.nextAttempt ?? now
             return delay
@@ -125,7 +125,7 @@ import Testing
     @Test func `failures before a broker was asked do not change the version`() {
         var plan = plan()
         for _ in 0..<20 {
-            plan.failed(.unreachable("a:1", "refused"), .five, .noAnswer, at: start)
+            plan.failed(.unreachable("a:1", "refused"), .five, .notReached, at: start)
             #expect(plan.version == .five)
         }
     }
@@ -158,7 +158,7 @@ import Testing
             plan.connected(.three, at: start)
             plan.failed(.lost("closed"), .three, .answered, at: start + .seconds(20))
             #expect(plan.soonEnds == count)
-            plan.failed(.unreachable("a:1", "refused"), .three, .noAnswer, at: start + .seconds(21))
+            plan.failed(.unreachable("a:1", "refused"), .three, .notReached, at: start + .seconds(21))
         }
         plan.connected(.three, at: start)
         plan.failed(.lost("closed"), .three, .answered, at: start + .seconds(60))

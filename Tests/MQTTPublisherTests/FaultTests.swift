@@ -118,7 +118,7 @@ import Testing
         try broker.start()
         try files.append(count - count / 3)
         let subscriber = try Subscriber(broker)
-        try publisher.until("all are shipped") { publisher.status.published >= count }
+        try publisher.until("all are published") { publisher.status.published >= count }
         try publisher.stop()
         let last = files.sequence
         let arrived = Set(subscriber.settled(last))

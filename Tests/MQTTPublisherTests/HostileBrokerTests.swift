@@ -136,7 +136,7 @@ import Testing
             hasAll = hasAll || comes(all.count, seconds: 300)
             // The first arrival of each line, in order. Lines that arrived in a hostile session count too.
             let arrived = Subscriber.distinct(broker.arrived.now.numbers)
-            if !hasAll || arrived != all { problems.append("\(arrived) came; \(said.suffix(5))") }
+            if !hasAll || arrived != all { problems.append("\(arrived) arrived; \(said.suffix(5))") }
             check()
             let status = end()
             if status != 0 { problems.append("it ended with \(status): \(said.suffix(5))") }

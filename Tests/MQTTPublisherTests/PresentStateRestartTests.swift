@@ -10,7 +10,7 @@ import Testing
 @Suite struct PresentStateRestartTests {
     /// Returns a simulation run that was published to a broker. It has a condition `staff`, with one beacon in view and
     /// one that has exited, and a condition `door "2"`.
-    private func reported(_ options: PresentStateOptions) throws -> (PresentFixture, PresentState, RetainingBroker) {
+    private func published(_ options: PresentStateOptions) throws -> (PresentFixture, PresentState, RetainingBroker) {
         var (fixture, state, broker) = (try PresentFixture(), PresentState(options), RetainingBroker())
         try fixture.add("staff", perBeacon: true, at: 1)
         try fixture.add("door \"2\"", .everyOther, assuming: .unsatisfied, at: 1)
@@ -23,7 +23,7 @@ import Testing
 
     @Test func `the same state gives the same bytes, and a restored state continues like the original`() throws {
         let options = try PresentOptions.make()
-        var (fixture, state, broker) = try reported(options)
+        var (fixture, state, broker) = try published(options)
         let encoded = state.encoded
         #expect(encoded == state.encoded)
         var read = try PresentState(options, decoding: encoded)
@@ -42,7 +42,7 @@ import Testing
 
     @Test func `messages that were not acknowledged are published again by the next process`() throws {
         let options = try PresentOptions.make()
-        var (fixture, state, broker) = try reported(options)
+        var (fixture, state, broker) = try published(options)
         fixture.advance(to: 100)
         try fixture.remove("door \"2\"", at: 101)
         state.follow(fixture)
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test func `a new prefix or gateway name clears all old topics, including availability and status`() throws {
-        let (_, state, before) = try reported(PresentOptions.make())
+        let (_, state, before) = try published(PresentOptions.make())
         for (prefix, gateway) in [("beacons", "reception"), ("site/beacons", "lobby")] {
             let options = try PresentOptions.make(gateway: gateway, prefix: prefix)
             var broker = before
@@ -89,7 +89,7 @@ import Testing
 
     @Test func `a gateway that is renamed and renamed back after one message clears no topic in use`() throws {
         let options = try PresentOptions.make()
-        let (_, state, before) = try reported(options)
+        let (_, state, before) = try published(options)
         var read = try PresentState(PresentOptions.make(gateway: "reception"), decoding: state.encoded)
         var publications: [Publication] = []
         read.nextChanges(1, into: &publications)
@@ -101,7 +101,7 @@ import Testing
     }
 
     @Test func `disabling Home Assistant clears its topics, and enabling it publishes them again`() throws {
-        let (_, state, before) = try reported(PresentOptions.make())
+        let (_, state, before) = try published(PresentOptions.make())
         let off = try PresentOptions.make(homeAssistant: false)
         var (read, broker) = (try PresentState(off, decoding: state.encoded), before)
         read.deliver(to: &broker)
@@ -118,7 +118,7 @@ import Testing
 
     @Test func `a new discovery prefix moves all entities, and a new version of the program updates them`() throws {
         var options = try PresentOptions.make()
-        let (_, state, before) = try reported(options)
+        let (_, state, before) = try published(options)
         options.homeAssistant?.prefix = "ha/discovery"
         var (read, broker) = (try PresentState(options, decoding: state.encoded), before)
         read.deliver(to: &broker)
@@ -131,7 +131,7 @@ import Testing
     }
 
     @Test func `a beacon that was published but not stored before new options is cleared under the old ones`() throws {
-        var (fixture, state, broker) = try reported(PresentOptions.make())
+        var (fixture, state, broker) = try published(PresentOptions.make())
         let kept = state.encoded
         fixture.sighted(.badge(9), at: 61)
         state.follow(fixture)
@@ -164,7 +164,7 @@ import Testing
 
     @Test func `a stored state that is cut off is refused, and one with random changes never traps`() throws {
         let options = try PresentOptions.make()
-        let (_, state, _) = try reported(options)
+        let (_, state, _) = try published(options)
         let encoded = state.encoded
         for length in stride(from: 0, to: encoded.count - 1, by: 7) {
             #expect(throws: PresentStateError.self) { try PresentState(options, decoding: Array(encoded[..<length])) }

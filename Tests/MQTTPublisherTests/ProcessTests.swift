@@ -26,7 +26,7 @@ import Testing
             let wanted = fixture.files.sequence - Int(random.next() % 40)
             switch random.next() % 3 {
             case 0: try fixture.turns(Int(random.next() % 20))
-            default: try fixture.until("\(wanted) are shipped") { fixture.process.status.published >= wanted }
+            default: try fixture.until("\(wanted) are published") { fixture.process.status.published >= wanted }
             }
             kill(try fixture.runningProcess(), SIGKILL)
             let before = fixture.process.starts
@@ -36,7 +36,7 @@ import Testing
         }
         try fixture.write(10)
         let count = fixture.files.sequence
-        try fixture.until("all are shipped") { fixture.process.status.published == count }
+        try fixture.until("all are published") { fixture.process.status.published == count }
         try fixture.stop()
         #expect(subscriber.wait(for: count))
         subscriber.end()
@@ -58,7 +58,7 @@ import Testing
         let broker = try Broker(folder)
         let fixture = try PublishingFixture(folder, port: broker.port)
         try fixture.write(5)
-        try fixture.until("lines are shipped") { fixture.process.status.published == 5 }
+        try fixture.until("lines are published") { fixture.process.status.published == 5 }
         let id = try fixture.runningProcess()
         let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(id)/fd").map {
             try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(id)/fd/\($0)")
@@ -70,7 +70,7 @@ import Testing
         #expect(descriptors.allSatisfy { path in known.contains { path.hasPrefix($0) } }, "\(descriptors)")
         #expect(descriptors.count { $0.hasPrefix("socket:") } <= 4, "\(descriptors)")
         #expect(!descriptors.contains("/etc/passwd"))
-        let status = try fixture.reported("status").split(separator: "\n").map(String.init)
+        let status = try fixture.processFile("status").split(separator: "\n").map(String.init)
         func field(_ name: String) -> String? {
             status.first { $0.hasPrefix(name + ":") }?.dropFirst(name.count + 1).trimmingCharacters(in: .whitespaces)
         }
@@ -80,10 +80,10 @@ import Testing
         // Bit n−1 is signal n (proc(5)).
         let ignored = UInt64(field("SigIgn") ?? "", radix: 16) ?? 0
         for signal in [SIGHUP, SIGINT, SIGTERM, SIGPIPE, SIGUSR1] { #expect(ignored & 1 << UInt64(signal - 1) != 0) }
-        let limits = try fixture.reported("limits")
+        let limits = try fixture.processFile("limits")
         #expect(limits.contains(#/Max core file size +0 +0 /#), "\(limits)")
         #expect(limits.contains(#/Max data size +[0-9]+ +[0-9]+ /#), "\(limits)")
-        #expect(Int(try fixture.reported("oom_score_adj").prefix { $0 != "\n" }) ?? 0 >= 500)
+        #expect(Int(try fixture.processFile("oom_score_adj").prefix { $0 != "\n" }) ?? 0 >= 500)
         try fixture.stop()
     }
 
@@ -95,10 +95,10 @@ import Testing
         // The signals arrive before the publisher can ignore them, and after that.
         for signal in [SIGTERM, SIGINT, SIGHUP, SIGUSR1] { kill(id, signal) }
         try fixture.write(3)
-        try fixture.until("lines are shipped") { fixture.process.status.published == 3 }
+        try fixture.until("lines are published") { fixture.process.status.published == 3 }
         for signal in [SIGTERM, SIGINT, SIGHUP, SIGUSR1] { kill(id, signal) }
         try fixture.write(3)
-        try fixture.until("lines are shipped") { fixture.process.status.published == 6 }
+        try fixture.until("lines are published") { fixture.process.status.published == 6 }
         #expect(fixture.process.processID == id)
         // A normal stop publishes the last lines.
         try fixture.write(3)
@@ -112,7 +112,7 @@ import Testing
         let broker = try Broker(folder)
         let fixture = try PublishingFixture(folder, port: broker.port)
         try fixture.write(5)
-        try fixture.until("lines are shipped") { fixture.process.status.published == 5 }
+        try fixture.until("lines are published") { fixture.process.status.published == 5 }
         let first = try fixture.runningProcess()
         kill(first, SIGSTOP)
         // The next ping is sent within a minute, and its answer may take another minute.
@@ -125,7 +125,7 @@ import Testing
         try fixture.until("the process was restarted") { fixture.process.processID.map { $0 != first } ?? false }
         #expect(fixture.remarks.contains { $0.contains("did not answer for 60 s") }, "\(fixture.remarks)")
         try fixture.write(5)
-        try fixture.until("lines are shipped again") { fixture.process.status.published == 10 }
+        try fixture.until("lines are published again") { fixture.process.status.published == 10 }
         try fixture.stop()
     }
 
@@ -149,7 +149,7 @@ import Testing
         let subscriber = try Subscriber(broker, topic: "beacons/lobby/event/#")
         let first = try PublishingFixture(folder, port: broker.port)
         try first.write(20)
-        try first.until("lines are shipped") { first.process.status.published == 20 }
+        try first.until("lines are published") { first.process.status.published == 20 }
         let second = try PublishingFixture(folder, files: first.files, port: broker.port)
         try second.until("the publisher waits") {
             second.process.status.localFailure?.contains("publishing starts when that process has ended") ?? false
@@ -158,7 +158,7 @@ import Testing
         #expect(second.process.status.version == nil)
         try first.stop()
         try second.write(20)
-        try second.until("lines are shipped") { second.process.status.published == 40 }
+        try second.until("lines are published") { second.process.status.published == 40 }
         #expect(second.remarks.contains { $0.hasSuffix("is available") }, "\(second.remarks)")
         try second.stop()
         #expect(subscriber.wait(for: 40))
@@ -176,7 +176,7 @@ import Testing
         // When the lock file is fixed, publishing continues automatically.
         unlink(folder.file("mqtt.json.lock"))
         try fixture.write(5)
-        try fixture.until("lines are shipped") { fixture.process.status.published == 5 }
+        try fixture.until("lines are published") { fixture.process.status.published == 5 }
         try fixture.stop()
     }
 
@@ -192,7 +192,7 @@ import Testing
         #expect(fixture.remarks.count == 1, "\(fixture.remarks)")
         unlink(folder.file("mqtt.json"))
         try fixture.write(5)
-        try fixture.until("lines are shipped") { fixture.process.status.published == 5 }
+        try fixture.until("lines are published") { fixture.process.status.published == 5 }
         try fixture.stop()
     }
 

@@ -9,7 +9,7 @@ import SystemPackage
 ///
 /// Outside of tests, the publisher is a process, and a pair of sockets is used instead.
 final class PublisherMailbox: PublisherOwner, Sendable {
-    private struct Report {
+    private struct Output {
         var status: PublisherStatus
         var remarks: [PublisherRemark] = []
         var lostRemarks = 0
@@ -23,7 +23,7 @@ final class PublisherMailbox: PublisherOwner, Sendable {
     /// Signaled if there is a remark, if a connection was established or has ended, and at the end.
     let owner: WakeUp
     private let orders = Mutex(PublisherOrders())
-    private let news: Mutex<Report>
+    private let output: Mutex<Output>
 
     /// Creates an empty mailbox.
     ///
@@ -31,7 +31,7 @@ final class PublisherMailbox: PublisherOwner, Sendable {
     init(now: Instant) throws(Errno) {
         publisher = try WakeUp()
         owner = try WakeUp()
-        news = Mutex(Report(status: PublisherStatus(since: now)))
+        output = Mutex(Output(status: PublisherStatus(since: now)))
     }
 
     // MARK: For the owner
@@ -48,7 +48,7 @@ final class PublisherMailbox: PublisherOwner, Sendable {
 
     /// Reports that there are lines without a sequence number after the last durable line: `ranging`, which need not be
     /// durable.
-    func reportLines() { publisher.signal() }
+    func reportUnnumberedLine() { publisher.signal() }
 
     /// Sets the payload of `status`. It replaces a payload that was not sent yet.
     ///
@@ -66,18 +66,18 @@ final class PublisherMailbox: PublisherOwner, Sendable {
     }
 
     /// The last status of the publisher.
-    var status: PublisherStatus { news.withLock { $0.status } }
+    var status: PublisherStatus { output.withLock { $0.status } }
 
     /// Returns the remarks since the last call.
     func drainRemarks() -> [PublisherRemark] {
-        news.withLock { news in
-            var remarks = news.remarks
-            if news.lostRemarks > 0 {
+        output.withLock { output in
+            var remarks = output.remarks
+            if output.lostRemarks > 0 {
                 remarks.insert(
-                    PublisherRemark(isError: true, text: "\(news.lostRemarks) messages were dropped"), at: 0)
+                    PublisherRemark(isError: true, text: "\(output.lostRemarks) messages were dropped"), at: 0)
             }
-            news.remarks = []
-            news.lostRemarks = 0
+            output.remarks = []
+            output.lostRemarks = 0
             return remarks
         }
     }
@@ -98,20 +98,20 @@ final class PublisherMailbox: PublisherOwner, Sendable {
     }
 
     func report(_ status: PublisherStatus) {
-        let isNew = news.withLock { news in
-            defer { news.status = status }
-            let isEnd = status.state == .ended && news.status.state != .ended
-            return isEnd || (status.version == nil) != (news.status.version == nil)
+        let isNew = output.withLock { output in
+            defer { output.status = status }
+            let isEnd = status.state == .ended && output.status.state != .ended
+            return isEnd || (status.version == nil) != (output.status.version == nil)
         }
         if isNew { owner.signal() }
     }
 
     func say(_ remark: PublisherRemark) {
-        news.withLock { news in
-            news.remarks.append(remark)
-            if news.remarks.count > Self.remarksMax {
-                news.remarks.removeFirst()
-                news.lostRemarks += 1
+        output.withLock { output in
+            output.remarks.append(remark)
+            if output.remarks.count > Self.remarksMax {
+                output.remarks.removeFirst()
+                output.lostRemarks += 1
             }
         }
         owner.signal()

@@ -60,8 +60,8 @@ final class PublishingFixture {
         change(&settings)
         process = PublisherProcess(
             program, isForever: isForever, settings: { [settings] _ in settings }, on: loop, timing: timing
-        ) { [unowned self] news in
-            switch news {
+        ) { [unowned self] report in
+            switch report {
             case .remark(let remark): remarks.append(remark.text)
             case .connection: break
             case .ended: isEnded = true
@@ -114,7 +114,7 @@ final class PublishingFixture {
     }
 
     /// Returns the content of a file of the process in /proc.
-    func reported(_ name: String) throws -> String {
+    func processFile(_ name: String) throws -> String {
         try String(contentsOfFile: "/proc/\(runningProcess())/\(name)", encoding: .utf8)
     }
 

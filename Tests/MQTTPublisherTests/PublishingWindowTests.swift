@@ -35,10 +35,10 @@ import Testing
         var window = window(1...10)
         #expect(window.room == 0)
         for number in 1...6 { _ = window.acknowledged(Int32(number + 100)) }
-        #expect(window.unkept == 6)
+        #expect(window.unstoredCount == 6)
         #expect(window.room == 0)
         window.keep()
-        #expect(window.kept.sequence == 6)
+        #expect(window.stored.sequence == 6)
         #expect(window.room == 6)
     }
 
@@ -74,7 +74,7 @@ import Testing
         for number in 1...200_000 {
             window.sent(Int32((number - 1) % 65_535 + 1), LinePosition(sequence: number))
             #expect(window.acknowledged(Int32((number - 1) % 65_535 + 1)) == true)
-            if window.unkept == 4 { window.keep() }
+            if window.unstoredCount == 4 { window.keep() }
         }
         #expect(window.published.sequence == 200_000)
     }

@@ -128,14 +128,14 @@ import Testing
                 return object?["sequence"] as? Int
             }
         }
-        try fixture.until("the reported lines are shipped") { sequences() == Array(1...60) }
+        try fixture.until("the reported lines are published") { sequences() == Array(1...60) }
         // These lines wait while they are erased, together with the published ones.
         try files.append(60)
         var erasure = try EventFilesErasure(FilePath(files.path), ErasureRequest(.badge(7)))
         try erasure.run()
         #expect(erasure.counts.erased == 120)
         try fixture.write(30)
-        try fixture.until("the later lines are shipped") { sequences() == Array(1...60) + Array(121...150) }
+        try fixture.until("the later lines are published") { sequences() == Array(1...60) + Array(121...150) }
         try fixture.until("the checkpoint is at the last line") { fixture.process.status.published == 150 }
         let status = fixture.process.status
         #expect(status.setAside == 0 && status.missed == 0 && status.damaged == 0 && status.repeated == 0)

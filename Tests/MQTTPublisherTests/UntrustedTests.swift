@@ -48,10 +48,10 @@ import Testing
         var forged = PublisherStatus(since: .latest)
         forged.state = .connected
         (forged.published, forged.released) = (1_000_000, .max)
-        forged.failure = "\u{1B}[2J\u{07}gone\n<3>forged"
+        forged.brokerFailure = "\u{1B}[2J\u{07}gone\n<3>forged"
         forged.nextAttempt = .latest
-        try Data([1] + forged.message).write(to: URL(fileURLWithPath: folder.file("claim")))
-        let fixture = try Self.fixture(folder, "cat '\(folder.file("claim"))' >&0; exec sleep 1000")
+        try Data([1] + forged.message).write(to: URL(fileURLWithPath: folder.file("forged")))
+        let fixture = try Self.fixture(folder, "cat '\(folder.file("forged"))' >&0; exec sleep 1000")
         try fixture.write(7)
         try fixture.until("the message was received") { fixture.process.status.brokerFailure != nil }
         let status = fixture.process.status
@@ -83,7 +83,7 @@ import Testing
             order.append(kind)
             return true
         }
-        try loop.turn(until: "the last message came") { arrived[6] != nil }
+        try loop.turn(until: "the last message arrived") { arrived[6] != nil }
         #expect(arrived[2]?.last == Array("20000".utf8))
         #expect(arrived[3]?.last?.first == UInt8(20_000 & 0xFF))
         #expect(arrived[7]?.last == Array("20000".utf8))
@@ -153,7 +153,7 @@ import Testing
         let subscriber = try Subscriber(good, topic: "beacons/lobby/event/#")
         fixture.process.stopAndWait()
         let next = try PublishingFixture(folder, files: fixture.files, port: good.port)
-        try next.until("all lines are shipped") { next.process.status.published == 20 }
+        try next.until("all lines are published") { next.process.status.published == 20 }
         #expect(subscriber.wait(for: 20))
         #expect(subscriber.all == Array(1...20))
         try next.stop()

@@ -88,11 +88,11 @@ package final class LiveFixture {
     package func advertise(_ address: String = "C0:00:00:00:00:01", minor: Int? = nil) {
         let beacon = minor.map { Self.beacon.dropLast(6) + String(format: "%04XC5", $0) } ?? Self.beacon
         let command = #"{"do":"heard","adapter":0,"address":"\#(address)","rssi":-60,"data":"\#(beacon)"}"#
-        report(command)
+        send(command)
     }
 
     /// Sends a command to the simulated bluetoothd.
-    package func report(_ command: String) { standIn.input?.write(Data((command + "\n").utf8)) }
+    package func send(_ command: String) { standIn.input?.write(Data((command + "\n").utf8)) }
 
     package func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
 

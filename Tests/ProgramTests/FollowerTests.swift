@@ -88,7 +88,7 @@ import Testing
                 }
                 try #require(
                     journal.sequence - (try followed().last ?? 0) <= 50, "the follower is more than 50 lines behind")
-                journal.published = try followed().last ?? 0
+                journal.publishedSequence = try followed().last ?? 0
                 journal.advance(to: start)
             }
             snapshot = MonitorSnapshot()

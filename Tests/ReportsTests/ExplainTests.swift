@@ -282,7 +282,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a period is counted as a gap only if the adapter scanned`(isDeaf: Bool) throws {
+    func `a period is counted as a gap only if the adapter scanned`(isNotScanning: Bool) throws {
         let first = try #require(try Self.sightings().first)
         var site = try Site(try Scratch(), start: first.time) { $0.exitTimeout = .seconds(30) }
         var sighting = first
@@ -290,7 +290,7 @@ import Testing
             sighting.time = first.time + .seconds(second)
             site.sighted(sighting)
         }
-        if isDeaf {
+        if isNotScanning {
             site.engine.listening(
                 ListeningChange(.stopped(since: nil), adapter: site.adapter, reason: "unplugged"),
                 at: sighting.time + .seconds(1), into: &site.actions)
@@ -307,8 +307,8 @@ import Testing
         site.engine.advance(to: site.engine.now + .seconds(60), into: &site.actions)
         site.deliver()
         let text = try site.explain("unsatisfied")
-        #expect(text.contains(isDeaf ? "the longest 1 s." : "the longest 241 s."), "\(text)")
-        #expect(text.contains(isDeaf ? "None of 118 gaps" : "1 of 119 gaps was longer than 30 s"), "\(text)")
+        #expect(text.contains(isNotScanning ? "the longest 1 s." : "the longest 241 s."), "\(text)")
+        #expect(text.contains(isNotScanning ? "None of 118 gaps" : "1 of 119 gaps was longer than 30 s"), "\(text)")
     }
 
     @Test func `an exit by weak sightings is explained by exit_rssi, with the value that would have avoided it`() throws

@@ -26,9 +26,9 @@ import Testing
         writer.started(28_000)
         writer.event("staff", "satisfied", 28_800, minor: 1, seen: 28_800)
         let path = try scratch.folder(writer, alive: writer.alive(57_600))
-        let subjectVisit = try #require(try rows(path).first)
-        #expect(seconds(subjectVisit) == 28_800)
-        #expect(subjectVisit["until"] as? String == writer.date(57_600))
+        let visitRow = try #require(try rows(path).first)
+        #expect(seconds(visitRow) == 28_800)
+        #expect(visitRow["until"] as? String == writer.date(57_600))
         let proof = try #require(try rows(path, kind: "asOf").first)
         #expect(proof["gateway"] as? String == "g" && proof["date"] as? String == writer.date(57_600))
         let table = try Gateway.run("visits", "--utc", path).text
@@ -189,9 +189,9 @@ import Testing
         writer.completeVisit("staff", 3600, 28_800, minor: 1)
         let path = try scratch.folder(writer, alive: writer.alive(40_000))
         let hour = ["--from", "2026-11-21T02:00", "--to", "2026-11-21T03:00"]
-        let subjectVisit = try #require(try rows(hour[0], hour[1], hour[2], hour[3], path).first)
-        #expect(seconds(subjectVisit) == 3600)
-        #expect(subjectVisit["beganBefore"] as? Bool == true && subjectVisit["goesOn"] as? Bool == true)
+        let visitRow = try #require(try rows(hour[0], hour[1], hour[2], hour[3], path).first)
+        #expect(seconds(visitRow) == 3600)
+        #expect(visitRow["beganBefore"] as? Bool == true && visitRow["goesOn"] as? Bool == true)
         let total = try rows(hour[0], hour[1], hour[2], hour[3], path, kind: "total").first
         #expect(seconds(total) == 3600)
         let table = try Gateway.run(["visits", "--utc"] + hour + [path]).text
@@ -232,10 +232,10 @@ import Testing
         yard.completeVisit("staff", 7210, 14_400, minor: 1)
         hall.completeVisit("staff", 9000, 9100, minor: 1)
         let places = [try scratch.folder(hall, name: "hall"), try scratch.folder(yard, name: "yard")]
-        let subjectVisits = try rows(places[0], places[1])
-        #expect(subjectVisits.count == 1 && seconds(subjectVisits.first) == 10_800)
-        #expect(subjectVisits.first?["gateways"] as? [String] == ["hall", "yard"])
-        #expect(subjectVisits.first?["sightings"] as? Int == 21)
+        let visitRows = try rows(places[0], places[1])
+        #expect(visitRows.count == 1 && seconds(visitRows.first) == 10_800)
+        #expect(visitRows.first?["gateways"] as? [String] == ["hall", "yard"])
+        #expect(visitRows.first?["sightings"] as? Int == 21)
         let table = try Gateway.run("visits", "--utc", places[0], places[1]).text
         #expect(table.contains("hall+yard") && table.contains("1 visit, 3:00:00"), "\(table)")
     }
@@ -262,8 +262,8 @@ import Testing
         writer.completeVisit("besucher", 100, 400, minor: 12)
         writer.event("besucher", "satisfied", 500, minor: 13, seen: 500)
         let path = try scratch.folder(writer)
-        let subjectVisit = try #require(try rows(path).first)
-        let line = try #require(subjectVisit["sequence"] as? Int)
+        let visitRow = try #require(try rows(path).first)
+        let line = try #require(visitRow["sequence"] as? Int)
         for name in ["\(line)", "besucher 1/12", "1/12"] {
             let ending = try Gateway.run("explain", "--utc", name, path)
             #expect(ending.status == 0 && ending.text.contains("/1/12 became unsatisfied"), "\(ending.errors)")

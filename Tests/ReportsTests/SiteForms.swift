@@ -8,7 +8,7 @@ struct SiteForms {
     struct Visit: Hashable {
         var minor: Int
         var arrival: String
-        var lastReceived: String
+        var lastSighting: String
         var seconds: Int
         var places: Set<String>
     }
@@ -23,7 +23,7 @@ struct SiteForms {
     struct Presence: Hashable {
         var minor: Int
         var since: String
-        var lastReceived: String
+        var lastSighting: String
         var notKnownSince: String
         var places: Set<String>
     }
@@ -117,7 +117,7 @@ struct SiteForms {
             return Visit(
                 minor: try #require((row["beacon"] as? [String: Any])?["minor"] as? Int),
                 arrival: row["beganBefore"] == nil ? arrival : "before range",
-                lastReceived: isGoingOn ? "continues" : departure ?? "-",
+                lastSighting: isGoingOn ? "continues" : departure ?? "-",
                 seconds: try #require((row["duration"] as? NSNumber)?.intValue),
                 places: Set(try #require(row["gateways"] as? [String])))
         }
@@ -142,7 +142,7 @@ struct SiteForms {
             Presence(
                 minor: try #require((row["beacon"] as? [String: Any])?["minor"] as? Int),
                 since: try #require(try text(utc: row["since"])),
-                lastReceived: try #require(try text(utc: row["lastHeard"])),
+                lastSighting: try #require(try text(utc: row["lastHeard"])),
                 notKnownSince: try text(utc: row["notKnownSince"]) ?? "",
                 places: Set(try #require(row["gateways"] as? [String])))
         }
@@ -167,7 +167,7 @@ struct SiteForms {
             return Visit(
                 minor: try #require(Int(row["minor"] ?? "")),
                 arrival: row["began_before"] == "true" ? "before range" : text(row, "arrival"),
-                lastReceived: row["goes_on"] == "true" ? "continues" : departure.isEmpty ? "-" : departure,
+                lastSighting: row["goes_on"] == "true" ? "continues" : departure.isEmpty ? "-" : departure,
                 seconds: try #require(Int(row["duration"]?.replacing(#/\.0+$/#, with: "") ?? "")),
                 places: Self.places(row["gateway"] ?? ""))
         }
@@ -178,7 +178,7 @@ struct SiteForms {
             #expect((row["here"] == "false") == !(row["not_known_since"] ?? "").isEmpty)
             return Presence(
                 minor: try #require(Int(row["minor"] ?? "")), since: text(row, "since"),
-                lastReceived: text(row, "last_heard"), notKnownSince: text(row, "not_known_since"),
+                lastSighting: text(row, "last_heard"), notKnownSince: text(row, "not_known_since"),
                 places: Self.places(row["gateway"] ?? ""))
         }
     }
@@ -191,7 +191,7 @@ struct SiteForms {
         return try table.compactMap { try row.wholeMatch(in: $0) }.map { found in
             Visit(
                 minor: try #require(Int(found.minor)), arrival: text(printed: found.from),
-                lastReceived: text(printed: found.to),
+                lastSighting: text(printed: found.to),
                 seconds: try Self.seconds(found.time),
                 places: isSite ? Self.places(found.rest.prefix { $0 != " " }) : ["hall"])
         }
@@ -210,11 +210,11 @@ struct SiteForms {
 
     func presences(table: [String]) throws -> [Presence] {
         let row =
-            #/ *[0-9]+  +(?<since>[-0-9]{10} [:0-9]{8}(?: [-+][0-9]{4})?)  +(?<received>[-0-9]{10} [:0-9]{8}(?: [-+][0-9]{4})?)  +1/(?<minor>[0-9]+)  +(?<place>\S+)  +unknown since (?<until>[-0-9]{10} [:0-9]{8}(?: [-+][0-9]{4})?)/#
+            #/ *[0-9]+  +(?<since>[-0-9]{10} [:0-9]{8}(?: [-+][0-9]{4})?)  +(?<lastSighting>[-0-9]{10} [:0-9]{8}(?: [-+][0-9]{4})?)  +1/(?<minor>[0-9]+)  +(?<place>\S+)  +unknown since (?<until>[-0-9]{10} [:0-9]{8}(?: [-+][0-9]{4})?)/#
         return try table.compactMap { try row.wholeMatch(in: $0) }.map { found in
             Presence(
                 minor: try #require(Int(found.minor)), since: text(printed: found.since),
-                lastReceived: text(printed: found.received), notKnownSince: text(printed: found.until),
+                lastSighting: text(printed: found.lastSighting), notKnownSince: text(printed: found.until),
                 places: Self.places(found.place))
         }
     }
@@ -252,10 +252,10 @@ struct SiteForms {
         return try rows.dropFirst().map { cells in
             try #require(cells.count == headings.count && Set(headings).count == headings.count)
             let row = Dictionary(uniqueKeysWithValues: zip(headings, cells))
-            let lastReceived = try #require(row["Last sighting"])
+            let lastSighting = try #require(row["Last sighting"])
             return Visit(
                 minor: try Self.minor(row["Name"] ?? ""), arrival: text(printed: try #require(row["Arrival"])),
-                lastReceived: lastReceived.hasPrefix("present at ") ? "-" : text(printed: lastReceived),
+                lastSighting: lastSighting.hasPrefix("present at ") ? "-" : text(printed: lastSighting),
                 seconds: try Self.seconds(row["Time"] ?? ""),
                 places: Self.places(row["Gateway"] ?? ""))
         }
@@ -275,7 +275,7 @@ struct SiteForms {
     func presences(html: String) throws -> [Presence] {
         try Self.rows(html[...]).filter { $0.count == 6 && $0[0] != "Name" }.map { cells in
             Presence(
-                minor: try Self.minor(cells[0]), since: text(printed: cells[1]), lastReceived: text(printed: cells[2]),
+                minor: try Self.minor(cells[0]), since: text(printed: cells[1]), lastSighting: text(printed: cells[2]),
                 notKnownSince: text(printed: cells[4].replacing("unknown since ", with: "")),
                 places: Self.places(cells[3]))
         }

@@ -16,19 +16,19 @@ extension SiteModel {
         var distinct: Int?
     }
 
-    /// Returns the stays at some gateways, each once. If a stay starts while another gateway still holds the beacon, it
-    /// is part of the same stay.
+    /// Returns the visits at some gateways, each once. If a visit starts while another gateway still holds the beacon,
+    /// it is part of the same visit.
     func subjectVisits(of names: Set<String>) -> [SubjectVisit] {
         var all: [SubjectVisit] = []
-        let received = gateways.filter { names.contains($0.name) }.flatMap(\.subjectVisits)
-        for subjectVisits in Dictionary(grouping: received, by: \.minor).values {
-            var pending = subjectVisits.sorted { $0.from < $1.from }
+        let ofAll = gateways.filter { names.contains($0.name) }.flatMap(\.subjectVisits)
+        for ofBeacon in Dictionary(grouping: ofAll, by: \.minor).values {
+            var pending = ofBeacon.sorted { $0.from < $1.from }
             while !pending.isEmpty {
                 var subjectVisit = pending.removeFirst()
                 var until = subjectVisit.until
                 while let next = pending.first, next.from <= until {
                     pending.removeFirst()
-                    // The stay that ends last defines the end.
+                    // The visit that ends last defines the end.
                     if next.to > subjectVisit.to || next.to == subjectVisit.to && next.isOpen {
                         (subjectVisit.to, subjectVisit.isOpen) = (next.to, next.isOpen)
                     }
@@ -71,7 +71,7 @@ extension SiteModel {
             over[second] += over[second - 1]
             scanning[second] += scanning[second - 1]
         }
-        // A year has about 10,000 stays and more intervals, so each interval is only compared with the stays of its
+        // A year has about 10,000 stays and more intervals, so each interval is only compared with the visits of its
         // days.
         var byDay: [Int: [SubjectVisit]] = [:]
         for subjectVisit in subjectVisits {

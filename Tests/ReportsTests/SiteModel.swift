@@ -3,7 +3,7 @@ import ProgramSupport
 import TestSupport
 
 /// A simulated site whose data are known. It has two gateways that overlap, badges with shifts by day and by night,
-/// strangers, outages of one adapter and of both, restarts, and clock changes.
+/// unnamed beacons, outages of one adapter and of both, restarts, and clock changes.
 ///
 /// Times are whole seconds since 1970. The model shares nothing with the code that reads its files.
 struct SiteModel {
@@ -22,7 +22,7 @@ struct SiteModel {
         /// Periods in which it was not running.
         var down: [Span] = []
         /// Periods in which its second adapter did not scan.
-        var oneDeaf: [Span] = []
+        var oneNotScanning: [Span] = []
         var subjectVisits: [SubjectVisit] = []
 
         /// Periods in which it received nothing, in order.
@@ -32,7 +32,7 @@ struct SiteModel {
     struct SubjectVisit: Hashable {
         var minor: Int
         var from: Int
-        /// The time of the last sighting. If the stay is open, the time at which the gateway was last known to be
+        /// The time of the last sighting. If the visit is open, the time at which the gateway was last known to be
         /// alive.
         var to: Int
         var isOpen = false
@@ -60,7 +60,7 @@ struct SiteModel {
                 switch random.below(12) {
                 case 0, 1: gateway.deaf.append(span)
                 case 2: gateway.down.append(span)
-                case 3, 4: gateway.oneDeaf.append(span)
+                case 3, 4: gateway.oneNotScanning.append(span)
                 default: break
                 }
             }
@@ -75,19 +75,19 @@ struct SiteModel {
             // Every fifth badge has its shift at night.
             let start = midnight + (minor % 5 == 0 ? 79_200 : 25_000) + random.below(7200)
             let lunch = start + 12_000 + random.below(3600)
-            receive(minor, Span(from: start, to: lunch), &random)
-            receive(
+            addPresence(minor, Span(from: start, to: lunch), &random)
+            addPresence(
                 minor, Span(from: lunch + 900 + random.below(1800), to: start + 28_800 + random.below(3600)), &random)
         }
         for _ in 0..<random.below(30) {
             let from = midnight + 20_000 + random.below(50_000)
-            receive(1000 + random.below(500), Span(from: from, to: from + random.below(600)), &random)
+            addPresence(1000 + random.below(500), Span(from: from, to: from + random.below(600)), &random)
         }
     }
 
     /// Adds the presence of a beacon. It is received by one gateway, by the other, or by one after the other:
     /// overlapping, or with a gap shorter than the exit timeout.
-    private mutating func receive(_ minor: Int, _ span: Span, _ random: inout SeededGenerator) {
+    private mutating func addPresence(_ minor: Int, _ span: Span, _ random: inout SeededGenerator) {
         let middle = (span.from + span.to) / 2
         switch random.below(4) {
         case 0: gateways[0].subjectVisits.append(SubjectVisit(minor: minor, from: span.from, to: span.to))
@@ -101,10 +101,10 @@ struct SiteModel {
 }
 
 extension SiteModel.Gateway {
-    /// Changes the stays to those that the gateway can have received. No beacon enters, exits or is missed in an
-    /// outage, and the stay of a beacon that is present at the end of an outage continues.
+    /// Changes the visits to those that the gateway can have received. No beacon enters, exits or is missed in an
+    /// outage, and the visit of a beacon that is present at the end of an outage continues.
     ///
-    /// A stay is open if its exit is due at most 5 s before the gateway was last known to be alive, or later.
+    /// A visit is open if its exit is due at most 5 s before the gateway was last known to be alive, or later.
     fileprivate mutating func settle() {
         let timeout = SiteModel.exitTimeout
         var latest: [Int: Int] = [:]
@@ -120,7 +120,7 @@ extension SiteModel.Gateway {
             }
             if subjectVisit.to + timeout + 5 >= asOf { (subjectVisit.to, subjectVisit.isOpen) = (asOf, true) }
             guard subjectVisit.from <= subjectVisit.to, subjectVisit.from < asOf - 5 else { return nil }
-            // A stranger can only have another visit after the previous one has ended.
+            // An unnamed beacon can only have another visit after the previous one has ended.
             if let before = latest[subjectVisit.minor], subjectVisit.from <= before + timeout + 5 { return nil }
             latest[subjectVisit.minor] = subjectVisit.to
             return subjectVisit
@@ -147,7 +147,7 @@ extension SiteModel.Gateway {
                 adapter(name, "listening", span.to, since: span.to)
             }
         }
-        for span in oneDeaf {
+        for span in oneNotScanning {
             adapter("hci1", "off", span.from, since: span.from)
             adapter("hci1", "listening", span.to, since: span.to)
         }

@@ -22,7 +22,7 @@ import Testing
         return try ending.lines.map(object)
     }
 
-    private func subjectVisits(_ rows: [[String: Any]]) -> [String] {
+    private func visitTexts(_ rows: [[String: Any]]) -> [String] {
         rows.filter { $0["kind"] as? String == "visit" }.map { row in
             let beacon = (row["beacon"] as? [String: Any]).map { "/\($0["minor"] ?? "")" } ?? ""
             func text(_ key: String) -> String {
@@ -41,7 +41,7 @@ import Testing
         writer.completeVisit("desk", 200, 260)
         let rows = try visits(writer, "--utc")
         #expect(
-            subjectVisits(rows) == [
+            visitTexts(rows) == [
                 "staff/1 00:01:40 00:06:40 300 left", "desk 00:03:20 00:04:20 60 left", "staff/9 00:00:50 - 380 open",
             ])
         let totals = rows.filter { $0["kind"] as? String == "total" }
@@ -101,7 +101,7 @@ import Testing
         writer.visit("staff", 1230, arrival: 950, departure: 1200, minor: 3)
         let rows = try visits(writer)
         #expect(
-            subjectVisits(rows) == [
+            visitTexts(rows) == [
                 "staff/1 00:01:40 00:06:40 300 left", "staff/2 00:08:20 00:15:00 400 left",
                 "staff/3 00:15:50 00:20:00 250 left",
             ])
@@ -122,7 +122,7 @@ import Testing
         writer.event("staff", "unsatisfied", 110, minor: 1, seen: 80)
         writer.visit("staff", 110, arrival: -990, departure: 80, minor: 1)
         let rows = try visits(writer)
-        #expect(subjectVisits(rows) == ["staff/1 01:23:20 01:41:10 1070 left"])
+        #expect(visitTexts(rows) == ["staff/1 01:23:20 01:41:10 1070 left"])
         let silences = rows.filter { $0["kind"] as? String == "silence" }
         #expect(silences.count == 1 && silences[0]["adapter"] == nil)
     }
@@ -136,7 +136,7 @@ import Testing
             #""monitor":"site","identifier":"staff","change":"added",DATE,\#(Writer.condition),"#
                 + #""settings":{"assuming":"unknown","perBeacon":true,"enterCount":1,"enterWindow":10,"exitTimeout":30}"#
         )
-        #expect(subjectVisits(try visits(writer)) == ["staff/1 00:00:50 - - lost"])
+        #expect(visitTexts(try visits(writer)) == ["staff/1 00:00:50 - - lost"])
     }
 
     @Test func `an exit without a visit line gives the end of the visit, by its last sighting`() throws {
@@ -145,7 +145,7 @@ import Testing
         writer.event("staff", "unsatisfied", 90, minor: 1, seen: 60)
         writer.event("staff", "satisfied", 100, minor: 1, seen: 100)
         #expect(
-            subjectVisits(try visits(writer)) == ["staff/1 00:00:50 00:01:00 10 left", "staff/1 00:01:40 - 0 open"])
+            visitTexts(try visits(writer)) == ["staff/1 00:00:50 00:01:00 10 left", "staff/1 00:01:40 - 0 open"])
     }
 
     @Test func `periods in which an adapter did not scan are listed with the reason`() throws {
@@ -167,11 +167,11 @@ import Testing
         writer.completeVisit("desk", 2000, 2400)
         writer.event("desk", "satisfied", 5000, seen: 5000)
         let day = String(writer.date(0).prefix(10))
-        #expect(subjectVisits(try visits(writer, "--utc", "--from", "\(day) 00:10")).count == 3)
-        #expect(subjectVisits(try visits(writer, "--utc", "--to", "\(day)T00:15:00Z")).count == 1)
-        #expect(subjectVisits(try visits(writer, "--condition", "desk")).count == 2)
-        #expect(subjectVisits(try visits(writer, "--beacon", "1/2")) == ["staff/2 00:16:40 00:23:20 400 left"])
-        #expect(subjectVisits(try visits(writer, "--beacon", "F7826DA6-4FA2-4E98-8024-BC5B71E0893E/1")).count == 2)
+        #expect(visitTexts(try visits(writer, "--utc", "--from", "\(day) 00:10")).count == 3)
+        #expect(visitTexts(try visits(writer, "--utc", "--to", "\(day)T00:15:00Z")).count == 1)
+        #expect(visitTexts(try visits(writer, "--condition", "desk")).count == 2)
+        #expect(visitTexts(try visits(writer, "--beacon", "1/2")) == ["staff/2 00:16:40 00:23:20 400 left"])
+        #expect(visitTexts(try visits(writer, "--beacon", "F7826DA6-4FA2-4E98-8024-BC5B71E0893E/1")).count == 2)
     }
 
     @Test(arguments: [

@@ -14,7 +14,7 @@ import Testing
         let servers = try await NATSServers(setup.program, setup.count)
         for (index, test) in LogConformance.untimed.enumerated() {
             do {
-                try await test.hold(NATSFixture(servers.addresses, replicas: setup.count, site: "claim-\(index)"))
+                try await test.run(NATSFixture(servers.addresses, replicas: setup.count, site: "test-\(index)"))
             } catch {
                 Issue.record("\(test.rawValue), on \(setup): \(error); \(servers.said(0))")
             }

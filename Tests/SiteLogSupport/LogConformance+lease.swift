@@ -30,7 +30,7 @@ extension LogConformance {
 
     func expiry(_ fixture: any LogFixture) async throws {
         guard let fixture = fixture as? any TimedLogFixture else {
-            throw ConformanceError(description: "the test cannot advance the time of this world")
+            throw ConformanceError(description: "the test cannot advance the time of this fixture")
         }
         let (one, two) = (try await LogDriver(fixture), try await LogDriver(fixture))
         let (a, b) = (try LogName("site-a"), try LogName("site-b"))

@@ -37,7 +37,7 @@ extension LogConformance {
         try expect(try await client.ask(.latestSnapshot), is: .snapshot(SnapshotHead(names[2], pieces: 2)))
     }
 
-    func rereadState(_ fixture: any LogFixture) async throws {
+    func startedAgain(_ fixture: any LogFixture) async throws {
         let client = try await LogDriver(fixture)
         let name = SnapshotName(offset: 12, writer: try LogName("site-a"))
         try await client.write(name, ["old ", "old ", "old "], whole: false)

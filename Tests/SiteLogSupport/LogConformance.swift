@@ -31,7 +31,7 @@ package enum LogConformance: String, CaseIterable, Sendable {
     /// Runs the test on a log.
     ///
     /// - Throws: ``ConformanceError``, or the error of the log.
-    package func hold(_ fixture: any LogFixture) async throws {
+    package func run(_ fixture: any LogFixture) async throws {
         switch self {
         case .`an empty log has no data and reports that`: try await empty(fixture)
         case .`batches are read in their order with unchanged bytes`: try await order(fixture)
@@ -49,7 +49,7 @@ package enum LogConformance: String, CaseIterable, Sendable {
         case .`a snapshot can be read only after its last piece is stored`: try await whole(fixture)
         case .`two snapshots written at the same time do not affect each other`: try await twoWriters(fixture)
         case .`the last two complete snapshots are kept`: try await kept(fixture)
-        case .`a snapshot that is started again contains nothing of its earlier pieces`: try await rereadState(fixture)
+        case .`a snapshot that is started again contains nothing of its earlier pieces`: try await startedAgain(fixture)
         case .`a snapshot's last piece that is sent twice changes nothing`: try await lastPieceAgain(fixture)
         case .`a value is replaced only if the stored revision is the expected one`: try await values(fixture)
         case .`oversized data and requests over the limit are refused before they are sent`: try await refusals(fixture)

@@ -13,7 +13,7 @@ package protocol LogFixture: AnyObject {
     func turn(_ log: any SightingLog) async throws
 }
 
-/// A world whose time advances when a test requests it.
+/// A fixture whose time advances when a test requests it.
 package protocol TimedLogFixture: LogFixture {
     /// Advances the time by the duration of a lease.
     func outliveLease()
@@ -42,7 +42,7 @@ package final class LogDriver {
     private let fixture: any LogFixture
     private var answers: [LogTicket: Result<LogResponse, SiteLogError>] = [:]
 
-    /// Creates a further client in a world.
+    /// Creates a further client of a fixture.
     package init(_ fixture: any LogFixture) async throws {
         self.fixture = fixture
         log = try await fixture.client()

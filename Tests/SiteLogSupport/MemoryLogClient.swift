@@ -55,7 +55,7 @@ package final class MemoryLogClient: SightingLog {
         guard waiting.count < limits.requestsMax else {
             throw .tooMany("requests wait for the site's log", count: waiting.count + 1, most: limits.requestsMax)
         }
-        let bytes = waiting.reduce(limits.bytes(of: request)) { $0 + limits.bytes(of: $1.request) }
+        let bytes = waiting.reduce(limits.size(of: request)) { $0 + limits.size(of: $1.request) }
         guard bytes <= limits.requestBytesMax else {
             throw .tooMany("bytes wait for the site's log", count: bytes, most: limits.requestBytesMax)
         }

@@ -37,7 +37,7 @@ import Testing
         sender.drain()
         #expect(try sender.place.stored.map(\.key) == sender.keys)
         #expect(sender.queue.counts.dropped == 0)
-        #expect(sender.queue.logFailure == nil)
+        #expect(sender.queue.logFailureChange == nil)
         // One file can remain, for further batches.
         #expect(try sender.place.files.count <= 1)
     }
@@ -69,7 +69,7 @@ import Testing
         sender.seconds(5)
         sender.place.log.isAway = true
         sender.seconds(300)
-        #expect(sender.queue.bytes <= 20_000)
+        #expect(sender.queue.totalSize <= 20_000)
         let dropped = Int(sender.queue.counts.dropped)
         #expect(dropped > 100)
         sender.place.log.isAway = false
@@ -101,7 +101,7 @@ import Testing
         sender.place.log.isAway = true
         sender.seconds(60)
         #expect(sender.queue.diskFailure == .noSpace)
-        #expect(sender.queue.bytes <= 6_000)
+        #expect(sender.queue.totalSize <= 6_000)
         #expect(sender.queue.counts.dropped > 0)
         files.failure = nil
         sender.seconds(12)

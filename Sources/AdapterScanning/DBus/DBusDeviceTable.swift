@@ -61,7 +61,7 @@ struct DBusDeviceTable {
     }
 
     /// Returns the position of a device, added if necessary, and makes it the most recently received one.
-    mutating func received(_ key: DBusDeviceKey) -> Int {
+    mutating func placeMakingMostRecent(_ key: DBusDeviceKey) -> Int {
         if let place = places[key] {
             unlink(place)
             link(place)

@@ -103,9 +103,9 @@ package final class DBusScanner: AdvertisingScanner {
             stop()
             throw error
         }
-        let reported = heldBack ?? []
+        let waiting = heldBack ?? []
         heldBack = nil
-        actions.insert(contentsOf: reported, at: 0)
+        actions.insert(contentsOf: waiting, at: 0)
         perform { _, _, _ in }
     }
 
@@ -385,9 +385,9 @@ package final class DBusScanner: AdvertisingScanner {
 
     // MARK: Objects for bluetoothd
 
-    // Each adapter has an application with one advertisement monitor, so that the path of a call names the adapter. bluetoothd
-    // asks for the objects of the application, then calls the methods of the monitor, which have no answer. Source: bluez
-    // doc/advertisement-monitor-api.txt.
+    // Each adapter has an application with one advertisement monitor, so that the path of a call names the adapter.
+    // bluetoothd asks for the objects of the application, then calls the methods of the monitor, which have no answer.
+    // Source: bluez doc/advertisement-monitor-api.txt.
 
     /// Handles a call of bluetoothd. Calls of other processes are rejected and counted.
     private func receivedCall(_ message: BusMessage) -> Bool {

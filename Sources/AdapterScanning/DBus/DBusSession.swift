@@ -77,18 +77,18 @@ struct DBusSession {
 
     // MARK: Devices
 
-    // With the discovery filter, bluetoothd signals each report that has an RSSI and ManufacturerData: InterfacesAdded for a new
-    // device, else PropertiesChanged. A report without ManufacturerData had none, because the device sends other frames too. It
-    // is passed on without data, as proof that the adapter receives (rule L5). Without the filter, bluetoothd signals only
-    // changes, and the data are those of the last report.
+    // With the discovery filter, bluetoothd signals each report that has an RSSI and ManufacturerData: InterfacesAdded
+    // for a new device, else PropertiesChanged. A report without ManufacturerData had none, because the device sends
+    // other frames too. It is passed on without data, as proof that the adapter receives (rule L5). Without the filter,
+    // bluetoothd signals only changes, and the data are those of the last report.
     //
-    // DeviceFound of a monitor says only that a report matched. bluetoothd sends all waiting changes before it calls a method
-    // (bluez gdbus/object.c, g_dbus_send_message; measured with 5.66), so the change before a DeviceFound is the same report.
-    // A DeviceFound without a change before it is a report like the last one.
+    // DeviceFound of a monitor says only that a report matched. bluetoothd sends all waiting changes before it calls a
+    // method (bluez gdbus/object.c, g_dbus_send_message; measured with 5.66), so the change before a DeviceFound is the
+    // same report. A DeviceFound without a change before it is a report like the last one.
 
     /// Stores properties of a device without counting them as a report.
     mutating func remember(_ key: DBusDeviceKey, _ properties: DBusDeviceProperties) {
-        let place = devices.received(key)
+        let place = devices.placeMakingMostRecent(key)
         update(place, properties)
         devices[place].rssi = properties.rssi
     }
@@ -98,7 +98,7 @@ struct DBusSession {
         _ key: DBusDeviceKey, _ properties: DBusDeviceProperties, at now: Instant, into actions: inout [DBusAction]
     ) {
         guard properties.rssi != nil else { return remember(key, properties) }
-        let place = devices.received(key)
+        let place = devices.placeMakingMostRecent(key)
         update(place, properties)
         report(place, hasData: properties.data != nil, at: now, into: &actions)
     }
@@ -111,7 +111,7 @@ struct DBusSession {
             guard let place = devices.place(of: key) else { return }
             return update(place, properties)
         }
-        let place = devices.received(key)
+        let place = devices.placeMakingMostRecent(key)
         update(place, properties)
         let hasData = properties.data != nil || !isFilterSet(on: key.adapter)
         report(place, hasData: hasData, at: now, into: &actions)
@@ -120,8 +120,8 @@ struct DBusSession {
     /// A monitor found a device: a report matched the iBeacon pattern.
     mutating func monitorFound(_ key: DBusDeviceKey, at now: Instant, into actions: inout [DBusAction]) {
         guard adapters[key.adapter]?.isThere == true else { return statistics.foreign &+= 1 }
-        let place = devices.received(key)
-        if let updated = devices[place].unpairedAt, now - updated <= Self.pairMax {
+        let place = devices.placeMakingMostRecent(key)
+        if let unpairedAt = devices[place].unpairedAt, now - unpairedAt <= Self.pairMax {
             // The report was delivered before.
         } else {
             report(place, hasData: true, at: now, into: &actions)

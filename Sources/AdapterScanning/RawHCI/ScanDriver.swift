@@ -305,22 +305,22 @@ struct ScanDriver: Sendable {
     private mutating func updateListening(
         at now: Instant, _ reason: String, proven: Bool = false, into actions: inout [Action]
     ) {
-        var scans = false
+        var listens = false
         var words = "it scans"
         switch scan {
         case .none: break
-        case .ours: scans = true
+        case .ours: listens = true
         case .others(let parameters?, _):
-            scans = parameters.acceptsAll
+            listens = parameters.acceptsAll
             words = "another program scans"
         case .others(nil, _):
-            scans = proven || isListening
+            listens = proven || isListening
             words = "another program scans"
         }
-        scans = scans && isOn
-        guard scans != isListening else { return }
-        isListening = scans
-        if scans {
+        listens = listens && isOn
+        guard listens != isListening else { return }
+        isListening = listens
+        if listens {
             lastReceived = now
             actions.append(.report(.listening(adapter: adapter, reason: words)))
         } else {

@@ -147,15 +147,15 @@ struct CanaryWatch: Sendable {
 
     /// Returns the adapters that have become out of order by `now`.
     mutating func advance(to now: Instant) -> [Silence] {
-        var deaf: [Silence] = []
+        var silences: [Silence] = []
         for place in adapters.indices {
             let watched = adapters[place]
             guard watched.isListening, !watched.isDeaf, watched.hasReceived || !isProven,
                 watched.last + deafAfter <= now
             else { continue }
             adapters[place].isDeaf = true
-            deaf.append(Silence(adapter: watched.adapter, since: watched.last))
+            silences.append(Silence(adapter: watched.adapter, since: watched.last))
         }
-        return deaf
+        return silences
     }
 }

@@ -196,12 +196,12 @@ package final class ScanSupervisor {
         let isProof = isCanary || !(canary?.isJudged(adapter) ?? false)
         if isProof { prove(place, at: time) }
         if isCanary { receivedCanary(on: adapter, at: time) }
-        guard watches[place].isReported || isProof else {
+        guard watches[place].isReportedListening || isProof else {
             watches[place].status.withheld &+= 1
             return
         }
         // A report is proof, even if the backend has not reported that the adapter is listening.
-        if !watches[place].isReported { reportListening(place, reason: "a report came", at: time) }
+        if !watches[place].isReportedListening { reportListening(place, reason: "a report came", at: time) }
         watches[place].isProven = true
         loop.restAfterTurn(for: rest)
         handler?.received(report, data: data, on: adapter, at: time)
@@ -244,7 +244,9 @@ package final class ScanSupervisor {
     private func receivedCanary(on adapter: Int, at time: Instant) {
         guard let released = canary?.received(on: adapter, at: time), !released.isEmpty else { return }
         for number in released {
-            guard let place = place(of: number), watches[place].isScanning, !watches[place].isReported else { continue }
+            guard let place = place(of: number), watches[place].isScanning, !watches[place].isReportedListening else {
+                continue
+            }
             log(.canaryReceived, "\(watches[place].name): the canary is received again")
             reportListening(place, reason: "the canary is received", at: time)
         }
@@ -387,26 +389,28 @@ package final class ScanSupervisor {
     // MARK: Watchdogs
 
     private func checkCanary(at now: Instant) {
-        guard let deaf = canary?.advance(to: now), !deaf.isEmpty else { return }
-        for missed in deaf {
-            guard let place = place(of: missed.adapter) else { continue }
-            let silence = (now - missed.since).inSeconds
+        guard let silences = canary?.advance(to: now), !silences.isEmpty else { return }
+        for silence in silences {
+            guard let place = place(of: silence.adapter) else { continue }
+            let seconds = (now - silence.since).inSeconds
             let what =
                 canary?.isProven ?? false
                 ? "the canary has not been received again" : "the canary has not been received"
             log(
                 .canarySilent,
-                "\(watches[place].name) counts as deaf: \(what) for \(silence) s; its other reports are not used")
-            let reason = "\(what) for \(silence) s"
-            if watches[place].isReported { reportStopped(place, since: missed.since, reason: reason, at: now) }
+                "\(watches[place].name) counts as deaf: \(what) for \(seconds) s; its other reports are not used")
+            let reason = "\(what) for \(seconds) s"
+            if watches[place].isReportedListening {
+                reportStopped(place, since: silence.since, reason: reason, at: now)
+            }
         }
     }
 
     private func doubt(_ place: Int, at now: Instant) {
         guard let due = watches[place].proofDue, due <= now else { return }
         watches[place].proofDue = nil
-        guard watches[place].isReported, !watches[place].isProven else { return }
-        let since = watches[place].reportedAt
+        guard watches[place].isReportedListening, !watches[place].isProven else { return }
+        let since = watches[place].reportedListeningAt
         reportStopped(place, since: since, reason: "no report was received since it restarted scanning", at: now)
     }
 
@@ -512,7 +516,7 @@ package final class ScanSupervisor {
     }
 
     func disappeared(_ place: Int, reason: String, at time: Instant) {
-        guard watches[place].isPresent || watches[place].isReported else { return }
+        guard watches[place].isPresent || watches[place].isReportedListening else { return }
         stopped(place, since: time, reason: reason, at: time)
         watches[place].isPresent = false
         watches[place].isUnconfirmed = false
@@ -529,7 +533,7 @@ package final class ScanSupervisor {
         canary?.listening(watches[place].number, at: time)
         holdUp(place, at: time)
         watches[place].ladder.listening(at: time)
-        guard !watches[place].isReported else { return }
+        guard !watches[place].isReportedListening else { return }
         if isDoubted(place) {
             watches[place].note(reason: "it scans, but it is not confirmed that it receives", at: time)
             let proof = canary?.isDeaf(watches[place].number) ?? false ? "the canary's" : "its"
@@ -553,8 +557,10 @@ package final class ScanSupervisor {
     // much of that time it could receive. So the adapter counts as not scanning from its last report on, as when
     // `deaf_after` has passed (rule L5).
     private func doubtedSince(_ place: Int) -> Instant? {
-        guard options.deafAfter != nil, watches[place].isReported, watches[place].ladder.isClimbing else { return nil }
-        return max(watches[place].reportedAt, watches[place].status.lastReport ?? .earliest)
+        guard options.deafAfter != nil, watches[place].isReportedListening, watches[place].ladder.isClimbing else {
+            return nil
+        }
+        return max(watches[place].reportedListeningAt, watches[place].status.lastReport ?? .earliest)
     }
 
     private func stopped(_ place: Int, since: Instant, reason: String, at time: Instant) {
@@ -563,7 +569,7 @@ package final class ScanSupervisor {
         canary?.stopped(watches[place].number)
         watches[place].ladder.stopped(at: time)
         holdUp(place, at: time)
-        if watches[place].isReported {
+        if watches[place].isReportedListening {
             reportStopped(place, since: since, reason: reason, at: time)
         } else {
             watches[place].note(reason: reason, at: time)
@@ -582,11 +588,11 @@ package final class ScanSupervisor {
         watches[place].status.losses &+= 1
         watches[place].status.lost &+= max(count, 0)
         interrupted(place, at: time)
-        guard watches[place].isReported else { return }
+        guard watches[place].isReportedListening else { return }
         let messages = PlainText.count(count, "message was", "messages were")
         log(.reportsLost, "\(watches[place].name): \(messages) lost; the adapter counts as not scanning in that time")
         // It has not been listening longer than that, whatever its scanner received before.
-        let since = min(max(since, watches[place].reportedAt), time)
+        let since = min(max(since, watches[place].reportedListeningAt), time)
         handler?.changed(.lost(adapter: watches[place].number, count: count, since: since), at: time)
     }
 
@@ -598,8 +604,8 @@ package final class ScanSupervisor {
     // MARK: Notifications
 
     private func reportListening(_ place: Int, reason: String, at time: Instant) {
-        watches[place].isReported = true
-        watches[place].reportedAt = time
+        watches[place].isReportedListening = true
+        watches[place].reportedListeningAt = time
         watches[place].isProven = false
         if let deafAfter = options.deafAfter, watches[place].unproven > .zero {
             watches[place].proofDue = time + (deafAfter - watches[place].unproven)
@@ -614,9 +620,9 @@ package final class ScanSupervisor {
         // How long it counted as listening without a report: since it was reported as listening, or since the last
         // report.
         let last = watches[place].status.lastReport ?? .earliest
-        let silent = max(since - max(watches[place].reportedAt, last), .zero)
+        let silent = max(since - max(watches[place].reportedListeningAt, last), .zero)
         watches[place].unproven = watches[place].isProven ? silent : watches[place].unproven + silent
-        watches[place].isReported = false
+        watches[place].isReportedListening = false
         watches[place].proofDue = nil
         interrupted(place, at: time)
         watches[place].note(reason: reason, at: time)
@@ -629,7 +635,7 @@ package final class ScanSupervisor {
             watches[place].isScanning = false
             canary?.stopped(watches[place].number)
             watches[place].ladder.stopped(at: time)
-            if watches[place].isReported { reportStopped(place, since: time, reason: reason, at: time) }
+            if watches[place].isReportedListening { reportStopped(place, since: time, reason: reason, at: time) }
         }
     }
 
@@ -674,7 +680,7 @@ package final class ScanSupervisor {
         canary?.resumed(at: stretch.end)
         for place in watches.indices {
             watches[place].ladder.resumed(at: stretch.end)
-            guard watches[place].isReported else { continue }
+            guard watches[place].isReportedListening else { continue }
             reportStopped(place, since: stretch.start, reason: "the machine was suspended", at: stretch.start)
             interrupted(place, at: stretch.end)
             if watches[place].isScanning, !isDoubted(place) {

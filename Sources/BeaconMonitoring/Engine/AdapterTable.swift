@@ -246,7 +246,7 @@ struct AdapterTable: Sendable {
     }
 
     /// Returns the time at which a scanning adapter counts as not scanning unless it reports before (rule L5).
-    func deafSince(of adapter: AdapterIndex) -> Int64? {
+    func deafDeadline(of adapter: AdapterIndex) -> Int64? {
         let clock = clocks[adapter.offset]
         guard silenceMeansNotScanning, let deafAfter, adapter != .together, clock.isListening else { return nil }
         return clock.lastReport + deafAfter
@@ -254,7 +254,7 @@ struct AdapterTable: Sendable {
 
     /// Returns the time at which an adapter next counts as not scanning or is forgotten.
     func nextChange(of adapter: AdapterIndex, in monitors: MonitorTable) -> Int64? {
-        deafSince(of: adapter) ?? nextForgetting(of: adapter, in: monitors)
+        deafDeadline(of: adapter) ?? nextForgetting(of: adapter, in: monitors)
     }
 
     /// Returns a monitor that forgets the adapter now. Each is returned once (rule L3).

@@ -16,7 +16,7 @@ struct ConditionLookup: Sendable {
     }
 
     /// The cached results for recent beacons.
-    private(set) var memo = MatchCache()
+    private(set) var cache = MatchCache()
     /// UUID → index in ``groups``; UUID with major, or with major and minor → first condition in its list.
     private var table = IdentityTable()
     private var groups: ContiguousArray<Group> = []
@@ -30,10 +30,10 @@ struct ConditionLookup: Sendable {
     @inline(__always)
     func hash(_ uuid: ProximityUUID) -> UInt64 { table.hash(uuid) }
 
-    /// Returns the place in ``memo`` of the result for a beacon, or −1.
+    /// Returns the place in ``cache`` of the result for a beacon, or −1.
     @inline(__always)
     func remembered(_ uuid: ProximityUUID, _ number: UInt32, hash: UInt64) -> Int {
-        memo.find(uuid, number, hash: hash)
+        cache.find(uuid, number, hash: hash)
     }
 
     /// Adds the conditions that match a beacon, in no particular order.
@@ -64,17 +64,17 @@ struct ConditionLookup: Sendable {
 
     /// Caches the subjects that a sighting of a beacon concerns, at most ``MatchCache/conditionsMax``.
     mutating func remember(_ entry: MatchCache.Entry, for beacon: BeaconIdentity, hash: UInt64) {
-        memo.keep(entry, for: beacon, hash: hash)
+        cache.keep(entry, for: beacon, hash: hash)
     }
 
     /// Clears the cache, because a value that it depends on has changed.
-    mutating func forgetFound() { memo.removeAll() }
+    mutating func forgetFound() { cache.removeAll() }
 
     // MARK: Conditions
 
     /// Adds a condition to the lists that sightings search.
     mutating func insert(_ condition: ConditionIndex, on identity: BeaconMonitor.BeaconIdentityCondition) {
-        memo.removeAll()
+        cache.removeAll()
         while next.count <= condition.offset { next.append(.absent) }
         let group = group(of: identity.uuid)
         let extra = identity.extra
@@ -105,7 +105,7 @@ struct ConditionLookup: Sendable {
 
     /// Removes a condition from the lists that sightings search.
     mutating func remove(_ condition: ConditionIndex, on identity: BeaconMonitor.BeaconIdentityCondition) {
-        memo.removeAll()
+        cache.removeAll()
         let place = table.find(identity.uuid, extra: 0)
         guard place >= 0 else { return }
         let group = Int(place)

@@ -10,13 +10,13 @@ private struct ForgettingEntry: Comparable, Sendable {
 
 /// The last qualifying sighting of a beacon that has not entered, when the entry was made. Equal times have the order
 /// of rule T3 (rule P2).
-private struct GivingWayEntry: Comparable, Sendable {
+private struct RemovalEntry: Comparable, Sendable {
     let time: Int64
     let rank: Int32
     let beacon: BeaconIdentity
     let subject: SubjectIndex
 
-    static func < (left: GivingWayEntry, right: GivingWayEntry) -> Bool {
+    static func < (left: RemovalEntry, right: RemovalEntry) -> Bool {
         guard left.time == right.time else { return left.time < right.time }
         return left.rank != right.rank ? left.rank < right.rank : left.beacon < right.beacon
     }
@@ -29,8 +29,8 @@ struct EntryCandidates: Sendable {
     /// The number of these beacons.
     private var count = 0
     // Filled when there is no room for another beacon, and valid while the ranks stay the same.
-    private var givingWay = RevisedHeap<GivingWayEntry>()
-    private var isGivingWayKnown = false
+    private var removals = RevisedHeap<RemovalEntry>()
+    private var areRemovalsKnown = false
 
     /// Counts a beacon with its first qualifying sighting.
     mutating func begin() { count += 1 }
@@ -46,11 +46,11 @@ struct EntryCandidates: Sendable {
         let entry = ForgettingEntry(time: Self.forgetting(subject, subjects, conditions), subject: subject)
         forgettings.insert(entry)
         forgettings.sweep(living: count) { subjects[$0.subject].exists && subjects[$0.subject].isCandidate }
-        if isGivingWayKnown, !subjects[subject].isNamed {
-            if givingWay.isCrowded(living: count) {
+        if areRemovalsKnown, !subjects[subject].isNamed {
+            if removals.isCrowded(living: count) {
                 forgetOrder()
             } else {
-                givingWay.insert(Self.givingWayEntry(subject, subjects, conditions))
+                removals.insert(Self.removalEntry(subject, subjects, conditions))
             }
         }
         return entry.time
@@ -91,28 +91,28 @@ struct EntryCandidates: Sendable {
     /// order of rule T3. The conditions must have their ranks.
     mutating func removeLeastRecent(_ subjects: SubjectTable, _ conditions: ConditionTable) -> SubjectIndex? {
         guard count > 0 else { return nil }
-        if !isGivingWayKnown {
-            givingWay = RevisedHeap(
-                subjects.indices { $0.isUnnamedCandidate }.map { Self.givingWayEntry($0, subjects, conditions) })
-            isGivingWayKnown = true
+        if !areRemovalsKnown {
+            removals = RevisedHeap(
+                subjects.indices { $0.isUnnamedCandidate }.map { Self.removalEntry($0, subjects, conditions) })
+            areRemovalsKnown = true
         }
-        let entry = givingWay.least {
+        let entry = removals.least {
             guard subjects[$0.subject].isUnnamedCandidate else { return nil }
-            let now = Self.givingWayEntry($0.subject, subjects, conditions)
+            let now = Self.removalEntry($0.subject, subjects, conditions)
             return now.beacon == $0.beacon && now.rank == $0.rank ? now : nil
         }
         guard let entry else { return nil }
-        givingWay.removeLeast()
+        removals.removeLeast()
         return entry.subject
     }
 
     /// Discards the order, because names or ranks changed.
-    mutating func forgetOrder() { isGivingWayKnown = false }
+    mutating func forgetOrder() { areRemovalsKnown = false }
 
-    private static func givingWayEntry(
+    private static func removalEntry(
         _ subject: SubjectIndex, _ subjects: SubjectTable, _ conditions: ConditionTable
-    ) -> GivingWayEntry {
-        GivingWayEntry(
+    ) -> RemovalEntry {
+        RemovalEntry(
             time: subjects[detailsOf: subject].progress.last, rank: conditions[subjects[subject].condition].rank,
             beacon: subjects.beacon(of: subject, conditions), subject: subject)
     }

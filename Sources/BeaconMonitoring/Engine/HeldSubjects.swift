@@ -324,24 +324,24 @@ struct HeldSubjects: Sendable {
         subjects[subject].refresh(by: last, ConditionMatch.absentRSSI)
     }
 
-    /// Refreshes a subject of the memo that is `satisfied`, unless the sighting is too weak (rule X1).
+    /// Refreshes a subject of the cache that is `satisfied`, unless the sighting is too weak (rule X1).
     mutating func refreshRemembered(_ subject: SubjectIndex, by sighting: Sighting, _ strength: Int16) {
         guard strength >= subjects[subject].exitRSSI else { return }
         refresh(subject, by: sighting, strength)
         subjects[subject].noteLoneAdapter()
     }
 
-    /// Refreshes the subjects of an entry of the memo that only the sighting's adapter holds and that are `satisfied`.
+    /// Refreshes the subjects of an entry of the cache that only the sighting's adapter holds and that are `satisfied`.
     ///
     /// - Parameters:
-    ///   - place: The place of the entry in the memo.
+    ///   - place: The place of the entry in the cache.
     ///   - last: The refresh.
     ///   - strength: The RSSI, or ``ConditionMatch/absentRSSI``.
     /// - Returns: The other subjects of the entry, as the bits of their numbers.
     @inline(__always)
     mutating func refreshAlone(at place: Int, by last: Refresh, _ strength: Int16) -> UInt8 {
         let clock = adapters.clock(of: last.adapter).runningReading(at: present)
-        return Self.refreshAlone(&subjects, of: conditions.lookup.memo.entries, at: place, by: last, strength, clock)
+        return Self.refreshAlone(&subjects, of: conditions.lookup.cache.entries, at: place, by: last, strength, clock)
     }
 
     // A static function of the parts, so that the subjects can change while the entry is borrowed.
@@ -371,14 +371,14 @@ struct HeldSubjects: Sendable {
         fileprivate var present: Int64
         /// The subjects of this entry that are not handled, as the bits of their numbers; 0 if none is handled.
         fileprivate(set) var isLeft: UInt8 = 0
-        /// The place of this entry's beacon in the memo, if a part of it is handled.
+        /// The place of this entry's beacon in the cache, if a part of it is handled.
         fileprivate(set) var place = 0
     }
 
     /// Handles the entries of a batch that only refresh subjects, and moves the present to the last of them.
     ///
     /// It stops at the first entry that does more: if something is due, if its adapter does not scan, if its beacon is
-    /// not in the memo, or if one of its subjects changes in another way.
+    /// not in the cache, or if one of its subjects changes in another way.
     ///
     /// - Parameters:
     ///   - entries: The entries.
@@ -401,7 +401,7 @@ struct HeldSubjects: Sendable {
         _ subjects: inout SubjectTable, _ adapters: inout AdapterTable, by entries: Span<FrameBatch.Entry>,
         of indices: Span<AdapterIndex>, lookup: borrowing ConditionLookup, until wake: Int64, _ run: inout Run
     ) {
-        let remembered = lookup.memo.entries.span
+        let remembered = lookup.cache.entries.span
         subjects.withSubjects { subjects in
             adapters.withClocks { clocks in
                 var present = run.present
@@ -418,7 +418,7 @@ struct HeldSubjects: Sendable {
                     let adapter = indices[source]
                     guard adapter != .together, clocks[adapter.offset].isListening else { break }
                     // The line above has checked the index.
-                    if kind.isReceived { unsafe clocks[unchecked: adapter.offset].noteReport(at: present) }
+                    if kind.hasReports { unsafe clocks[unchecked: adapter.offset].noteReport(at: present) }
                     if kind.isBeacon {
                         let frame = unsafe entries[unchecked: index].frame
                         let place = lookup.remembered(frame.uuid, frame.number, hash: lookup.hash(frame.uuid))
@@ -554,7 +554,7 @@ struct HeldSubjects: Sendable {
             subjects[detailsOf: subject].previous = previous
         }
         guard !isCircle(subject) else {
-            if let seen = saved.lastSeen { subjects[subject].restoreLastSeen(kept(seen)) }
+            if let seen = saved.lastSeen { subjects[subject].restoreLastSeen(packed(seen)) }
             return
         }
         // An adapter that is not known any more keeps its name.
@@ -566,7 +566,7 @@ struct HeldSubjects: Sendable {
         let sighting = Sighting(
             time: Instant(nanoseconds: present), adapter: adapter.id, beacon: refresh.beacon,
             measuredPower: refresh.measuredPower, rssi: refresh.rssi, address: refresh.address)
-        subjects[subject].restore(Refresh(sighting, at: kept(refresh.time)))
+        subjects[subject].restore(Refresh(sighting, at: packed(refresh.time)))
     }
 
     /// Restores the holds and the open visit of a subject.
@@ -576,7 +576,7 @@ struct HeldSubjects: Sendable {
         guard subjects[subject].canLeave else { return }
         if let visit = saved.visit {
             subjects[subject].resumeVisit(refreshes: visit.refreshes, visit.strength)
-            subjects[detailsOf: subject].arrival = visit.arrival.map { kept($0) } ?? SubjectDetails.assumed
+            subjects[detailsOf: subject].arrival = visit.arrival.map { packed($0) } ?? SubjectDetails.assumed
         }
         guard !isCircle(subject) else { return }
         var holders: [AdapterIndex] = []
@@ -590,5 +590,5 @@ struct HeldSubjects: Sendable {
         if holders.isEmpty { addHold(on: subject, by: .together) }
     }
 
-    private func kept(_ moment: PastMoment) -> Int64 { PackedMoment(moment, at: present).word }
+    private func packed(_ moment: PastMoment) -> Int64 { PackedMoment(moment, at: present).word }
 }

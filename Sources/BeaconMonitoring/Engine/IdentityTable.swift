@@ -2,7 +2,7 @@ import BluetoothLE
 
 /// A hash table from a UUID and one more word to an index of another table.
 ///
-/// Each sighting uses its hash, and each sighting that is not in the memo is looked up in it. So it uses open
+/// Each sighting uses its hash, and each sighting that is not in the cache is looked up in it. So it uses open
 /// addressing in one array, without allocations or reference counts. The keys come from the radio, so the hash has a
 /// random seed per process, like that of `Dictionary`. No result depends on the order of the slots.
 struct IdentityTable: Sendable {

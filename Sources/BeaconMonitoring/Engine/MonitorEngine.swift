@@ -122,26 +122,27 @@ public struct MonitorEngine: Sendable {
     }
 
     /// Handles a report of any kind. It shows that the adapter scans (rules L4, L5).
-    public mutating func received(_ adapter: AdapterID, at time: Instant, into actions: inout ActionBuffer) {
+    public mutating func received(by adapter: AdapterID, at time: Instant, into actions: inout ActionBuffer) {
         evaluator.enter(time, into: &actions)
         evaluator.noteReport(AdapterIndex(adapter), into: &actions)
     }
 
     /// Handles a report of an adapter that has an iBeacon.
     public mutating func sighted(_ sighting: Sighting, into actions: inout ActionBuffer) {
-        received(sighting.adapter, at: sighting.time, into: &actions)
+        received(by: sighting.adapter, at: sighting.time, into: &actions)
         let last = Refresh(sighting, at: evaluator.present)
         evaluator.match(sighting.beacon.uuid, last, sighting.strength, into: &actions)
     }
 
-    /// Handles the iBeacon of the last report that was passed to ``received(_:at:into:)``. Both calls together are the
+    /// Handles the iBeacon of the last report that was passed to ``received(by:at:into:)``. Both calls together are the
     /// same as ``sighted(_:into:)``.
     package mutating func sighted(_ frame: BeaconFrame, by adapter: AdapterID, into actions: inout ActionBuffer) {
         let last = Refresh(frame, by: AdapterIndex(adapter), at: evaluator.present)
         evaluator.match(frame.uuid, last, frame.strength, into: &actions)
     }
 
-    /// Handles many reports: the same as ``advance(to:into:)``, ``received(_:at:into:)`` and ``sighted(_:into:)`` of each.
+    /// Handles many reports: the same as ``advance(to:into:)``, ``received(by:at:into:)`` and ``sighted(_:into:)`` of
+    /// each.
     ///
     /// - Parameters:
     ///   - batch: the reports, in the order of their times.

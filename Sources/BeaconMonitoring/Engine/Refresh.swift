@@ -30,7 +30,7 @@ struct Refresh: Sendable {
         packed = frame.packed | UInt64(adapter.number) << 32
     }
 
-    /// Minor and major, which together with the UUID are the key of the memo.
+    /// Minor and major, which together with the UUID are the key of the cache.
     var number: UInt32 { UInt32(truncatingIfNeeded: packed) }
     var adapter: AdapterIndex { AdapterIndex(UInt16(truncatingIfNeeded: packed >> 32)) }
     private var major: UInt16 { UInt16(truncatingIfNeeded: packed) }
@@ -50,7 +50,7 @@ struct Refresh: Sendable {
 }
 
 extension BeaconFrame {
-    /// Minor and major, as in the memo.
+    /// Minor and major, as in the cache.
     @inline(__always)
     var number: UInt32 { UInt32(truncatingIfNeeded: packed) }
 

@@ -52,7 +52,7 @@ package struct ReplayControllers: Sendable {
     ///   - actions: receives the actions of the engine.
     /// - Returns: the adapter of the engine.
     /// - Throws: ``MonitorError/adaptersTooMany(_:)``.
-    package mutating func meet(
+    package mutating func add(
         _ adapter: ReplayAdapter, source: Int, at time: Instant, in engine: inout MonitorEngine,
         into actions: inout ActionBuffer
     ) throws(MonitorError) -> AdapterID {

@@ -16,7 +16,7 @@ struct SubjectEvaluator: Sendable {
     private(set) var displacedBeacons = 0
     private(set) var refusedBeacons = 0
     private var candidates = EntryCandidates()
-    private var unnamed = PresentUnnamedBeacons()
+    private var presentUnnamed = PresentUnnamedBeacons()
     private var tokens: NewBeaconTokens
     private var episodes = TrackingEpisodes()
     // Reused for all inputs to avoid allocations; empty between inputs.
@@ -189,7 +189,7 @@ struct SubjectEvaluator: Sendable {
             concerned.sort { held.adapters[$0].name.utf8.lexicographicallyPrecedes(held.adapters[$1].name.utf8) }
         }
         for adapter in concerned {
-            if let deafSince = held.adapters.deafSince(of: adapter), deafSince <= present {
+            if let deadline = held.adapters.deafDeadline(of: adapter), deadline <= present {
                 held.adapters.stop(adapter, since: held.adapters.clock(of: adapter).lastReport, at: present)
                 let since = held.adapters[adapter].silence.stoppedAt
                 report(adapter, .deaf, since: since, reason: nil, into: &actions)
@@ -238,16 +238,16 @@ struct SubjectEvaluator: Sendable {
         if entry.kind.isFirst { enter(entry.time, into: &actions) }
         let place = Int(entry.adapter)
         guard place < adapters.count, adapters[place] != .together else { return }
-        if entry.kind.isReceived { noteReport(adapters[place], into: &actions) }
+        if entry.kind.hasReports { noteReport(adapters[place], into: &actions) }
         if entry.kind.isBeacon {
             let last = Refresh(entry.frame, by: adapters[place], at: present)
             match(entry.frame.uuid, last, entry.frame.strength, into: &actions)
         }
     }
 
-    /// Returns the place of a beacon's entry in the memo, and makes the entry if there is none.
+    /// Returns the place of a beacon's entry in the cache, and makes the entry if there is none.
     ///
-    /// - Returns: the place; −1 if the memo cannot have an entry: ``foundScratch`` has the conditions then.
+    /// - Returns: the place; −1 if the cache cannot have an entry: ``foundScratch`` has the conditions then.
     @inline(__always)
     private mutating func find(_ uuid: ProximityUUID, _ last: Refresh) -> Int {
         let hash = held.conditions.lookup.hash(uuid)
@@ -257,7 +257,7 @@ struct SubjectEvaluator: Sendable {
         return held.conditions.lookup.remembered(uuid, last.number, hash: hash)
     }
 
-    /// Finds the conditions on a beacon, and makes its entry in the memo.
+    /// Finds the conditions on a beacon, and makes its entry in the cache.
     ///
     /// - Returns: whether there is an entry; if not, ``foundScratch`` has the conditions.
     @inline(never)
@@ -274,7 +274,7 @@ struct SubjectEvaluator: Sendable {
     private mutating func refreshLeft(
         _ isLeft: UInt8, at place: Int, by sighting: Sighting, into actions: inout ActionBuffer
     ) {
-        let entry = held.conditions.lookup.memo.entries[place]
+        let entry = held.conditions.lookup.cache.entries[place]
         for number in 0..<Int(entry.count) where isLeft & 1 << UInt8(number) != 0 {
             let subject = entry.subjects[number]
             if held[subject].state == .satisfied {
@@ -289,7 +289,7 @@ struct SubjectEvaluator: Sendable {
     /// Evaluates a sighting for the conditions in ``foundScratch``, in the order of their identifiers.
     @inline(never)
     private mutating func considerFound(_ sighting: Sighting, into actions: inout ActionBuffer) {
-        // Usually one: a condition with `per_beacon`, which the memo cannot have.
+        // Usually one: a condition with `per_beacon`, which the cache cannot have.
         if foundScratch.count == 1 {
             return considerFound(foundScratch.removeLast(), by: sighting, sighting.strength, into: &actions)
         }
@@ -344,7 +344,7 @@ struct SubjectEvaluator: Sendable {
         if held[subject].isCandidate { candidates.end() }
         held.openVisit(subject)
         held.refresh(subject, by: sighting, strength)
-        if held[subject].isBeacon { unnamed.insert(subject, held.subjects) }
+        if held[subject].isBeacon { presentUnnamed.insert(subject, held.subjects) }
         become(.satisfied, subject, into: &actions)
     }
 
@@ -436,7 +436,7 @@ struct SubjectEvaluator: Sendable {
             removeBeacon(subject)
             return true
         }
-        if isNamed, let subject = unnamed.removeLeastRecent(held.subjects) {
+        if isNamed, let subject = presentUnnamed.removeLeastRecent(held.subjects) {
             displace(subject, into: &actions)
             return true
         }
@@ -491,7 +491,7 @@ struct SubjectEvaluator: Sendable {
         names = beacons
         held.setNames(beacons)
         candidates.forgetOrder()
-        unnamed.forgetOrder()
+        presentUnnamed.forgetOrder()
     }
 
     /// Removes the beacons without a name under all conditions that do not track them.
@@ -518,7 +518,7 @@ struct SubjectEvaluator: Sendable {
         else { return }
         let subject = held.addSubject(
             of: beacon, under: condition, as: saved.state, isNamed: names.contains(beacon))
-        unnamed.forgetOrder()
+        presentUnnamed.forgetOrder()
         held.restorePast(of: subject, saved)
         held.restorePresent(of: subject, saved)
     }
@@ -678,5 +678,5 @@ struct SubjectEvaluator: Sendable {
         for (adapter, name) in held.adapters.takeNewNames() { actions.append(.adapterNamed(adapter.id, name: name)) }
     }
 
-    private func instant(_ kept: Int64) -> Instant { PackedMoment(kept).instant(offset: clockOffset) }
+    private func instant(_ packed: Int64) -> Instant { PackedMoment(packed).instant(offset: clockOffset) }
 }

@@ -26,7 +26,7 @@ extension BeaconMonitor {
     ///   - count: the number of conditions to monitor, 1 … 10,000.
     ///   - candidates: at most 100,000 places. Their identifiers belong to this call: a condition with one of them is
     ///     removed if it is not selected, even if it was added otherwise. A condition that is no longer a candidate
-    ///     visits.
+    ///     stays.
     ///   - fix: the position of this gateway.
     ///   - margin: the minimum margin in metres, 0 or more.
     /// - Returns: the changes in their order.
@@ -52,9 +52,9 @@ extension BeaconMonitor {
             position: fix.coordinate, margin: max(margin, 2 * fix.horizontalAccuracy), monitored: Set(monitored),
             present: monitored.filter { isPresent($0) })
         let chosen = ranking.nearest(count, of: candidates)
-        let visits = Set(chosen.map { candidates[$0].wanted.identifier })
+        let remaining = Set(chosen.map { candidates[$0].wanted.identifier })
         return try exchange(
-            removing: monitored.filter { !visits.contains($0) }, adding: chosen.map { candidates[$0].wanted })
+            removing: monitored.filter { !remaining.contains($0) }, adding: chosen.map { candidates[$0].wanted })
     }
 }
 

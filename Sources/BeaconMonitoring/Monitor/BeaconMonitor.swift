@@ -221,13 +221,13 @@ extension BeaconMonitor {
     ///   ended. Nothing has changed then.
     @discardableResult
     public func setConditions(_ wanted: [MonitorSetup.Condition]) throws(MonitorError) -> [ConditionChange] {
-        var visits: Set<Identifier> = []
+        var remaining: Set<Identifier> = []
         for condition in wanted {
-            guard visits.insert(condition.identifier).inserted else {
+            guard remaining.insert(condition.identifier).inserted else {
                 throw .identifierRepeated(condition.identifier.text)
             }
         }
-        return try exchange(removing: identifiersInOrder.filter { !visits.contains($0) }, adding: wanted)
+        return try exchange(removing: identifiersInOrder.filter { !remaining.contains($0) }, adding: wanted)
     }
 
     /// Adds a condition, or changes or replaces the one with that identifier (rules C1, C2).
@@ -392,10 +392,10 @@ extension BeaconMonitor {
     }
 
     /// Takes the time of a report of any kind. It shows that the adapter scans (rules L4, L5).
-    public func received(_ adapter: AdapterID, at time: Instant) {
+    public func received(by adapter: AdapterID, at time: Instant) {
         guard inputCheck.isOwn(adapter) else { return reportRemarks() }
         let time = inputCheck.time(time, clock)
-        give { engine, actions in engine.received(adapter, at: time, into: &actions) }
+        give { engine, actions in engine.received(by: adapter, at: time, into: &actions) }
     }
 
     /// Takes the information that an adapter started or stopped scanning, or was removed.

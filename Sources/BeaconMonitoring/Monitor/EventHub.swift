@@ -41,11 +41,11 @@ final class EventHub: Sendable {
             notes?.forget(unhandled.dropLast(backlogMax).map(\.number))
         }
         log.leave(
-            unhandled.suffix(backlogMax).map { kept in
+            unhandled.suffix(backlogMax).map { stored in
                 Entry(
-                    event: kept.event, crossing: kept.crossing,
-                    generation: self.records.generation(of: Identifier(lookup: kept.event.identifier)),
-                    number: kept.number)
+                    event: stored.event, crossing: stored.crossing,
+                    generation: self.records.generation(of: Identifier(lookup: stored.event.identifier)),
+                    number: stored.number)
             })
     }
 
@@ -105,11 +105,11 @@ private final class RecordTable: Sendable {
 
     func restore(_ records: [Identifier: StoredEvent]) {
         state.withLock { state in
-            for (identifier, kept) in records {
+            for (identifier, stored) in records {
                 state.generations += 1
                 state.records[identifier] = Entry(
-                    record: BeaconMonitor.Record(condition: kept.event.condition, lastEvent: kept.event),
-                    generation: state.generations, number: kept.number)
+                    record: BeaconMonitor.Record(condition: stored.event.condition, lastEvent: stored.event),
+                    generation: state.generations, number: stored.number)
             }
         }
     }

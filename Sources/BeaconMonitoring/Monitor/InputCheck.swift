@@ -20,7 +20,7 @@ struct InputCheck: Sendable {
         reading = clock.now
         guard stamp > reading else { return stamp }
         future &+= 1
-        if Self.isReported(future) { remarks.append(.inputFromFuture(by: stamp - reading, count: future)) }
+        if Self.shouldReport(future) { remarks.append(.inputFromFuture(by: stamp - reading, count: future)) }
         return reading
     }
 
@@ -29,7 +29,7 @@ struct InputCheck: Sendable {
         // 0 is the owner of decoded and stored IDs, which belong to no monitor.
         if adapter.owner == owner, adapter.index > 0 { return true }
         foreign &+= 1
-        if Self.isReported(foreign) { remarks.append(.adapterForeign(count: foreign)) }
+        if Self.shouldReport(foreign) { remarks.append(.adapterForeign(count: foreign)) }
         return false
     }
 
@@ -40,8 +40,8 @@ struct InputCheck: Sendable {
         return remarks
     }
 
-    // Reports the first, tenth, hundredth … problem, to limit the number of remarks.
-    private static func isReported(_ count: Int) -> Bool {
+    // Returns whether a problem is the first, tenth, hundredth …, to limit the number of remarks.
+    private static func shouldReport(_ count: Int) -> Bool {
         var power = 1
         while power < count { power *= 10 }
         return power == count

@@ -65,7 +65,7 @@ struct RecordKeeper {
         store.keep(actions, events: events, at: now) { restored.snapshot }
         for case .condition(let change) in actions.actions { hub.apply(change) }
         // There is no subscription yet, so these events are handled at once.
-        for kept in events where !kept.isPlaceholder { hub.publish(kept.event, nil, number: kept.number) }
+        for stored in events where !stored.isPlaceholder { hub.publish(stored.event, nil, number: stored.number) }
     }
 
     /// Whether records can be stored at present (rule N5); `true` without a store.

@@ -5,7 +5,7 @@
 ///
 /// All inputs must have times of the source's ``clock``, which the monitor also uses.
 /// ``BeaconMonitor/adapter(named:address:at:)`` adds an adapter, ``BeaconMonitor/listening(_:at:)`` reports that it
-/// scans, and `sighted(_:)` and ``BeaconMonitor/received(_:at:)`` pass in its reports.
+/// scans, and `sighted(_:)` and ``BeaconMonitor/received(by:at:)`` pass in its reports.
 ///
 ///     struct OneSighting: SightingSource {
 ///         let clock: any MonitorClock

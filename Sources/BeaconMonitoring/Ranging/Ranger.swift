@@ -49,7 +49,7 @@ public struct Ranger: Sendable {
     /// UUID, UUID with major, or all three → index in ``wanted``; and the number of conditions of each kind.
     private var conditionTable = IdentityTable()
     private var kinds: InlineArray<3, Int> = [0, 0, 0]
-    private var received: ContiguousArray<Entry> = []
+    private var entries: ContiguousArray<Entry> = []
     private var beaconTable = IdentityTable()
     private var present = Instant.earliest
     private var due: Instant?
@@ -64,7 +64,7 @@ public struct Ranger: Sendable {
     /// The conditions, in the order of adding.
     public var conditions: [BeaconMonitor.BeaconIdentityCondition] { wanted.map(\.condition) }
     /// The number of stored beacons.
-    public var beacons: Int { received.count }
+    public var beacons: Int { entries.count }
 
     /// Adds a condition. Nothing changes if it was added already.
     public mutating func add(_ condition: BeaconMonitor.BeaconIdentityCondition) {
@@ -80,8 +80,8 @@ public struct Ranger: Sendable {
         conditionTable = IdentityTable()
         kinds = [0, 0, 0]
         for index in wanted.indices { register(index) }
-        forget(received.indices.filter { !matches(received[$0].beacon) })
-        if received.isEmpty, !wanted.contains(where: \.isInView) { due = nil }
+        forget(entries.indices.filter { !matches(entries[$0].beacon) })
+        if entries.isEmpty, !wanted.contains(where: \.isInView) { due = nil }
     }
 
     private mutating func register(_ index: Int) {
@@ -134,21 +134,21 @@ public struct Ranger: Sendable {
         var place = Int(beaconTable.find(beacon.uuid, extra: numbers))
         if place < 0 {
             guard matches(beacon) else { return }
-            guard received.count < Self.beaconsMax else {
+            guard entries.count < Self.beaconsMax else {
                 unplaced &+= 1
                 return
             }
-            place = received.count
+            place = entries.count
             beaconTable.set(beacon.uuid, extra: numbers, to: Int32(place))
-            received.append(
+            entries.append(
                 Entry(beacon: beacon, measuredPower: measuredPower, last: present, meter: SignalMeter(at: present)))
             if due == nil { due = Self.secondAfter(present) }
         }
         // Seconds for which `advance` was not called are skipped, because this sighting would be part of them.
         if let due, due <= present { self.due = Self.secondAfter(present) }
-        received[place].meter.received(rssi, at: present)
-        received[place].measuredPower = measuredPower
-        received[place].last = present
+        entries[place].meter.received(rssi, at: present)
+        entries[place].measuredPower = measuredPower
+        entries[place].last = present
     }
 
     // MARK: Time
@@ -168,7 +168,7 @@ public struct Ranger: Sendable {
         // Each second removes readings from the window, so the loop ends at most one window after the last sighting.
         while let due, due <= time {
             report(at: due, clockOffset, into: &rangings)
-            let isQuiet = received.isEmpty && !wanted.contains(where: \.isInView)
+            let isQuiet = entries.isEmpty && !wanted.contains(where: \.isInView)
             // At the end of the timeline, no second follows.
             let next = Self.secondAfter(due)
             self.due = isQuiet || next <= due ? nil : next
@@ -182,9 +182,9 @@ public struct Ranger: Sendable {
         // The window ends before `end`: a sighting exactly at `end` belongs to the next second.
         let last = Instant(nanoseconds: end.nanoseconds - 1)
         let window = settings.window
-        forget(received.indices.filter { received[$0].meter.reading(of: window, at: last).reports == 0 })
+        forget(entries.indices.filter { entries[$0].meter.reading(of: window, at: last).reports == 0 })
         var lists = [[RangedBeacon]](repeating: [], count: wanted.count)
-        for entry in received {
+        for entry in entries {
             let beacon = rangedBeacon(entry, at: last)
             let hash = conditionTable.hash(entry.beacon.uuid)
             for kind in 0..<3 {
@@ -224,11 +224,11 @@ public struct Ranger: Sendable {
     /// Removes the beacons at `places`, which must be in ascending order. The last beacon moves to each free index.
     private mutating func forget(_ places: [Int]) {
         for place in places.reversed() {
-            let gone = received[place].beacon
+            let gone = entries[place].beacon
             beaconTable.remove(gone.uuid, extra: UInt64(gone.major) << 16 | UInt64(gone.minor))
-            let last = received.removeLast()
-            guard place < received.count else { continue }
-            received[place] = last
+            let last = entries.removeLast()
+            guard place < entries.count else { continue }
+            entries[place] = last
             let numbers = UInt64(last.beacon.major) << 16 | UInt64(last.beacon.minor)
             beaconTable.set(last.beacon.uuid, extra: numbers, to: Int32(clamping: place))
         }

@@ -67,7 +67,7 @@ final class RangingHub: Sendable {
 
     /// Adds sightings in their order. Rangings that are due before each are delivered first.
     func sighted(_ sightings: some Sequence<Sighting>, clockOffset: ClockOffset) {
-        report { state, rangings in
+        update { state, rangings in
             for sighting in sightings {
                 state.ranger.advance(to: sighting.time, clockOffset: clockOffset, into: &rangings)
                 state.ranger.sighted(sighting)
@@ -78,10 +78,10 @@ final class RangingHub: Sendable {
     /// Delivers the rangings that are due at or before `time`.
     func advance(to time: Instant, clockOffset: ClockOffset) {
         guard isWanted else { return }
-        report { state, rangings in state.ranger.advance(to: time, clockOffset: clockOffset, into: &rangings) }
+        update { state, rangings in state.ranger.advance(to: time, clockOffset: clockOffset, into: &rangings) }
     }
 
-    private func report(_ body: (inout State, inout ContiguousArray<Ranging>) -> Void) {
+    private func update(_ body: (inout State, inout ContiguousArray<Ranging>) -> Void) {
         let answers = state.withLock { state -> [(Waiter, Ranging)] in
             guard !state.isFinished else { return [] }
             var rangings: ContiguousArray<Ranging> = []

@@ -78,8 +78,8 @@ package struct SignalMeter: Sendable {
         let count = reading(of: Self.secondsMax, at: now).reports
         let stretch = (now - Instant(nanoseconds: (Self.second(of: now) - 9) * 1_000_000_000)).nanoseconds
         // An advertiser that was received for less than a second has no meaningful rate, so one second is used.
-        let received = max(min(stretch, (now - first).nanoseconds), 1_000_000_000)
-        return Int((Int64(count) * 10_000_000_000 + received / 2) / received)
+        let observed = max(min(stretch, (now - first).nanoseconds), 1_000_000_000)
+        return Int((Int64(count) * 10_000_000_000 + observed / 2) / observed)
     }
 
     // The stored seconds among the last `count`.

@@ -17,7 +17,7 @@ struct CaptureDelivery: Sendable {
             index = end
             monitor.give { engine, actions in
                 switch change {
-                case .added(let adapter, let time): meet(adapter, at: time, in: &engine, into: &actions)
+                case .added(let adapter, let time): addAdapter(adapter, at: time, in: &engine, into: &actions)
                 case .listening(let isListening, let index, let time, let since):
                     guard ids.indices.contains(index), let id = ids[index] else { return }
                     controllers.mark(
@@ -28,12 +28,12 @@ struct CaptureDelivery: Sendable {
         monitor.received(chunk.entries[index...], of: ids, by: &frames)
     }
 
-    private mutating func meet(
+    private mutating func addAdapter(
         _ adapter: ReplayAdapter, at time: Instant, in engine: inout MonitorEngine, into actions: inout ActionBuffer
     ) {
         while ids.count <= adapter.index { ids.append(nil) }
         // If the engine has too many adapters, the reports of this one are dropped.
-        guard let id = try? controllers.meet(adapter, source: 0, at: time, in: &engine, into: &actions) else { return }
+        guard let id = try? controllers.add(adapter, source: 0, at: time, in: &engine, into: &actions) else { return }
         ids[adapter.index] = id
     }
 }

@@ -12,7 +12,7 @@ struct CapturedReports: ~Copyable {
     private var reports = ReportCollector()
     private var changes: [(index: Int, change: CaptureChunk.Change)] = []
     private var latest = Instant.earliest
-    private var known = CaptureAdapters()
+    private var knownAdapters = CaptureAdapters()
     private var hasEnded = false
     private var hasRecords = false
 
@@ -87,13 +87,13 @@ struct CapturedReports: ~Copyable {
     private mutating func take(_ record: CaptureRecord, at time: Instant) {
         latest = max(latest, time)
         reports.advance(to: time)
-        if let index = record.adapter, !known.contains(index) {
-            meet(index, record, at: time)
+        if let index = record.adapter, !knownAdapters.contains(index) {
+            addAdapter(index, record, at: time)
             // The adapter of this record is not known yet.
-            guard known.contains(index) else { return }
+            guard knownAdapters.contains(index) else { return }
         }
         if record.endsWait, let index = record.adapter, index < reader.adapters.count,
-            let mark = known.takeMark(before: record, of: reader.adapters[index])
+            let mark = knownAdapters.takeMark(before: record, of: reader.adapters[index])
         {
             listening(mark.isListening, since: mark.since, index, at: time)
         }
@@ -123,14 +123,16 @@ struct CapturedReports: ~Copyable {
         changes.append((reports.entries.count, what))
     }
 
-    private mutating func meet(_ index: Int, _ record: CaptureRecord, at time: Instant) {
+    private mutating func addAdapter(_ index: Int, _ record: CaptureRecord, at time: Instant) {
         let (names, addresses) = (reader.adapters, reader.adapterAddresses)
         let name = index < names.count ? names[index] : "hci0"
         // The capture reports its address before its first advertisement.
-        if record.awaitsAddress, known.knowsAddresses(besides: name) { return known.postpone(record, of: name) }
-        known.meet(index, names, addresses)
+        if record.awaitsAddress, knownAdapters.knowsAddresses(besides: name) {
+            return knownAdapters.postpone(record, of: name)
+        }
+        knownAdapters.add(index, names, addresses)
         let address = index < addresses.count ? addresses[index] : nil
-        let listens = (record.content.mark ?? known.mark(before: record, of: name))?.isListening ?? true
+        let listens = (record.content.mark ?? knownAdapters.mark(before: record, of: name))?.isListening ?? true
         report(.added(ReplayAdapter(index: index, name: name, address: address, listens: listens), at: time))
     }
 }

@@ -33,7 +33,7 @@ final class HandOver: Sendable {
         /// The reports, in the order of time.
         var entries: ContiguousArray<FrameBatch.Entry> = []
         /// The changes, each with the index of the report that follows it.
-        var changes: [(place: Int, changes: Change)] = []
+        var changes: [(place: Int, change: Change)] = []
 
         var isEmpty: Bool { entries.isEmpty && changes.isEmpty }
     }
@@ -86,10 +86,10 @@ final class HandOver: Sendable {
     /// Adds a change.
     ///
     /// - Returns: whether there was room.
-    func add(_ changes: Change) -> Bool {
+    func add(_ change: Change) -> Bool {
         let (isTaken, fetcher) = state.withLock { state -> (Bool, CheckedContinuation<Void, Never>?) in
             guard state.batch.changes.count < Self.changesMax else { return (false, nil) }
-            state.batch.changes.append((state.batch.entries.count, changes))
+            state.batch.changes.append((state.batch.entries.count, change))
             return (true, state.fetcher.take())
         }
         fetcher?.resume()

@@ -61,10 +61,10 @@ private struct Delivery: Sendable {
     /// Passes a batch to a monitor, in order, with as few inputs as possible.
     mutating func deliver(_ batch: HandOver.Batch, to monitor: isolated BeaconMonitor, _ handOver: HandOver) {
         var place = 0
-        for (end, changes) in batch.changes {
+        for (end, change) in batch.changes {
             monitor.received(batch.entries[place..<end], of: adapters.ids, by: &frames)
             place = end
-            switch changes {
+            switch change {
             case .change(.obstacles(let present), _):
                 obstacles = Diagnostics(present)
                 report(to: monitor)

@@ -21,7 +21,7 @@ struct ReportLosses {
 
     /// Records delivered reports.
     mutating func handed(_ entries: ContiguousArray<FrameBatch.Entry>) {
-        for entry in entries where entry.kind.isReceived {
+        for entry in entries where entry.kind.hasReports {
             let place = place(of: entry)
             adapters[place].last = max(adapters[place].last, entry.time)
             adapters[place].isLosing = false
@@ -42,7 +42,7 @@ struct ReportLosses {
     ///   is necessary: otherwise the monitor would treat lost reports as absent beacons.
     mutating func lost(_ entries: ContiguousArray<FrameBatch.Entry>) -> [(change: ScanChange, time: Instant)] {
         var losses: [(change: ScanChange, time: Instant)] = []
-        for entry in entries where entry.kind.isReceived {
+        for entry in entries where entry.kind.hasReports {
             total &+= 1
             let place = place(of: entry)
             guard !adapters[place].isLosing else { continue }

@@ -88,8 +88,8 @@ extension CaptureDamage: CustomStringConvertible {
 /// The damage in a capture: the first places with their reasons, and the number of all.
 public struct CaptureDamages: Sendable, Hashable {
     /// The maximum number of places with reasons. Further ones are only counted.
-    public static let keptMax = 16
-    /// The first places, at most ``keptMax``.
+    public static let placesMax = 16
+    /// The first places, at most ``placesMax``.
     public private(set) var first: [CaptureDamage] = []
     /// The number of all damaged places.
     public private(set) var total = 0
@@ -98,7 +98,7 @@ public struct CaptureDamages: Sendable, Hashable {
 
     mutating func note(offset: Int, record: Int, line: Int? = nil, _ reason: @autoclosure () -> String) {
         total += 1
-        guard first.count < Self.keptMax else { return }
+        guard first.count < Self.placesMax else { return }
         first.append(CaptureDamage(offset: offset, record: record, line: line, reason: reason()))
     }
 }

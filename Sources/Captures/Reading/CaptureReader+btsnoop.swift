@@ -184,7 +184,7 @@ extension CaptureReader {
     /// Returns the address at `offset`, least significant byte first; `nil` if it is zero, which means none.
     private mutating func controllerAddress(_ offset: Int) -> DeviceAddress? {
         var value: UInt64 = 0
-        for byte in (0..<6).reversed() { value = value << 8 | UInt64(window[offset + byte]) }
+        for index in (0..<6).reversed() { value = value << 8 | UInt64(window[offset + index]) }
         return value == 0 ? nil : DeviceAddress(value, kind: .unspecified)
     }
 

@@ -65,6 +65,6 @@ struct AdvertisingEvents {
     }
 
     private func append(_ address: UInt64, to event: inout [UInt8]) {
-        for byte in 0..<6 { event.append(UInt8(truncatingIfNeeded: address >> UInt64(byte * 8))) }
+        for index in 0..<6 { event.append(UInt8(truncatingIfNeeded: address >> UInt64(index * 8))) }
     }
 }

@@ -14,7 +14,7 @@ package struct CaptureAdapters: Sendable {
     }
 
     /// For each index of ``CaptureReader/adapters``, whether the adapter has had a record.
-    package private(set) var areMet: [Bool] = []
+    package private(set) var haveRecords: [Bool] = []
     private var marks: [String: Mark] = [:]
     private var gatewaysWithAddresses: Set<String> = []
 
@@ -23,7 +23,7 @@ package struct CaptureAdapters: Sendable {
 
     /// Returns whether an adapter has had a record.
     @inline(__always)
-    package func contains(_ place: Int) -> Bool { place < areMet.count && areMet[place] }
+    package func contains(_ place: Int) -> Bool { place < haveRecords.count && haveRecords[place] }
 
     /// Returns whether an adapter of the same gateway had an address.
     package func knowsAddresses(besides name: String) -> Bool { gatewaysWithAddresses.contains(Self.gateway(of: name)) }
@@ -40,16 +40,16 @@ package struct CaptureAdapters: Sendable {
     ///   - place: the index of the adapter.
     ///   - names: the names, by index.
     ///   - addresses: the addresses, by index.
-    package mutating func meet(_ place: Int, _ names: [String], _ addresses: [DeviceAddress?]) {
-        while areMet.count <= place { areMet.append(false) }
+    package mutating func add(_ place: Int, _ names: [String], _ addresses: [DeviceAddress?]) {
+        while haveRecords.count <= place { haveRecords.append(false) }
         if place < names.count {
-            for other in areMet.indices where areMet[other] && other < names.count {
+            for other in haveRecords.indices where haveRecords[other] && other < names.count {
                 let hasSameAddress = addresses[place] != nil && addresses[other] == addresses[place]
-                if names[other] == names[place] || hasSameAddress { areMet[other] = false }
+                if names[other] == names[place] || hasSameAddress { haveRecords[other] = false }
             }
             if addresses[place] != nil { gatewaysWithAddresses.insert(Self.gateway(of: names[place])) }
         }
-        areMet[place] = true
+        haveRecords[place] = true
     }
 
     // MARK: Marks of adapters whose addresses will follow

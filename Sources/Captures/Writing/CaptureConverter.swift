@@ -94,7 +94,7 @@ public struct CaptureConverter {
     private var seen: [SeenAdapter] = []
     // The first records of adapters, until they are written or skipped: at most as many as there are adapters.
     private var starting: [FirstRecord] = []
-    private var known = CaptureAdapters()
+    private var knownAdapters = CaptureAdapters()
     private var writtenUpTo: Instant?
     // The latest record that was skipped and is later than everything that was written.
     private var leftOut: (time: Instant, adapter: Int?)?
@@ -161,13 +161,13 @@ public struct CaptureConverter {
         if writer.format == .btsnoop, time.nanoseconds % 1000 != 0 { lose(.fractionsOfMicroseconds) }
         if let adapter = record.adapter {
             // The address follows before the first report: this can be an adapter that has stopped (rule L7).
-            if writer.format == .advertisementLog, record.awaitsAddress, !known.contains(adapter),
-                known.knowsAddresses(besides: table.names[adapter])
+            if writer.format == .advertisementLog, record.awaitsAddress, !knownAdapters.contains(adapter),
+                knownAdapters.knowsAddresses(besides: table.names[adapter])
             {
-                return known.postpone(record, of: table.names[adapter])
+                return knownAdapters.postpone(record, of: table.names[adapter])
             }
-            try meet(adapter, table, time, &writer)
-            if let mark = known.takeMark(before: record, of: table.names[adapter]) {
+            try addAdapter(adapter, table, time, &writer)
+            if let mark = knownAdapters.takeMark(before: record, of: table.names[adapter]) {
                 try before(time, adapter, &writer, stops: !mark.isListening)
                 try writer.write(
                     listening: mark.isListening, adapter: seen[adapter].name, time: time, since: mark.since)
@@ -232,7 +232,7 @@ public struct CaptureConverter {
         }
     }
 
-    private mutating func meet(
+    private mutating func addAdapter(
         _ adapter: Int, _ table: AdapterTable, _ time: Instant, _ writer: inout CaptureWriter
     ) throws(CaptureError) {
         while seen.count <= adapter {
@@ -244,8 +244,8 @@ public struct CaptureConverter {
                 SeenAdapter(
                     name: name, address: table.addresses[seen.count], beganAt: nil, lastWritten: nil, pending: nil))
         }
-        guard !known.contains(adapter) else { return }
-        known.meet(adapter, table.names, table.addresses)
+        guard !knownAdapters.contains(adapter) else { return }
+        knownAdapters.add(adapter, table.names, table.addresses)
         seen[adapter].beganAt = time
         if starting.count == AdapterTable.placesMax { try writeStarting(&writer) }
         starting.append(FirstRecord(place: adapter, time: time, record: records))
@@ -297,7 +297,7 @@ public struct CaptureConverter {
     }
 
     private mutating func writeStarting(_ writer: inout CaptureWriter) throws(CaptureError) {
-        for meeting in starting { try writeTime(meeting.time, meeting.place, &writer) }
+        for first in starting { try writeTime(first.time, first.place, &writer) }
         starting.removeAll(keepingCapacity: true)
     }
 

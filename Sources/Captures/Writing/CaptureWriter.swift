@@ -140,8 +140,8 @@ public struct CaptureWriter: ~Copyable {
             return
         }
         var payload = [UInt8](repeating: 0, count: 16)
-        for byte in 0..<6 {
-            payload[2 + byte] = UInt8(truncatingIfNeeded: (address?.value ?? 0) >> UInt64(8 * byte))
+        for index in 0..<6 {
+            payload[2 + index] = UInt8(truncatingIfNeeded: (address?.value ?? 0) >> UInt64(8 * index))
         }
         try write(opcode: Btsnoop.Opcode.newIndex, payload.span, adapter: adapter, time: time)
         if address == nil, let place = known(adapter) { appendNoAddress(place, time) }
@@ -159,7 +159,7 @@ public struct CaptureWriter: ~Copyable {
             return
         }
         var value: UInt64 = 0
-        for byte in (0..<6).reversed() { value = value << 8 | UInt64(payload[start + byte]) }
+        for index in (0..<6).reversed() { value = value << 8 | UInt64(payload[start + index]) }
         if value != 0 {
             addresses[adapter] = DeviceAddress(value, kind: .unspecified)
         } else if opcode == Btsnoop.Opcode.newIndex {

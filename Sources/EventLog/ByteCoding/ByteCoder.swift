@@ -164,8 +164,8 @@ package struct ByteCoder {
         for part in written { bytes += part }
     }
 
-    /// Writes or reads the number of elements. Each element takes at least one byte, so a count above the remaining bytes is
-    /// refused.
+    /// Writes or reads the number of elements. Each element takes at least one byte, so a count above the remaining
+    /// bytes is refused.
     private mutating func codeCount(_ count: Int) throws(Damage) -> Int {
         var number = UInt64(count)
         try code(&number)

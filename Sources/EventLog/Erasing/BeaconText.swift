@@ -25,12 +25,12 @@ struct BeaconText: Sendable {
     }
 
     /// Returns whether a line can contain the beacon. Most lines cannot, so they need no closer check.
-    func mayStand(in bytes: Span<UInt8>) -> Bool {
+    func canOccur(in bytes: Span<UInt8>) -> Bool {
         bytes.first(of: major, from: 0) != nil && bytes.first(of: minor, from: 0) != nil
     }
 
     /// Returns whether the bytes contain the beacon, or end in a place where it can have started.
-    func stands(in bytes: Span<UInt8>) -> Bool {
+    func occurs(in bytes: Span<UInt8>) -> Bool {
         var place = 0
         while let found = bytes.first(of: uuid, from: place) {
             place = found + uuid.count

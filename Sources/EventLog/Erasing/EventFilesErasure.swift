@@ -21,7 +21,7 @@ package struct EventFilesErasure {
     /// How many lines were changed, by the kind of change.
     package var counts: ErasureCounts { erasure.counts }
     /// The number of bytes that were read.
-    package private(set) var bytes = 0
+    package private(set) var bytesRead = 0
 
     private let directory: FilePath
     private let system: any FileSystemCalls
@@ -180,8 +180,8 @@ package struct EventFilesErasure {
             let file = try system.open(temporary, replacing: source)
             do throws(Errno) {
                 defer { system.close(file) }
-                var (read, written) = (bytes, 0)
-                defer { bytes = read }
+                var (read, written) = (bytesRead, 0)
+                defer { bytesRead = read }
                 _ = try pass(source, &read, progress) { buffer, range in
                     changed.erase(&buffer, range)
                 } body: { bytes throws(Errno) in
@@ -249,8 +249,8 @@ package struct EventFilesErasure {
         do throws(Errno) {
             let source = try system.openForReading(path)
             defer { system.close(source) }
-            var read = bytes
-            defer { bytes = read }
+            var read = bytesRead
+            defer { bytesRead = read }
             return try pass(source, &read, progress, edit: edit, body: body)
         } catch {
             // Retention has deleted the file, so it contains nothing.

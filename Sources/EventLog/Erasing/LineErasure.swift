@@ -40,7 +40,7 @@ struct LineErasure: Sendable {
 
     /// Searches the bytes between two line ends for an address of the beacon.
     mutating func learn(_ buffer: [UInt8], _ range: Range<Int>) {
-        guard name.mayStand(in: buffer.span.extracting(range)) else { return }
+        guard name.canOccur(in: buffer.span.extracting(range)) else { return }
         _ = take(buffer, range)
         guard parser.parse(), covers(), isNamed else { return }
         let text = parser.text
@@ -70,7 +70,7 @@ struct LineErasure: Sendable {
 
     /// Overwrites damaged data that name the beacon with spaces.
     mutating func blank(_ buffer: inout [UInt8], _ range: Range<Int>) -> Bool {
-        guard stage == .named, coversPlace, name.stands(in: buffer.span.extracting(range)) else { return false }
+        guard stage == .named, coversPlace, name.occurs(in: buffer.span.extracting(range)) else { return false }
         // Zeros remain, because recovery uses them to detect a power failure.
         for index in range where buffer[index] != 0 { buffer[index] = Self.space }
         counts.damaged += 1
@@ -78,7 +78,7 @@ struct LineErasure: Sendable {
     }
 
     private func isWorthALook(_ bytes: Span<UInt8>) -> Bool {
-        if name.mayStand(in: bytes) { return true }
+        if name.canOccur(in: bytes) { return true }
         func holds(_ word: String) -> Bool { bytes.first(of: Array(word.utf8), from: 0) != nil }
         if stage == .others, !addresses.isEmpty, holds("\"address\":\"") { return true }
         // Lines that an earlier attempt erased also count.
@@ -109,7 +109,7 @@ struct LineErasure: Sendable {
     /// Whether the line contains the beacon, in any place and form.
     private var isNamed: Bool {
         let text = parser.text
-        if name.stands(in: text.bytes.span) { return true }
+        if name.occurs(in: text.bytes.span) { return true }
         return text.all.indices.contains { text.all[$0].kind == .object && text.beacon($0) == request.beacon }
     }
 

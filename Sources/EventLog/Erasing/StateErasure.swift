@@ -103,12 +103,12 @@ package struct StateErasure {
     /// - Returns: the names of the files that contained the beacon.
     /// - Throws: ``EventLogError``.
     package func run(isDryRun: Bool = false, isRunning: Bool = false) throws(EventLogError) -> [String] {
-        var reported: [String] = []
+        var containing: [String] = []
         for name in [Self.asideName] + (isRunning ? [] : Self.temporaryNames) where try names(name) {
-            reported.append(name)
+            containing.append(name)
             if !isDryRun { try change(name) { path throws(Errno) in try files.remove(path) } }
         }
-        guard !isRunning, let bytes = try read(StateFile.name) else { return reported }
+        guard !isRunning, let bytes = try read(StateFile.name) else { return containing }
         var text = JSONText(bytes)
         var state: StateFile
         do throws(StateFile.Problem) { state = try StateFile(parsing: bytes) } catch {
@@ -120,19 +120,19 @@ package struct StateErasure {
         _ = text.parse()
         let now = Instant(nanoseconds: (text.integer(text.find("monotonic", in: 0), as: Int64.self) ?? 0) &* 1000)
         state.forget(request, at: now)
-        guard state.snapshot != before.0 || state.records != before.1 else { return reported }
-        reported.append(StateFile.name)
-        guard !isDryRun else { return reported }
+        guard state.snapshot != before.0 || state.records != before.1 else { return containing }
+        containing.append(StateFile.name)
+        guard !isDryRun else { return containing }
         var buffer = LineBuffer(capacity: bytes.count)
         _ = state.encode(gateway: text.string(text.find("gateway", in: 0)) ?? "", now: now, into: &buffer)
         try change(StateFile.name) { path throws(Errno) in
             try WholeFile.replace(path, with: buffer, files: files, keepsOwnership: true)
         }
-        return reported
+        return containing
     }
 
     private func names(_ file: String) throws(EventLogError) -> Bool {
-        try read(file).map { BeaconText(request.beacon).stands(in: $0.span) } ?? false
+        try read(file).map { BeaconText(request.beacon).occurs(in: $0.span) } ?? false
     }
 
     private func read(_ file: String) throws(EventLogError) -> [UInt8]? {

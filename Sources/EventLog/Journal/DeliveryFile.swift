@@ -18,7 +18,7 @@ import SystemPackage
 final class DeliveryFile {
     /// An event on the timeline of the start in which it was made.
     private struct Entry {
-        var kept: StoredEvent
+        var stored: StoredEvent
         /// The name of the adapter that received its sighting.
         var adapter: String
         var boot: String
@@ -58,7 +58,7 @@ final class DeliveryFile {
         offset = clockOffset
         for (identifier, record) in stored {
             records[identifier] = Entry(
-                kept: StoredEvent(number: 1, event: record.event), adapter: record.adapter,
+                stored: StoredEvent(number: 1, event: record.event), adapter: record.adapter,
                 boot: boot.text)
         }
         do throws(Errno) {
@@ -86,18 +86,18 @@ final class DeliveryFile {
     }
 
     private func present(_ entry: Entry, _ adapters: [String: AdapterID]) -> StoredEvent {
-        var kept = entry.kept
+        var stored = entry.stored
         if BootID.machine(of: entry.boot) != boot.machine {
             // After a restart of the machine, the date stays the same.
-            let shift = kept.event.clockOffset.nanoseconds &- offset.nanoseconds
+            let shift = stored.event.clockOffset.nanoseconds &- offset.nanoseconds
             func moved(_ instant: Instant) -> Instant { Instant(remembered: instant.nanoseconds &+ shift) }
-            kept.event.time = moved(kept.event.time)
-            kept.event.lastSeen = kept.event.lastSeen.map(moved)
-            kept.event.clockOffset = offset
-            if let time = kept.event.sighting?.time { kept.event.sighting?.time = moved(time) }
+            stored.event.time = moved(stored.event.time)
+            stored.event.lastSeen = stored.event.lastSeen.map(moved)
+            stored.event.clockOffset = offset
+            if let time = stored.event.sighting?.time { stored.event.sighting?.time = moved(time) }
         }
-        kept.event.sighting?.adapter = adapters[entry.adapter] ?? AdapterID(index: 0)
-        return kept
+        stored.event.sighting?.adapter = adapters[entry.adapter] ?? AdapterID(index: 0)
+        return stored
     }
 
     // MARK: Changes
@@ -109,15 +109,15 @@ final class DeliveryFile {
             records[Identifier(lookup: change.identifier)] = nil
             line { $0.write("removed", change.identifier) }
         }
-        for kept in events {
-            let adapter = kept.event.sighting.map { adapterName($0.adapter) } ?? ""
-            let entry = Entry(kept: kept, adapter: adapter, boot: boot.text)
-            if kept.isPlaceholder {
-                records[Identifier(lookup: kept.event.identifier)] = entry
+        for stored in events {
+            let adapter = stored.event.sighting.map { adapterName($0.adapter) } ?? ""
+            let entry = Entry(stored: stored, adapter: adapter, boot: boot.text)
+            if stored.isPlaceholder {
+                records[Identifier(lookup: stored.event.identifier)] = entry
             } else {
-                unhandled[kept.number] = entry
+                unhandled[stored.number] = entry
             }
-            append(entry, isRecord: kept.isPlaceholder)
+            append(entry, isRecord: stored.isPlaceholder)
         }
         flush(durably: true)
     }
@@ -140,9 +140,9 @@ final class DeliveryFile {
     }
 
     private func handled(_ number: Int) {
-        guard let entry = unhandled.removeValue(forKey: number), entry.kept.event.scope == .condition else { return }
-        let identifier = Identifier(lookup: entry.kept.event.identifier)
-        guard let record = records[identifier], record.kept.number <= number else { return }
+        guard let entry = unhandled.removeValue(forKey: number), entry.stored.event.scope == .condition else { return }
+        let identifier = Identifier(lookup: entry.stored.event.identifier)
+        guard let record = records[identifier], record.stored.number <= number else { return }
         records[identifier] = entry
     }
 
@@ -164,14 +164,14 @@ final class DeliveryFile {
         var options = LineEncoder.Options(gateway: monitor)
         options.boot = entry.boot
         options.envelope = false
-        var encoder = LineEncoder(options, after: max(entry.kept.number, 1) - 1)
-        var event = entry.kept.event
+        var encoder = LineEncoder(options, after: max(entry.stored.number, 1) - 1)
+        var event = entry.stored.event
         let adapter = AdapterID(index: 1)
         encoder.name(adapter, entry.adapter)
         event.sighting?.adapter = adapter
         line { buffer in
             if isRecord { buffer.write("record", true) }
-            if let crossing = entry.kept.crossing {
+            if let crossing = entry.stored.crossing {
                 buffer.write("crossing", word: crossing == .entry ? "entry" : "exit")
             }
             buffer.key("payload")
@@ -219,7 +219,7 @@ final class DeliveryFile {
             crossing = parser.text.isText("entry", at: place) ? .entry : .exit
         }
         let entry = Entry(
-            kept: StoredEvent(number: number, event: event, crossing: crossing),
+            stored: StoredEvent(number: number, event: event, crossing: crossing),
             adapter: event.sighting.map { parser.adapters.name(of: $0.adapter) } ?? "", boot: parser.boot)
         if parser.text.bool(parser.text.find("record", in: 0)) ?? false {
             records[Identifier(lookup: event.identifier)] = entry

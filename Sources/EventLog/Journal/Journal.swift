@@ -60,7 +60,7 @@ public final class Journal {
     /// The number of the last durable line.
     public private(set) var durableSequence: Int
     /// The number up to which the publisher has finished; only if ``JournalOptions/waitsForPublishing`` is set.
-    public var published = 0
+    public var publishedSequence = 0
 
     /// Opens a journal with another file system, for tests.
     package init(
@@ -236,7 +236,7 @@ public final class Journal {
         // Without an open segment, no number can have been used that is not in a line.
         let isEnd = isClosing || writer.name == nil
         guard snapshots.keep(state, isEnd: isEnd, at: now, &tally) else { return false }
-        records.snapshotIsKept()
+        records.noteSnapshotStored()
         return true
     }
 
@@ -339,11 +339,11 @@ public final class Journal {
     /// Continues the last segment after removing its incomplete end. If it cannot be written, the next line starts a
     /// new one.
     private func continueSegment(_ found: Recovery.Finding) {
-        guard found.goesOn, let begun = store.lastDate else { return }
+        guard found.continuesLastSegment, let begun = store.lastDate else { return }
         let age = isClockSynchronized ? WallDate(now, offset: clockOffset).duration(since: begun) ?? .zero : .zero
         let left = options.rotateInterval - max(age, .zero)
         do throws(Errno) {
-            try writer.proceed(
+            try writer.resume(
                 with: found.lastName, size: found.size, end: found.end, rotateAt: now + max(left, .zero), at: now,
                 &tally)
             store.setSize(found.end)
@@ -380,7 +380,7 @@ public final class Journal {
         guard writer.name != nil else { return }
         try synchronize()
         writer.close()
-        snapshots.request()
+        snapshots.requestSnapshot()
         housekeepAt = min(housekeepAt, now)
     }
 
@@ -396,7 +396,7 @@ public final class Journal {
         writer.refreshLink(&tally)
         let present = SegmentStore.Present(
             now: now, clockOffset: clockOffset, machine: boot.machine, open: writer.name, written: queue.written,
-            durable: durableSequence, published: published, covered: snapshots.sequence)
+            durable: durableSequence, publishedSequence: publishedSequence, covered: snapshots.sequence)
         store.deleteSome(present, &tally, &remarks)
     }
 
@@ -407,7 +407,7 @@ public final class Journal {
         }
         recovery.snapshot = found.builder.snapshot(machine: boot.machine)
         // Published lines already include the visit.
-        guard found.published <= number else { return }
+        guard found.publishedSequence <= number else { return }
         queue.append(.visit(visit))
         recovery.remarks.append(
             "line \(number) is an exit without its visit; line \(sequence) is the visit")
@@ -489,7 +489,7 @@ public final class Journal {
             let isSameMachine = !isNew && BootID.machine(of: builder.boot) == machine
             clock = isSameMachine ? (builder.offset, builder.isSynchronized ?? false) : nil
             linesRead = found.linesRead
-            tornBytes = found.goesOn ? found.size - found.end : 0
+            tornBytes = found.continuesLastSegment ? found.size - found.end : 0
             damagedLines = found.damage.lines
             remarks = found.remarks + found.damage.remarks
             if tornBytes > 0 {

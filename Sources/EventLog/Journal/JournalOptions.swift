@@ -36,8 +36,8 @@ public struct JournalOptions: Sendable {
     public var queueSize = 8 << 20
     /// The longest time for which state without lines (refreshes, holders) is only in memory.
     public var snapshotInterval: Duration = .seconds(900)
-    /// Whether a publisher reports its progress with ``Journal/published``; otherwise every closed segment counts as
-    /// published.
+    /// Whether a publisher reports its progress with ``Journal/publishedSequence``; otherwise every closed segment
+    /// counts as published.
     public var waitsForPublishing = false
 
     /// Creates the default options for two folders, which are created when needed.

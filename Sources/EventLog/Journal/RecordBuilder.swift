@@ -132,7 +132,7 @@ struct RecordBuilder {
     /// Applies a parsed line. If it has no number, only the information about its start is used.
     mutating func apply(_ parser: inout LineParser) {
         let head = parser.head
-        if !parser.isOf(boot: Array(boot.utf8)) { restart(parser.boot, at: head.time) }
+        if !parser.isOf(boot: Array(boot.utf8)) { handleRestart(parser.boot, at: head.time) }
         note(offset: head.offset)
         guard let number = head.sequence else { return }
         sequence = number
@@ -154,7 +154,7 @@ struct RecordBuilder {
     }
 
     /// Handles a restart of the process, or of the machine.
-    private mutating func restart(_ boot: String, at time: Instant) {
+    private mutating func handleRestart(_ boot: String, at time: Instant) {
         let isSameMachine = BootID.machine(of: boot) == BootID.machine(of: self.boot)
         if !isSameMachine {
             let moved = snapshot(machine: "-")

@@ -60,7 +60,7 @@ struct RecordTable {
     }
 
     /// Records that a snapshot with ``forSnapshot`` was stored.
-    mutating func snapshotIsKept() {
+    mutating func noteSnapshotStored() {
         records = forSnapshot
         dropped = []
     }

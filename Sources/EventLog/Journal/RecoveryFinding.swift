@@ -25,11 +25,11 @@ extension Journal.Recovery {
         /// The greatest number in the lines that were read.
         var greatest = 0
         /// The last published line, as far as the publisher's file shows it.
-        var published = 0
+        var publishedSequence = 0
         /// The number after which numbers continue.
         var sequence = 0
         /// Whether the last segment is continued.
-        var goesOn = true
+        var continuesLastSegment = true
         /// Whether the folders were restored from a backup.
         var isRestored = false
 
@@ -40,7 +40,7 @@ extension Journal.Recovery {
         /// The greatest number that is already reserved.
         var reservation: Int {
             let reserved = reserved ?? 0
-            return goesOn || reserved > sequence ? reserved : sequence
+            return continuesLastSegment || reserved > sequence ? reserved : sequence
         }
 
         init(_ options: JournalOptions, _ files: any FileSystemCalls) throws(EventLogError) {
@@ -53,8 +53,8 @@ extension Journal.Recovery {
             let begin = segments.firstIndex { $0.begins == segments[place].begins } ?? 0
             for index in segments.indices.dropFirst(begin) { try read(index, options, files) }
             if let newer { throw .newerVersion(newer.path, newer.version) }
-            published = Self.published(options, files)
-            if published > 0 { isFirstStart = false }
+            publishedSequence = Self.publishedSequence(options, files)
+            if publishedSequence > 0 { isFirstStart = false }
             findNumber(options, files)
         }
 
@@ -83,7 +83,7 @@ extension Journal.Recovery {
         }
 
         /// Returns the progress of the publisher; 0 if its file cannot be used, which the publisher reports itself.
-        private static func published(_ options: JournalOptions, _ files: any FileSystemCalls) -> Int {
+        private static func publishedSequence(_ options: JournalOptions, _ files: any FileSystemCalls) -> Int {
             let path = options.stateDirectory.appending(PublishingCheckpoint.fileName)
             return (try? PublishingCheckpoint.read(path, files: files))?.position.sequence ?? 0
         }
@@ -219,13 +219,13 @@ extension Journal.Recovery.Finding {
         findNumberInFiles(options, files)
         if !segments.isEmpty, files.isLink(options.directory.appending(lastName)) {
             // Its target is outside the folder: readers read it, but it must not be changed.
-            goesOn = false
+            continuesLastSegment = false
         }
         let marker = options.stateDirectory.appending(Self.restoredName)
         guard let names = try? files.names(in: options.stateDirectory), names.contains(Self.restoredName),
             sequence <= LinePosition.sequenceMax / 2
         else { return }
-        (isRestored, goesOn) = (true, false)
+        (isRestored, continuesLastSegment) = (true, false)
         sequence += Self.restoredGap
         remarks.append(
             "\(marker.string) says that this is a backup: the sequence numbers since then are not known, so they "
@@ -234,13 +234,13 @@ extension Journal.Recovery.Finding {
 
     private mutating func findNumberInFiles(_ options: JournalOptions, _ files: any FileSystemCalls) {
         let inFiles = segments.reduce(greatest) { max($0, $1.first - 1) }
-        sequence = max(inFiles, stateSequence, published)
+        sequence = max(inFiles, stateSequence, publishedSequence)
         let isComplete = sequence == inFiles
-        goesOn = isComplete
+        continuesLastSegment = isComplete
         if isComplete, lostAtEnd > 0 {
             // The end stays unchanged and a new segment starts, because only these data show that numbers were used.
             sequence += lostAtEnd
-            goesOn = false
+            continuesLastSegment = false
             remarks.append(
                 "after the last complete line of \(lastName), up to \(lostAtEnd) lines can be lost, so sequence numbers "
                     + "continue with \(sequence + 1)")
@@ -250,7 +250,7 @@ extension Journal.Recovery.Finding {
         let named = (try? files.target(of: link)).flatMap { Segment(name: $0) }
         let isThere = segments.contains { $0.name == named?.name }
         guard !isThere || !isComplete, let behind = given(after: named, isComplete, options) else { return }
-        goesOn = false
+        continuesLastSegment = false
         let why =
             if let named, !isThere {
                 "\(named.name), which was written to last, is missing"

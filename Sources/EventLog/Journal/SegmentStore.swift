@@ -18,7 +18,7 @@ struct SegmentStore {
         /// The number of the last durable line.
         var durable: Int
         /// The number up to which a publisher has finished.
-        var published: Int
+        var publishedSequence: Int
         /// The number up to which the last snapshot covers the lines.
         var covered: Int
 
@@ -84,11 +84,11 @@ struct SegmentStore {
     }
 
     private func isPublished(_ index: Int, _ present: Present) -> Bool {
-        !options.waitsForPublishing || last(of: index, present) <= present.published
+        !options.waitsForPublishing || last(of: index, present) <= present.publishedSequence
     }
 
     private func noteUnpublished(_ present: Present, _ tally: inout WriteTally, _ remarks: inout RemarkLog) {
-        let count = max(0, last(of: 0, present) - max(present.published, segments[0].begins - 1))
+        let count = max(0, last(of: 0, present) - max(present.publishedSequence, segments[0].begins - 1))
         tally.counters.deletedUnpublished += count
         remarks.say(
             "\(segments[0].name) had to be deleted with \(count == 1 ? "1 line that was" : "\(count) lines that were") not published: all files together may have at most "

@@ -46,7 +46,7 @@ struct SegmentWriter: ~Copyable {
     /// lines.
     ///
     /// - Throws: `Errno`; then the file is not open.
-    mutating func proceed(
+    mutating func resume(
         with name: String, size: Int, end: Int, rotateAt: Instant, at now: Instant, _ tally: inout WriteTally
     ) throws(Errno) {
         let file = try files.open(directory.appending(name), isNew: false)

@@ -48,7 +48,7 @@ struct SnapshotKeeper {
 
     /// Notes that an event file was closed: takes a snapshot when the lines since the last one are as large as that
     /// snapshot.
-    mutating func request() { schedule.request() }
+    mutating func requestSnapshot() { schedule.requestSnapshot() }
 
     /// Notes that a snapshot was requested and is about to be stored.
     mutating func begin() { schedule.begin() }
@@ -84,7 +84,7 @@ struct SnapshotKeeper {
         } catch {
             tally.counters.failures += 1
             failure = "records can't be written to \(directory.string): \(error); a restart would lose some"
-            schedule.isPutOff(until: now + Self.retryInterval)
+            schedule.postpone(until: now + Self.retryInterval)
             return false
         }
     }

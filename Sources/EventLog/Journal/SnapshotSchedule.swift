@@ -48,8 +48,8 @@ struct SnapshotSchedule {
         if self.lines >= Self.linesMax { isRequested = true }
     }
 
-    /// Notes that an event file was closed.
-    mutating func request() { isRequested = true }
+    /// Requests a snapshot, because an event file was closed.
+    mutating func requestSnapshot() { isRequested = true }
 
     /// Notes that a snapshot is about to be stored.
     mutating func begin() { (isDue, isRequested) = (false, false) }
@@ -61,5 +61,5 @@ struct SnapshotSchedule {
     }
 
     /// Notes that a snapshot could not be stored. It is tried again at that time at the latest.
-    mutating func isPutOff(until time: Instant) { due = min(due, time) }
+    mutating func postpone(until time: Instant) { due = min(due, time) }
 }

@@ -161,7 +161,7 @@ public struct EvidenceRecorder {
             // Several reports in one record end only one gap.
             if time.nanoseconds > last.time {
                 slots[place].countLastGap(timeouts)
-                slots[place].lastGap = listened(last) ? time.nanoseconds - last.time : -1
+                slots[place].lastGap = scannedWithoutBreak(since: last) ? time.nanoseconds - last.time : -1
             }
         }
         slots[place].sightings[count % Self.sightingsMax] = LastSighting(
@@ -173,8 +173,8 @@ public struct EvidenceRecorder {
 
     /// Returns true if the adapter of this sighting has scanned without a break since. Otherwise the time since is not
     /// a gap.
-    private func listened(_ received: LastSighting) -> Bool {
-        received.time >= silentUntil || received.time >= adapters[received.adapter]?.silentUntil ?? .min
+    private func scannedWithoutBreak(since sighting: LastSighting) -> Bool {
+        sighting.time >= silentUntil || sighting.time >= adapters[sighting.adapter]?.silentUntil ?? .min
     }
 
     /// Discards the sightings of a beacon.

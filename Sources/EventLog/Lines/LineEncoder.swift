@@ -360,10 +360,10 @@ extension LineBuffer {
             buffer.write("lastRefresh", date(holder.lastRefresh))
             buffer.write("listened", seconds: holder.listened)
         }
-        objects("sightings", evidence.sightings) { buffer, received in
-            buffer.write("date", date(received.time))
-            buffer.write("adapter", received.adapter)
-            if let rssi = received.rssi { buffer.write("rssi", rssi.dBm) }
+        objects("sightings", evidence.sightings) { buffer, sighting in
+            buffer.write("date", date(sighting.time))
+            buffer.write("adapter", sighting.adapter)
+            if let rssi = sighting.rssi { buffer.write("rssi", rssi.dBm) }
         }
         object("gaps") { buffer in
             buffer.write("count", evidence.gaps.count)

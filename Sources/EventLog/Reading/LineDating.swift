@@ -10,7 +10,7 @@ package struct LineDating {
     // The number of the last `clock` line that was applied. If the same line is read again, it is ignored.
     private var clockSequence = 0
     /// Whether a `clock` line has corrected dates of earlier lines. A caller that stores dates must then call
-    /// ``restart()`` and read all lines again.
+    /// ``prepareForRereading()`` and read all lines again.
     package private(set) var isOutdated = false
 
     /// Creates a decoder that has read no line.
@@ -20,7 +20,7 @@ package struct LineDating {
     }
 
     /// Prepares for reading from the first line again. The corrections of dates are kept.
-    package mutating func restart() { isOutdated = false }
+    package mutating func prepareForRereading() { isOutdated = false }
 
     /// Decodes a line. Returns its head, and its entry if its type and version have one; `nil` if the bytes are not a
     /// line.

@@ -19,7 +19,7 @@ public struct LineFollower: ~Copyable {
     /// The last line that was returned, and the place of the next one.
     public private(set) var position: LinePosition
     /// The number of bytes that were read.
-    public private(set) var bytes = 0
+    public private(set) var bytesRead = 0
 
     private var list = SegmentList()
     private let directory: FilePath
@@ -101,7 +101,7 @@ public struct LineFollower: ~Copyable {
         while try openSegment() {
             guard let offset = reader?.offset else { return false }
             guard try reader?.next(into: &line) ?? false else {
-                guard try proceed() else { return false }
+                guard try continueAfterEnd() else { return false }
                 continue
             }
             if try reopenIfRead(at: offset) { continue }
@@ -158,7 +158,7 @@ public struct LineFollower: ~Copyable {
     }
 
     private mutating func note(_ line: [UInt8]) {
-        bytes += line.count + 1
+        bytesRead += line.count + 1
         position.segment = segment?.name ?? ""
         position.offset = reader?.offset ?? 0
     }
@@ -257,7 +257,7 @@ public struct LineFollower: ~Copyable {
     }
 
     /// At the end of a segment: returns true if there is more to read, in it or in a later one.
-    private mutating func proceed() throws(Errno) -> Bool {
+    private mutating func continueAfterEnd() throws(Errno) -> Bool {
         guard let segment, let end = reader?.offset, let size = try reader?.size() else { return false }
         damaged += reader?.drainOverlong() ?? 0
         if try reopenIfRead(at: end) { return true }

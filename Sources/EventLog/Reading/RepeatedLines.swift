@@ -57,9 +57,9 @@ struct RepeatedLines {
         guard let number = parser.head.sequence, !boot.isEmpty else { return false }
         if boot != self.boot { change(to: boot) }
         if number <= greatest {
-            let bytes = Self.digest(parser.text.bytes)
+            let digest = Self.digest(parser.text.bytes)
             for run in current where run.numbers.contains(number) {
-                if let first = try index(run.file).ends[bytes], run.file != file || first < end { return true }
+                if let first = try index(run.file).ends[digest], run.file != file || first < end { return true }
             }
         }
         note(number, file)
@@ -90,8 +90,8 @@ struct RepeatedLines {
         var parser = LineParser()
         while try reader.next(into: &parser.text.bytes) {
             guard parser.parse(), parser.head.sequence != nil else { continue }
-            let bytes = Self.digest(parser.text.bytes)
-            if made.ends[bytes] == nil { made.ends[bytes] = reader.offset }
+            let digest = Self.digest(parser.text.bytes)
+            if made.ends[digest] == nil { made.ends[digest] = reader.offset }
         }
         if indices.count == Self.indicesMax { indices.removeFirst() }
         indices.append(made)

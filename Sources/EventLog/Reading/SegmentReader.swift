@@ -97,7 +97,7 @@ struct SegmentReader: ~Copyable {
                 return true
             }
             if isAtEnd { return false }
-            try proceed()
+            try readMore()
         }
     }
 
@@ -118,7 +118,7 @@ struct SegmentReader: ~Copyable {
                 return try next(into: &line)
             }
             if isAtEnd { return false }
-            try proceed()
+            try readMore()
         }
     }
 
@@ -128,7 +128,7 @@ struct SegmentReader: ~Copyable {
         searched = begin
     }
 
-    private mutating func proceed() throws(Errno) {
+    private mutating func readMore() throws(Errno) {
         if begin > 0 {
             buffer.removeFirst(begin)
             searched -= begin

@@ -25,7 +25,7 @@ package struct Erasing {
         /// Returns a date in the form for messages.
         package var dateText: (WallDate) -> String = { "\($0)" }
         /// Whether lines are published to a broker.
-        package var isPublished = false
+        package var publishesLines = false
         /// Whether only the folder was given. If a gateway writes to it, the state of that gateway is not known.
         package var isFolderAlone = false
 
@@ -50,7 +50,7 @@ package struct Erasing {
     // The stored state of the publisher. Only the publisher may change it.
     private static let presentStates = "mqtt-state.json"
     // The cached totals of `serve`, and the temporary file that a power failure leaves.
-    private static let totalsNames = ["fold", ".fold.new"]
+    private static let totalsFileNames = ["fold", ".fold.new"]
 
     private let options: Options
 
@@ -75,7 +75,7 @@ package struct Erasing {
         try FolderOwner.become(ownerOf: options.directory)
         // This must fail before anything is changed, and before a gateway is asked.
         var erasure = try prepare()
-        var (state, running, keepsTotals): ([String], Int?, Bool) = ([], nil, false)
+        var (state, running, totalsRemain): ([String], Int?, Bool) = ([], nil, false)
         var locks: [StateLock] = []
         defer { for lock in locks { lock.release() } }
         if options.isDryRun {
@@ -85,7 +85,7 @@ package struct Erasing {
             locks.append(try lock { () throws(EventLogError) in try StateLock(erasing: options.directory) })
             do throws(EventLogError) { try erasure.clean() } catch { throw ExitFailure(error) }
             // `serve` makes the cache again from the files. Sometimes only root can access it.
-            keepsTotals = !FolderOwner.asRealUser { deleteTotals() }
+            totalsRemain = !FolderOwner.asRealUser { deleteTotals() }
             running = try lockOrAsk(&locks)
             state = try forgetState(isRunning: running != nil)
         }
@@ -95,7 +95,7 @@ package struct Erasing {
             throw ExitFailure(error)
         }
         let notReached =
-            keepsTotals
+            totalsRemain
             ? ["not erased: the cache of serve in \(options.cacheDirectory?.string ?? ""), until serve runs again"] : []
         return Outcome(
             counts: erasure.counts, files: erasure.files,
@@ -108,7 +108,7 @@ package struct Erasing {
             if let stateDirectory = options.stateDirectory {
                 try StateErasure(stateDirectory, options.request).check()
             }
-            try checkTotals()
+            try checkTotalsFiles()
             return try EventFilesErasure(options.directory, options.request)
         } catch {
             throw ExitFailure(error)
@@ -117,11 +117,11 @@ package struct Erasing {
 
     /// Throws ``EventLogError/linked(_:target:)`` if a file of the cache is a symbolic link. Sometimes only root can
     /// access the folder.
-    private func checkTotals() throws(EventLogError) {
+    private func checkTotalsFiles() throws(EventLogError) {
         guard let folder = options.cacheDirectory else { return }
         let link: EventLogError? = FolderOwner.asRealUser {
             do throws(EventLogError) {
-                try EventFilesErasure.check(Self.totalsNames, in: folder)
+                try EventFilesErasure.check(Self.totalsFileNames, in: folder)
                 return nil
             } catch {
                 return error
@@ -135,7 +135,7 @@ package struct Erasing {
     /// - Returns: whether none remain.
     private func deleteTotals() -> Bool {
         guard let folder = options.cacheDirectory else { return true }
-        let left = Self.totalsNames.filter { name in
+        let left = Self.totalsFileNames.filter { name in
             unsafe folder.appending(name).withPlatformString { unsafe unlink($0) } != 0
                 && ![ENOENT, ENOTDIR].contains(errno)
         }
@@ -246,7 +246,7 @@ package struct Erasing {
                 "not erased: the state of a gateway that writes to this folder, and the cache of serve; for these, run "
                     + "erase without a folder")
         }
-        if options.isPublished {
+        if options.publishesLines {
             lines.append("not erased: lines that were published to the broker, and the copies of subscribers")
         }
         lines.append("not erased: copies and backups of the folder, and the log of a site that collected its lines")

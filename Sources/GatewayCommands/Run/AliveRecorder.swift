@@ -81,7 +81,7 @@ struct AliveRecorder {
     /// Writes the file if it is due, or if `isLast` is set.
     ///
     /// - Returns: a message for the operator if writing fails with a new error, or works again; `nil` otherwise.
-    mutating func report(
+    mutating func writeIfDue(
         at time: Instant, clockOffset: ClockOffset, after sequence: Int, isLast: Bool = false
     ) -> String? {
         guard isLast || time >= due else { return nil }

@@ -84,7 +84,7 @@ final class BrokerLink {
         guard reportedUnnumbered != unnumbered else { return }
         // They have no sequence number, so `durable` does not report them.
         reportedUnnumbered = unnumbered
-        process?.reportLines()
+        process?.reportUnnumberedLine()
     }
 
     /// Schedules a status if other adapters scan than before: at once if it is the first one, otherwise within 1 s.

@@ -21,7 +21,7 @@ struct CapabilityNeeds: Equatable {
     /// Determines the needed capabilities.
     ///
     /// - Parameters:
-    ///   - ways: the states of the backends, the best first.
+    ///   - backends: the states of the backends, the best first.
     ///   - used: the backend in use.
     ///   - present: the capabilities that this process has.
     init(_ backends: [ScanStatus.BackendStatus], used: ScannerBackend?, present: Set<Capabilities.Capability>) {

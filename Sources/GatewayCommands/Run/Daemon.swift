@@ -42,7 +42,7 @@ package final class Daemon {
     private let startTime: Instant
     private let log: (MessageKind, String) -> Void
     private let manager: ManagerReports
-    private var life: AliveRecorder
+    private var aliveRecorder: AliveRecorder
     private var broker: BrokerLink?
     private var statusServer: StatusServer?
     /// Whether a scanner has changed since the status was last reported.
@@ -93,7 +93,7 @@ package final class Daemon {
         do throws(EventLogError) {
             locks = try Self.lock(configuration)
             let boot = try Self.boot()
-            life = AliveRecorder(in: FilePath(configuration.output.directory), gateway: gateway, boot: boot)
+            aliveRecorder = AliveRecorder(in: FilePath(configuration.output.directory), gateway: gateway, boot: boot)
             monitor = try GatewayMonitor(configuration, gateway: gateway, boot: boot, at: now, log: log)
         } catch {
             throw ExitFailure(error)
@@ -101,10 +101,10 @@ package final class Daemon {
         scanning = ScanControl(configuration, on: loop, makeScanner: makeScanner, process: capabilities, log: log)
         for remark in locks.compactMap(\.remark) { log(.recovered, remark) }
         for remark in monitor.journal.recovery.remarks { log(.recovered, remark) }
-        if let remark = life.remark { log(.recovered, remark) }
+        if let remark = aliveRecorder.remark { log(.recovered, remark) }
         observeClock()
         monitor.journal.append(
-            life.started(
+            aliveRecorder.started(
                 ConfigurationFile.digest(path), machine: monitor.journal.boot.machine, at: now,
                 clockOffset: monitor.clockOffset))
         try monitor.begin(configuration, at: now)
@@ -186,12 +186,12 @@ extension Daemon {
     /// Writes the last lines, closes the event files, stops the publisher process, and releases the locks.
     func close() {
         monitor.deliver()
-        if let failure { life.end(because: failure.message) }
+        if let failure { aliveRecorder.end(because: failure.message) }
         let end = loop.now
-        monitor.journal.append(life.stopped(at: end, clockOffset: monitor.clockOffset))
+        monitor.journal.append(aliveRecorder.stopped(at: end, clockOffset: monitor.clockOffset))
         finishTurn()
         monitor.journal.close(monitor.live.engine.snapshot, at: end)
-        reportLife(at: end, isLast: true)
+        writeAlive(at: end, isLast: true)
         broker?.stop(durable: monitor.journal.durableSequence)
         broker = nil
         statusServer = nil
@@ -199,7 +199,7 @@ extension Daemon {
     }
 
     private func close(after failure: ExitFailure) -> ExitFailure {
-        life.end(because: failure.message)
+        aliveRecorder.end(because: failure.message)
         close()
         return failure
     }
@@ -233,7 +233,7 @@ extension Daemon {
         default:
             let reason = signal == SIGINT ? "stopped by SIGINT" : "stopped by SIGTERM"
             log(.gatewayStops, reason)
-            life.end(because: reason)
+            aliveRecorder.end(because: reason)
             loop.stop()
         }
     }
@@ -265,18 +265,18 @@ extension Daemon {
     func finishTurn() {
         monitor.commit(at: loop.now)
         updatePublishing()
-        if monitor.logFailure() { updateDiagnostics() }
+        if monitor.logFailureChange() { updateDiagnostics() }
         monitor.logRemarks()
         if monitor.journal.wantsSnapshot { monitor.keepSnapshot(at: loop.now) }
         loop.set(engineTimer, at: monitor.live.engine.nextDeadline)
-        reportLife(at: loop.now)
-        if let lifeTimer { loop.set(lifeTimer, at: life.due) }
+        writeAlive(at: loop.now)
+        if let lifeTimer { loop.set(lifeTimer, at: aliveRecorder.due) }
         loop.set(journalTimer, at: monitor.journal.nextDeadline)
         setRangingTimer()
         // Reading the complete status costs more than handling a report, so it is read only after a change.
         if statusIsStale, let status = scanning.status {
             scanning.dropCapabilities()
-            manager.stand(status.words, isListening: status.isListening)
+            manager.reportStatus(status.words, isListening: status.isListening)
         }
         statusIsStale = false
     }
@@ -295,8 +295,8 @@ extension Daemon {
     }
 
     /// Writes the file `alive` in the folder of event files, if it is due.
-    private func reportLife(at now: Instant, isLast: Bool = false) {
-        let remark = life.report(
+    private func writeAlive(at now: Instant, isLast: Bool = false) {
+        let remark = aliveRecorder.writeIfDue(
             at: now, clockOffset: monitor.clockOffset, after: monitor.journal.durableSequence, isLast: isLast)
         if let remark { log(.aliveNotWritten, remark) }
     }
@@ -469,7 +469,7 @@ extension Daemon {
         // The checkpoint counts until the publisher reports its own number.
         let journal = monitor.journal
         if let last = PublisherSettings.lastAcknowledged(configuration.output) {
-            journal.published = max(journal.published, last)
+            journal.publishedSequence = max(journal.publishedSequence, last)
         }
         self.broker = broker
         broker.start(durable: journal.durableSequence)
@@ -490,7 +490,7 @@ extension Daemon {
         guard let broker else { return }
         let journal = monitor.journal
         broker.update(durable: journal.durableSequence, unnumbered: monitor.ranging.written)
-        journal.published = max(journal.published, broker.released)
+        journal.publishedSequence = max(journal.publishedSequence, broker.released)
         guard statusIsStale, let adapters = scanning.status?.adapters else { return }
         broker.note(listening: adapters.filter { $0.activity == .listening }.map(\.number))
     }
@@ -525,11 +525,11 @@ extension Daemon {
     private var opening: String {
         let conditions = configuration.monitors.reduce(0) { $0 + $1.conditions.count }
         let status = scanning.status
-        let method = status?.backend.map { backend in
+        let backendText = status?.backend.map { backend in
             "\(backend.rawValue)\(status.map { $0.reason.isEmpty ? "" : ": \($0.reason)" } ?? "")"
         }
         return """
-            gateway \(gateway): \(PlainText.count(conditions, "condition")); \(method.map { "scans with \($0)" } ?? "no backend is in use yet"); \
+            gateway \(gateway): \(PlainText.count(conditions, "condition")); \(backendText.map { "scans with \($0)" } ?? "no backend is in use yet"); \
             writes to \(configuration.output.directory) from line \(monitor.journal.sequence + 1) on
             """
     }

@@ -168,7 +168,7 @@ final class GatewayMonitor {
     /// Logs an error of the journal if it is new or has ended.
     ///
     /// - Returns: whether there was such a change.
-    func logFailure() -> Bool {
+    func logFailureChange() -> Bool {
         guard journal.failure != loggedFailure else { return false }
         loggedFailure = journal.failure
         if let loggedFailure {

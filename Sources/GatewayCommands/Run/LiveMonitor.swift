@@ -64,7 +64,7 @@ struct LiveMonitor: ReportHandler {
             reportsOfOthers &+= 1
             return
         }
-        engine.received(id, at: time, into: &actions)
+        engine.received(by: id, at: time, into: &actions)
     }
 
     mutating func beacon(_ beacon: IBeacon, report: AdvertisingReport, adapter: Int?, time: Instant?) {

@@ -29,7 +29,7 @@ final class LocationTracker: LocationHandler {
 
     private let loop: EventLoop
     private let log: (MessageKind, String) -> Void
-    private let report: (Input) -> Void
+    private let deliver: (Input) -> Void
     private var source: (any LocationSource)?
     /// The state of the source; `nil` if no circle is monitored, or if the configuration has no source.
     private(set) var sourceState: SourceState?
@@ -39,13 +39,13 @@ final class LocationTracker: LocationHandler {
     /// - Parameters:
     ///   - loop: the loop of the sources.
     ///   - log: receives the messages for the operator.
-    ///   - tell: receives the inputs for the engine.
+    ///   - deliver: receives the inputs for the engine.
     init(
-        on loop: EventLoop, log: @escaping (MessageKind, String) -> Void, _ report: @escaping (Input) -> Void
+        on loop: EventLoop, log: @escaping (MessageKind, String) -> Void, _ deliver: @escaping (Input) -> Void
     ) {
         self.loop = loop
         self.log = log
-        self.report = report
+        self.deliver = deliver
     }
 
     /// Starts the source of `configuration`, if it has one and monitors circles.
@@ -68,7 +68,7 @@ final class LocationTracker: LocationHandler {
     /// `now`.
     func restart(_ configuration: Configuration, at now: Instant) {
         stop()
-        report(.lost(since: now, reason: "the configuration was reloaded", at: now))
+        deliver(.lost(since: now, reason: "the configuration was reloaded", at: now))
         start(configuration)
     }
 
@@ -110,14 +110,14 @@ final class LocationTracker: LocationHandler {
             sourceState?.failure = nil
             log(.locationFound, "fixes arrive again, after: \(failure)")
         }
-        report(.fix(fix))
+        deliver(.fix(fix))
     }
 
     func changed(_ change: LocationSourceChange, at time: Instant) {
         switch change {
         case .unavailable(let since, let reason):
             sourceState?.failure = reason
-            report(.lost(since: since, reason: reason, at: time))
+            deliver(.lost(since: since, reason: reason, at: time))
         case .remark(let text): log(.locationProblem, text)
         // The log contains the reason why there is no fix. The flags of events are about scanning.
         case .flags: break

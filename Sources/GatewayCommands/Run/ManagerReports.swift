@@ -8,7 +8,7 @@ import SystemPackage
 final class ManagerReports {
     private let notifier: ServiceNotifier
     private let log: (MessageKind, String) -> Void
-    private var lastReport = ""
+    private var lastStatus = ""
     private var isReady = false
 
     /// How often ``live()`` should be called; `nil` if the manager has no watchdog for this process.
@@ -27,13 +27,13 @@ final class ManagerReports {
     /// Sends the status if it has changed, and READY when an adapter scans for the first time.
     ///
     /// It also logs a changed status while no adapter scans.
-    func stand(_ text: String, isListening: Bool) {
+    func reportStatus(_ text: String, isListening: Bool) {
         if !isReady, isListening {
             isReady = true
             report { () throws(Errno) in try notifier.ready(status: text) }
         }
-        guard text != lastReport else { return }
-        lastReport = text
+        guard text != lastStatus else { return }
+        lastStatus = text
         report { () throws(Errno) in try notifier.status(text) }
         if !isReady || !isListening { log(.gatewayWaits, text) }
     }
@@ -48,7 +48,7 @@ final class ManagerReports {
         guard isReady else { return body() }
         report { () throws(Errno) in try notifier.reloading() }
         body()
-        report { () throws(Errno) in try notifier.ready(status: lastReport) }
+        report { () throws(Errno) in try notifier.ready(status: lastStatus) }
     }
 
     /// Notifies the manager that the gateway stops.

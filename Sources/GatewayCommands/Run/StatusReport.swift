@@ -41,7 +41,7 @@ struct StatusReport {
     ///
     /// - Parameters:
     ///   - leftOut: the lists to leave out. The object names them.
-    ///   - octetsMax: the maximum length in bytes. Lists are left out, one after the other, until the object fits. If
+    ///   - bytesMax: the maximum length in bytes. Lists are left out, one after the other, until the object fits. If
     ///     it does not fit without them, it is longer.
     /// - Returns: the object with a line feed at its end.
     func json(leavingOut leftOut: Set<List> = [], bytesMax: Int = .max) -> String {

@@ -140,7 +140,7 @@ final class StatusServer {
     private func begin(_ descriptor: FileDescriptor) {
         do throws(Errno) {
             let raw = descriptor.rawValue
-            let watch = try loop.watch(descriptor, for: []) { [unowned self] in proceed(raw, $0) }
+            let watch = try loop.watch(descriptor, for: []) { [unowned self] in continueSending(raw, $0) }
             clients.append(Client(descriptor: descriptor, watch: watch))
         } catch {
             counters.unanswered &+= 1
@@ -229,7 +229,7 @@ final class StatusServer {
         }
     }
 
-    private func proceed(_ raw: Int32, _ readiness: EventLoop.Readiness) {
+    private func continueSending(_ raw: Int32, _ readiness: EventLoop.Readiness) {
         guard let index = clients.firstIndex(where: { $0.descriptor.rawValue == raw }) else { return }
         let isThere = readiness.isDisjoint(with: [.hangUp, .error]) && send(to: &clients[index])
         let client = clients[index]

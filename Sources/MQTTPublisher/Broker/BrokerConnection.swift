@@ -292,7 +292,7 @@ final class BrokerConnection {
     private func fail(_ brokerError: BrokerError) {
         let version = client?.version ?? version
         let reach: ConnectionPlan.Reach =
-            client?.answer != nil ? .answered : wasUnanswered ? .unanswered : .noAnswer
+            client?.answer != nil ? .answered : wasUnanswered ? .unanswered : .notReached
         drop()
         addresses = []
         if let timeoutTimer { loop.set(timeoutTimer, at: nil) }

@@ -14,7 +14,7 @@ package struct ConnectionPlan: Sendable {
     /// How far an attempt got.
     package enum Reach: Sendable, Hashable {
         /// No broker was asked for a connection: it could not be reached, or TLS failed.
-        case noAnswer
+        case notReached
         /// A broker was asked and gave no answer.
         case unanswered
         /// A broker answered.
@@ -99,7 +99,7 @@ package struct ConnectionPlan: Sendable {
     /// Notes that an attempt failed, or that a connection ended.
     ///
     /// - Parameters:
-    ///   - trouble: the reason.
+    ///   - failure: the reason.
     ///   - version: the version of MQTT that was used.
     ///   - reach: how far the attempt got.
     ///   - wasWithoutRetained: whether no retained messages were used.

@@ -94,15 +94,15 @@ struct HomeAssistantDiscovery: Sendable {
     /// Returns the discovery payload of a health entity; empty if there is none with this index.
     func entity(ofHealth index: Int) -> [UInt8] {
         guard health.indices.contains(index) else { return [] }
-        let reported = health[index]
-        return entity(reported.name, "health_-\(reported.id)") { buffer in
+        let item = health[index]
+        return entity(item.name, "health_-\(item.id)") { buffer in
             buffer.write("entity_category", word: "diagnostic")
-            for (key, json) in reported.extra {
+            for (key, json) in item.extra {
                 buffer.key(key)
                 buffer.append(json)
             }
             buffer.write("state_topic", options.statusTopic)
-            buffer.write("value_template", reported.template)
+            buffer.write("value_template", item.template)
             buffer.write("expire_after", Self.statusExpiresAfter)
             buffer.objects("availability", [options.availabilityTopic]) { $0.write("topic", $1) }
         }

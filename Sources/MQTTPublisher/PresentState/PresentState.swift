@@ -195,8 +195,8 @@ extension PresentState {
         return true
     }
 
-    /// Takes a `visit` line. A visit that ended without an exit event is the last line about its beacon, so the topics of
-    /// the beacon are cleared (rules C3, P4).
+    /// Takes a `visit` line. A visit that ended without an exit event is the last line about its beacon, so the topics
+    /// of the beacon are cleared (rules C3, P4).
     ///
     /// - Returns: whether the line is valid.
     private mutating func takeVisit() -> Bool {

@@ -18,7 +18,7 @@ package final class PublisherService {
     private var lock: FileLock?
     private var lockTimer: EventLoop.Timer?
     private var options: PublisherOptions?
-    private var reportedHolder = false
+    private var hasReportedHolder = false
     // Whether the names must arrive before the start. Otherwise the states would be published without names first, and
     // then again with them.
     private var awaitsNames = false
@@ -111,7 +111,9 @@ package final class PublisherService {
         do {
             let publisher = try Publisher(options, on: loop, owner: link)
             self.publisher = publisher
-            if reportedHolder { link.say(PublisherRemark(isError: false, text: "\(options.checkpoint) is available")) }
+            if hasReportedHolder {
+                link.say(PublisherRemark(isError: false, text: "\(options.checkpoint) is available"))
+            }
             try publisher.start()
         } catch {
             fail("nothing is published: \(error)")
@@ -120,8 +122,8 @@ package final class PublisherService {
 
     private func wait(for holder: String, _ options: PublisherOptions) {
         if let lockTimer { loop.set(lockTimer, at: loop.now + Self.lockInterval) }
-        guard !reportedHolder else { return }
-        reportedHolder = true
+        guard !hasReportedHolder else { return }
+        hasReportedHolder = true
         let text = "\(holder) uses \(options.checkpoint); publishing starts when that process has ended"
         var status = PublisherStatus(since: loop.now)
         status.state = .waiting

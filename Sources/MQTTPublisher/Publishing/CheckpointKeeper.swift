@@ -29,7 +29,7 @@ struct CheckpointKeeper {
     }
 
     /// Returns whether there is something to store.
-    func isStale(_ window: PublishingWindow) -> Bool { window.unkept > 0 || isFiveStale }
+    func isStale(_ window: PublishingWindow) -> Bool { window.unstoredCount > 0 || isFiveStale }
 
     /// Stores the position up to which the broker has all lines, and notes in the window that it is stored.
     ///
@@ -50,7 +50,7 @@ struct CheckpointKeeper {
     func failure(_ window: PublishingWindow) -> String? {
         guard let error else { return nil }
         let consequence =
-            window.unkept < window.capacity
+            window.unstoredCount < window.capacity
             ? "at most \(window.capacity) lines are sent until it can"
             : "\(window.capacity) lines were sent after it, and publishing has stopped until it can"
         return "\(path) can't be written: \(error); \(consequence)"

@@ -328,9 +328,9 @@ final class LinePublisher {
 
     /// Stores the checkpoint if many lines would be repeated after a kill, or if some have not been stored for a while.
     func keepWhereDue() {
-        guard window.unkept > 0, let keepTimer else { return }
+        guard window.unstoredCount > 0, let keepTimer else { return }
         if let failure = checkpoint.failure(window) { report.note(.checkpoint, failure) }
-        if window.unkept >= window.capacity / 2 {
+        if window.unstoredCount >= window.capacity / 2 {
             if loop.time(of: keepTimer) == nil || !report.hasFailure(with: .checkpoint) { keep() }
         } else if loop.time(of: keepTimer) == nil {
             loop.set(keepTimer, at: loop.now + Self.keepInterval)
@@ -357,13 +357,13 @@ final class LinePublisher {
     /// Updates the status with the progress.
     func reportStatus() {
         report.status.published = window.published.sequence
-        report.status.released = retained.released.map { min(window.kept.sequence, $0) } ?? window.kept.sequence
+        report.status.released = retained.released.map { min(window.stored.sequence, $0) } ?? window.stored.sequence
         report.status.inFlight = window.inFlight
         if follower.missed > report.status.missed {
             report.note(true, "lines before \(follower.position.sequence) were deleted before they were published")
         }
         report.status.missed = follower.missed
         report.status.damaged = follower.damaged
-        report.status.bytes = follower.bytes
+        report.status.bytesRead = follower.bytesRead
     }
 }

@@ -35,7 +35,7 @@ package final class Publisher {
         case offline
     }
 
-    private static let leaveTimeout: Duration = .seconds(3)
+    private static let shutdownTimeout: Duration = .seconds(3)
     private static let withThree =
         "with MQTT 3.1.1, the broker can't report that it denies a topic: messages to such a topic are lost; check "
         + "its access rules, or set mqtt.protocol: 5 if it supports that"
@@ -48,10 +48,10 @@ package final class Publisher {
     private let retained: RetainedMessages
     private let lines: LinePublisher
     private var phase = Phase.waiting
-    private var leave = Shutdown.none
+    private var shutdown = Shutdown.none
     private var plan: ConnectionPlan
     private var planTimer: EventLoop.Timer?
-    private var leaveTimer: EventLoop.Timer?
+    private var shutdownTimer: EventLoop.Timer?
     private var changeWatch: DirectoryWatch?
 
     /// Reads the checkpoint. After that, ``start()`` can be called.
@@ -61,8 +61,8 @@ package final class Publisher {
     ///   - loop: the event loop that runs the publisher.
     ///   - owner: the owner, which sends orders.
     ///   - files: the file system for stored files.
-    /// - Throws: ``PublishingCheckpoint/Problem`` if the checkpoint exists and cannot be read. Starting without it would
-    ///   publish all lines again.
+    /// - Throws: ``PublishingCheckpoint/Problem`` if the checkpoint exists and cannot be read. Starting without it
+    ///   would publish all lines again.
     package init(
         _ options: PublisherOptions, on loop: EventLoop, owner: any PublisherOwner,
         files: any FileSystemCalls = SystemFiles()
@@ -81,7 +81,7 @@ package final class Publisher {
             seed: options.seed ?? .random(in: 0 ... .max), at: now)
     }
 
-    deinit { for timer in [planTimer, leaveTimer] { if let timer { loop.end(timer) } } }
+    deinit { for timer in [planTimer, shutdownTimer] { if let timer { loop.end(timer) } } }
 
     /// Starts to publish in the turns of the loop. It continues until the owner requests a stop. If it does not follow
     /// the files, it also ends when all lines are published. At the end it stops the loop.
@@ -90,7 +90,7 @@ package final class Publisher {
     ///   descriptor left.
     package func start() throws(Errno) {
         planTimer = loop.makeTimer { [unowned self] _ in connect() }
-        leaveTimer = loop.makeTimer { [unowned self] _ in leaveAtOnce() }
+        shutdownTimer = loop.makeTimer { [unowned self] _ in endAtOnce() }
         connection.owner = self
         lines.refusalDelay = { [unowned self] in plan.refused() }
         lines.refusalIsOver = { [unowned self] in plan.refusalIsOver() }
@@ -110,14 +110,14 @@ package final class Publisher {
 
     private func finishTurn() {
         takeOrders()
-        if phase == .waiting, leave == .none, let planTimer, loop.time(of: planTimer) == nil {
+        if phase == .waiting, shutdown == .none, let planTimer, loop.time(of: planTimer) == nil {
             loop.set(planTimer, at: plan.nextAttempt)
         }
         takeAnswers()
         if phase == .connected { publish() }
         connection.note(isUnderWay: !lines.isPausing && (lines.inFlight > 0 || !retained.isIdle))
         lines.keepWhereDue()
-        takeLeave()
+        continueShutdown()
         connection.sendGathered(isWaiting: lines.inFlight > 0)
         connection.updateWatch()
         reportToOwner()
@@ -131,16 +131,16 @@ package final class Publisher {
         if let names = orders.names { retained.update(names: names) }
         if orders.reloads { retained.forgetWhereAsked() }
         // The operator may have fixed the cause, so the next attempt must not wait.
-        if orders.reloads, phase == .waiting, leave == .none, let planTimer { loop.set(planTimer, at: loop.now) }
-        guard orders.stops, leave == .none, phase != .ended else { return }
+        if orders.reloads, phase == .waiting, shutdown == .none, let planTimer { loop.set(planTimer, at: loop.now) }
+        guard orders.stops, shutdown == .none, phase != .ended else { return }
         guard phase == .connected else { return end() }
-        leave = .publishing
-        if let leaveTimer { loop.set(leaveTimer, at: loop.now + Self.leaveTimeout) }
+        shutdown = .publishing
+        if let shutdownTimer { loop.set(shutdownTimer, at: loop.now + Self.shutdownTimeout) }
     }
 
     private func publish() {
         switch lines.publish() {
-        case .caughtUp: if phase == .connected, leave == .none { retained.publish(isRefused: lines.isRefused) }
+        case .caughtUp: if phase == .connected, shutdown == .none { retained.publish(isRefused: lines.isRefused) }
         case .full: retained.publishStatus()
         case .interrupted: break
         }
@@ -166,7 +166,7 @@ package final class Publisher {
     // MARK: The connection
 
     private func connect() {
-        guard phase == .waiting, leave == .none else { return }
+        guard phase == .waiting, shutdown == .none else { return }
         plan.begin()
         // A name server can take long to answer, so the state must be reported before.
         report.set(.connecting, at: loop.now)
@@ -215,19 +215,19 @@ package final class Publisher {
     // MARK: The end
 
     /// Continues with the next steps towards the end, as far as the broker has answered.
-    private func takeLeave() {
-        guard leave != .none || !options.follows, phase == .connected else { return }
-        if !options.follows, leave == .none {
+    private func continueShutdown() {
+        guard shutdown != .none || !options.follows, phase == .connected else { return }
+        if !options.follows, shutdown == .none {
             guard lines.hasCaughtUp, lines.inFlight == 0 else { return }
-            leave = .publishing
+            shutdown = .publishing
         }
-        switch leave {
+        switch shutdown {
         case .none: break
         case .publishing:
             guard lines.hasCaughtUp || lines.isRefused, lines.inFlight == 0 || lines.isRefused, retained.isIdle
             else { return }
             guard retained.isWanted else { return sayGoodbye() }
-            leave = .offline
+            shutdown = .offline
             retained.publishAvailability(isOnline: false)
         case .offline:
             guard retained.isIdle else { return }
@@ -242,7 +242,7 @@ package final class Publisher {
 
     /// Ends without a DISCONNECT when the time for the last steps is over. Then the broker publishes the last will,
     /// which is right, because the broker has not acknowledged `offline`.
-    private func leaveAtOnce() { if phase == .connected, leave != .none { end() } }
+    private func endAtOnce() { if phase == .connected, shutdown != .none { end() } }
 
     /// Stores the checkpoint and the states, and stops.
     package func end() {
@@ -265,9 +265,9 @@ extension Publisher: BrokerConnectionOwner {
         _ failure: BrokerError, _ version: ConnectionPlan.Version, _ reach: ConnectionPlan.Reach
     ) {
         guard phase != .ended else { return }
-        let goesOn = plan.failed(
+        let retriesAtOnce = plan.failed(
             failure, version, reach, wasWithoutRetained: retained.isDoneWithout, at: loop.now)
-        if !goesOn {
+        if !retriesAtOnce {
             report.status.failures += 1
             report.say(
                 plan.soonEnds >= ConnectionPlan.soonEndsMax
@@ -275,8 +275,8 @@ extension Publisher: BrokerConnectionOwner {
         }
         report.status.limitation = nil
         phase = .waiting
-        if let leaveTimer { loop.set(leaveTimer, at: nil) }
+        if let shutdownTimer { loop.set(shutdownTimer, at: nil) }
         if let planTimer { loop.set(planTimer, at: plan.nextAttempt) }
-        if leave != .none { end() }
+        if shutdown != .none { end() }
     }
 }

@@ -22,26 +22,26 @@ package struct PublishingWindow: Sendable {
     /// The position up to which the broker has all lines.
     package private(set) var published: LinePosition
     /// The position of the stored checkpoint.
-    package private(set) var kept: LinePosition
+    package private(set) var stored: LinePosition
     /// The number of lines between the two positions.
-    package private(set) var unkept = 0
+    package private(set) var unstoredCount = 0
 
     // A queue with the first line that is not acknowledged, at `head`, and the lines after it.
     private var entries: [Entry] = []
     private var head = 0
 
     /// Creates an empty window after a checkpoint.
-    package init(after kept: LinePosition, capacity: Int) {
+    package init(after stored: LinePosition, capacity: Int) {
         self.capacity = max(capacity, 1)
-        self.kept = kept
-        published = kept
+        self.stored = stored
+        published = stored
     }
 
     /// The number of lines after ``published`` that were sent or set aside.
     package var inFlight: Int { entries.count - head }
 
     /// The number of lines that may be sent now.
-    package var room: Int { max(0, min(capacity - unkept, atATime) - inFlight) }
+    package var room: Int { max(0, min(capacity - unstoredCount, atATime) - inFlight) }
 
     /// Notes that a line was sent, with the library's number for the message.
     package mutating func sent(_ message: Int32, _ position: LinePosition) {
@@ -70,7 +70,7 @@ package struct PublishingWindow: Sendable {
     private mutating func advance() {
         while head < entries.count, entries[head].isAcknowledged {
             published = entries[head].position
-            unkept += 1
+            unstoredCount += 1
             head += 1
         }
         if head >= 512 || head == entries.count {
@@ -81,8 +81,8 @@ package struct PublishingWindow: Sendable {
 
     /// Notes that the checkpoint at ``published`` is stored.
     package mutating func keep() {
-        kept = published
-        unkept = 0
+        stored = published
+        unstoredCount = 0
     }
 
     /// Notes that the connection has ended, or that a refused line is tried again. The lines in flight must be sent

@@ -29,18 +29,18 @@ package struct UsersFile: Sendable, Hashable {
         // "\r\n" is one `Character` in Swift.
         for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
             guard !line.isEmpty, line.first != "#" else { continue }
-            func error(_ words: String) -> FormatError { FormatError(line: index + 1, words: words) }
+            func formatError(_ words: String) -> FormatError { FormatError(line: index + 1, words: words) }
             let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2, !parts[0].isEmpty else {
-                throw error("expected NAME:HASH, with a hash from `mkpasswd -m yescrypt`")
+                throw formatError("expected NAME:HASH, with a hash from `mkpasswd -m yescrypt`")
             }
             let (name, hash) = (String(parts[0]), String(parts[1]))
             guard hash.utf8.count <= Self.hashBytesMax, Self.kinds.contains(where: { hash.hasPrefix($0) }) else {
-                throw error(
+                throw formatError(
                     "the hash of \(name) is weak or of an unknown kind; create one with `mkpasswd -m yescrypt`")
             }
-            guard hashes.updateValue(hash, forKey: name) == nil else { throw error("\(name) is listed twice") }
-            guard hashes.count <= Self.usersMax else { throw error("expected at most \(Self.usersMax) users") }
+            guard hashes.updateValue(hash, forKey: name) == nil else { throw formatError("\(name) is listed twice") }
+            guard hashes.count <= Self.usersMax else { throw formatError("expected at most \(Self.usersMax) users") }
         }
         guard !hashes.isEmpty else {
             throw FormatError(line: 0, words: "the file has no users, so all logins would fail")

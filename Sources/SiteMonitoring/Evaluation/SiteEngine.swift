@@ -79,21 +79,21 @@ package struct SiteEngine<Reader: SiteSetupReader>: Sendable {
 
     private mutating func hand(_ input: SiteInput) {
         let time = input.place.time
-        switch input.what {
-        case .received(let number):
-            if let adapter = adapter(number, at: time) { engine?.received(adapter, at: time, into: &actions) }
+        switch input.content {
+        case .received(by: let number):
+            if let adapter = adapter(number, at: time) { engine?.received(by: adapter, at: time, into: &actions) }
         case .sighted(let advertiser, let rssi, let number):
             sight(advertiser, rssi, by: number, at: time)
         case .listens(let number, let reason):
             note(number, isListening: true)
-            report(.started, number, reason, at: time)
+            noteListening(.started, number, reason, at: time)
         case .stopped(let number, let since, let reason):
             note(number, isListening: false)
-            report(.stopped(since: since), number, reason, at: time)
+            noteListening(.stopped(since: since), number, reason, at: time)
             leave(number)
         case .removed(let number, let reason):
             note(number, isListening: false)
-            report(.removed, number, reason, at: time)
+            noteListening(.removed, number, reason, at: time)
             leave(number)
         case .clock(let isCorrected):
             let stream = Stream(gateway: input.place.gateway, boot: input.place.boot)
@@ -145,7 +145,7 @@ package struct SiteEngine<Reader: SiteSetupReader>: Sendable {
         return id
     }
 
-    private mutating func report(
+    private mutating func noteListening(
         _ kind: ListeningChange.Kind, _ number: SiteAdapterNumber, _ reason: String?, at time: Instant
     ) {
         guard engine != nil, let adapter = adapter(number, at: time) else { return }
@@ -217,7 +217,7 @@ package struct SiteEngine<Reader: SiteSetupReader>: Sendable {
         for place in adapters.indices {
             adapters[place].id = nil
             let number = SiteAdapterNumber(offset: Int32(place))
-            if adapters[place].isListening { report(.started, number, "monitoring starts", at: time) }
+            if adapters[place].isListening { noteListening(.started, number, "monitoring starts", at: time) }
         }
     }
 

@@ -27,7 +27,7 @@ package struct LogLimits: Sendable, Hashable {
     package init() {}
 
     /// Returns the size of a request that counts for ``requestBytesMax``.
-    package func bytes(of request: LogRequest) -> Int {
+    package func size(of request: LogRequest) -> Int {
         switch request {
         case .append(_, let bytes), .writeValue(_, let bytes, over: _): bytes.count
         case .writeSnapshot(let piece): piece.bytes.count

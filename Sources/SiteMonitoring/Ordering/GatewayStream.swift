@@ -29,13 +29,13 @@ struct GatewayStream: Sendable, Hashable {
     private var missing: [ClosedRange<UInt64>] = []
 
     /// When a batch of the stream was stored last, on the ``LogClock``; `nil` if the stream is silent (rule M3).
-    var receivedAt: Int64?
+    var lastStoredAt: Int64?
     /// When the stream was last near the furthest stream, on the ``LogClock``.
     var timelyAt: Int64
     /// The time before which everything that the gateway received is known; `nil` before its first batch is accepted.
     var completeTo: Int64?
     /// The same time, by the clock since the machine's start.
-    var reportedTo: Instant?
+    var completeToSinceBoot: Instant?
     /// The time from which the stream has been waited for, if it is waited for.
     var joinedAt: Int64 = 0
     /// The adapters that the accepted batches have named, and whether they scan.

@@ -29,7 +29,7 @@ package struct SiteInput: Sendable, Hashable {
     /// The content of an input.
     package enum Content: Sendable, Hashable {
         /// An adapter delivered a report of any kind (rules L4, L5).
-        case received(SiteAdapterNumber)
+        case received(by: SiteAdapterNumber)
         /// An adapter received a beacon, with this RSSI; `nil` if the controller did not know it.
         case sighted(Batch.Advertiser, RSSI?, by: SiteAdapterNumber)
         /// An adapter scans from then on, for this reason.
@@ -46,7 +46,7 @@ package struct SiteInput: Sendable, Hashable {
     /// The place of the input among all.
     package let place: Place
     /// The content for the engine.
-    package let what: Content
+    package let content: Content
 }
 
 /// Identifies an adapter of a site by its index in ``SiteOrder/adapters``.

@@ -81,7 +81,7 @@ package struct SiteOrder: Sendable {
             counters.refusedBatches += 1
             return
         }
-        streams[place].receivedAt = clock.active
+        streams[place].lastStoredAt = clock.active
         noteClock(of: place, batch.span, logAheadOfBoot: ahead)
         nextDeadline = min(nextDeadline, clock.active + timeout)
         let sequence = batch.key.sequence
@@ -163,7 +163,7 @@ package struct SiteOrder: Sendable {
 
     /// The index of the silent stream that was complete to the earliest time.
     private var forgettable: Int? {
-        streams.indices.filter { streams[$0].receivedAt == nil }.min {
+        streams.indices.filter { streams[$0].lastStoredAt == nil }.min {
             let (left, right) = (streams[$0], streams[$1])
             if left.completeTo != right.completeTo { return left.completeTo ?? .min < right.completeTo ?? .min }
             return (left.gateway, left.boot) < (right.gateway, right.boot)
@@ -176,13 +176,17 @@ package struct SiteOrder: Sendable {
         nextDeadline = .max
         for place in streams.indices {
             while let since = streams[place].waitingSince, clock.active - since >= timeout { giveUpMissing(of: place) }
-            if let receivedAt = streams[place].receivedAt, clock.active - receivedAt >= timeout { fallSilent(place) }
+            if let lastStoredAt = streams[place].lastStoredAt, clock.active - lastStoredAt >= timeout {
+                fallSilent(place)
+            }
             if live[place] != nil, clock.active - streams[place].timelyAt >= catchUp {
                 counters.laggards += 1
                 leave(place, "the gateway's data arrives too late")
             }
             if let since = streams[place].waitingSince { nextDeadline = min(nextDeadline, since + timeout) }
-            if let receivedAt = streams[place].receivedAt { nextDeadline = min(nextDeadline, receivedAt + timeout) }
+            if let lastStoredAt = streams[place].lastStoredAt {
+                nextDeadline = min(nextDeadline, lastStoredAt + timeout)
+            }
             if live[place] != nil { nextDeadline = min(nextDeadline, streams[place].timelyAt + catchUp) }
         }
     }
@@ -228,12 +232,12 @@ package struct SiteOrder: Sendable {
     }
 
     /// Holds an input until the watermark has passed it.
-    mutating func hold(_ what: SiteInput.Content, at time: Int64, of place: Int) {
+    mutating func hold(_ content: SiteInput.Content, at time: Int64, of place: Int) {
         let input = SiteInput(
             place: SiteInput.Place(
                 time: Instant(nanoseconds: time), gateway: streams[place].gateway, boot: streams[place].boot,
                 sequence: streams[place].sequence, index: streams[place].index),
-            what: what)
+            content: content)
         streams[place].index += 1
         held.insert(HeldInput(input: input))
     }
@@ -263,13 +267,13 @@ package struct SiteOrder: Sendable {
             guard let former, time < former, former - time <= tolerance else { return time }
             return former
         }
-        if let reported = streams[place].reportedTo, batch.span.from > reported, let former {
+        if let reported = streams[place].completeToSinceBoot, batch.span.from > reported, let former {
             stopListening(of: place, at: former, "no batch covers the time until the next batch")
         }
         let numbers = begin(batch, of: place, at: time(batch.span.from))
         for input in batch.inputs { takeIn(input, by: numbers, of: place, time) }
         streams[place].completeTo = time(batch.span.completeTo)
-        streams[place].reportedTo = batch.span.completeTo
+        streams[place].completeToSinceBoot = batch.span.completeTo
         settle(place)
     }
 
@@ -304,20 +308,20 @@ package struct SiteOrder: Sendable {
             return
         }
         switch input {
-        case .received: holdUnlessLate(.received(adapter), at: time, of: place)
+        case .received: holdUnlessLate(.received(by: adapter), at: time, of: place)
         case .sighted(let sighting):
             countSighting(at: time, of: place)
             holdUnlessLate(.sighted(sighting.advertiser, sighting.rssi, by: adapter), at: time, of: place)
         case .changed(let change):
-            let what: SiteInput.Content
+            let content: SiteInput.Content
             switch change.kind {
-            case .started: what = .listens(adapter, reason: change.reason)
+            case .started: content = .listens(adapter, reason: change.reason)
             case .stopped(let since):
                 let since = Instant(nanoseconds: min(siteTime(since), time))
-                what = .stopped(adapter, since: since, reason: change.reason)
-            case .removed: what = .removed(adapter, reason: change.reason)
+                content = .stopped(adapter, since: since, reason: change.reason)
+            case .removed: content = .removed(adapter, reason: change.reason)
             }
-            note(adapter, what, at: time, of: place)
+            note(adapter, content, at: time, of: place)
         }
     }
 
@@ -327,20 +331,20 @@ package struct SiteOrder: Sendable {
         if isLate(time, of: place) { counters.lateSightings += 1 } else { counters.sightings += 1 }
     }
 
-    private mutating func holdUnlessLate(_ what: SiteInput.Content, at time: Int64, of place: Int) {
-        if !isLate(time, of: place) { hold(what, at: time, of: place) }
+    private mutating func holdUnlessLate(_ content: SiteInput.Content, at time: Int64, of place: Int) {
+        if !isLate(time, of: place) { hold(content, at: time, of: place) }
     }
 
     /// Records a change of scanning. If it is late, it is valid from the watermark on (rule M4).
     private mutating func note(
-        _ adapter: SiteAdapterNumber, _ what: SiteInput.Content, at time: Int64, of place: Int
+        _ adapter: SiteAdapterNumber, _ content: SiteInput.Content, at time: Int64, of place: Int
     ) {
-        if case .listens = what {
+        if case .listens = content {
             streams[place].note(adapter, isListening: true)
         } else {
             streams[place].note(adapter, isListening: false)
         }
-        if live[place] != nil { hold(what, at: max(time, watermark.nanoseconds), of: place) }
+        if live[place] != nil { hold(content, at: max(time, watermark.nanoseconds), of: place) }
     }
 
     // MARK: Streams that are waited for
@@ -373,7 +377,7 @@ package struct SiteOrder: Sendable {
 
     /// Handles the silence of a stream of which nothing was stored for ``OrderLimits/gatewayTimeout`` (rule M3).
     private mutating func fallSilent(_ place: Int) {
-        streams[place].receivedAt = nil
+        streams[place].lastStoredAt = nil
         count(nil, of: place)
         guard live[place] != nil else { return }
         counters.silences += 1

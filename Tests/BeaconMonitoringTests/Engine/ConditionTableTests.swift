@@ -57,7 +57,7 @@ import Testing
         let number = UInt32(7) << 16 | 1
         remember()
         let place = lookup.remembered(.a, number, hash: lookup.hash(.a))
-        #expect(place >= 0 && lookup.memo.entries[max(place, 0)].subjects[0] == SubjectIndex(4))
+        #expect(place >= 0 && lookup.cache.entries[max(place, 0)].subjects[0] == SubjectIndex(4))
         lookup.insert(ConditionIndex(0), on: Identity(uuid: .b))
         #expect(lookup.remembered(.a, number, hash: lookup.hash(.a)) < 0)
         remember()

@@ -86,7 +86,7 @@ struct PublisherKills {
                     && process($0)["trouble"] != nil
             }
         }
-        try gateway.until("all lines are shipped") { hasPublishedAll($0) }
+        try gateway.until("all lines are published") { hasPublishedAll($0) }
         let status = try gateway.status()
         expect(sightings(status) == received, "\(sightings(status)) of \(received) sightings were counted")
         let page = try Gateway.run("status", "--config", file).text

@@ -39,7 +39,7 @@ import Testing
         let subscriber = try Child(LocalBroker.subscriber, session)
         var last = try object(subscriber.line(with: #""type":"status""#))
         #expect(last["state"] as? String == "listening")
-        fixture.report(#"{"do":"remove","index":0}"#)
+        fixture.send(#"{"do":"remove","index":0}"#)
         try gateway.log.line(with: "waits for")
         var uptime = 0.0
         for _ in 0..<9 where last["state"] as? String != "waiting" {

@@ -27,7 +27,7 @@ import Testing
         try Schema.expectValid(Gateway.run("status", "--json", "--config", file).output, "--kind", "status")
         #expect(try Gateway.run("status", "--config", file).text.contains("can't be reached"))
         try broker.start()
-        try gateway.until("all lines are shipped") {
+        try gateway.until("all lines are published") {
             mqtt($0)["state"] as? String == "connected" && mqtt($0)["backlog"] as? Int == 0
         }
         let retained = try broker.messages(1, of: "beacons/lobby/availability")
@@ -54,7 +54,7 @@ import Testing
             let gateway = try RunningGateway(fixture, configuration: file)
             try gateway.log.line(with: "hci0 is listening")
             fixture.advertise()
-            try gateway.until("all lines are shipped") {
+            try gateway.until("all lines are published") {
                 mqtt($0)["state"] as? String == "connected" && mqtt($0)["backlog"] as? Int == 0
             }
             #expect(try broker.messages(1, of: "beacons/lobby/availability") == ["beacons/lobby/availability online"])

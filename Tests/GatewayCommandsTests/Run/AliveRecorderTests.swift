@@ -29,11 +29,11 @@ import Testing
     @Test func `the file is written at a wake-up a minute or more after the last write, and at the end`() throws {
         var signs = try signs()
         for (second, wanted) in [(100, 100), (130, 100), (159, 100), (161, 161), (200, 161)] as [(Int64, Int64)] {
-            #expect(signs.report(at: at(second), clockOffset: offset, after: 9_999_999) == nil)
+            #expect(signs.writeIfDue(at: at(second), clockOffset: offset, after: 9_999_999) == nil)
             #expect(try proof().time == at(wanted))
         }
         #expect(signs.due == at(221))
-        #expect(signs.report(at: at(201), clockOffset: offset, after: 7, isLast: true) == nil)
+        #expect(signs.writeIfDue(at: at(201), clockOffset: offset, after: 7, isLast: true) == nil)
         let last = try proof()
         #expect(last.time == at(201) && last.offset == offset)
         #expect(last.sequence == 7 && last.gateway == "lobby" && last.boot == boot.text)
@@ -52,13 +52,13 @@ import Testing
         try FileManager.default.createDirectory(atPath: folder.path("alive"), withIntermediateDirectories: false)
         var signs = try signs()
         #expect(signs.remark?.contains("alive can't be read") == true)
-        let said = signs.report(at: at(100), clockOffset: offset, after: 1)
+        let said = signs.writeIfDue(at: at(100), clockOffset: offset, after: 1)
         #expect(said?.contains("alive can't be written") == true, "\(said ?? "")")
-        #expect(signs.report(at: at(200), clockOffset: offset, after: 1) == nil)
+        #expect(signs.writeIfDue(at: at(200), clockOffset: offset, after: 1) == nil)
         try FileManager.default.removeItem(atPath: folder.path("alive"))
-        let again = signs.report(at: at(300), clockOffset: offset, after: 1)
+        let again = signs.writeIfDue(at: at(300), clockOffset: offset, after: 1)
         #expect(again?.contains("is written again") == true)
-        #expect(signs.report(at: at(400), clockOffset: offset, after: 1) == nil)
+        #expect(signs.writeIfDue(at: at(400), clockOffset: offset, after: 1) == nil)
     }
 
     @Test func `the next start knows until when the run before was alive, by its timeline or by its date`() throws {
@@ -72,7 +72,7 @@ import Testing
         }
         var first = try signs()
         #expect(until(first, "aaaaaaaa", at: at(100)) == nil)
-        _ = first.report(at: at(100), clockOffset: offset, after: 1)
+        _ = first.writeIfDue(at: at(100), clockOffset: offset, after: 1)
         #expect(until(try signs(), "aaaaaaaa", at: at(500)) == at(100))
         // The machine was restarted since. By the wall clock, 100 s of the old timeline are 30 s before the start of
         // the new one.

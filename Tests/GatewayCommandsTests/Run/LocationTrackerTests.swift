@@ -9,7 +9,7 @@ import Testing
 
 @Suite struct LocationTrackerTests {
     private final class Reported {
-        var news: [LocationTracker.Input] = []
+        var inputs: [LocationTracker.Input] = []
         var lines: [String] = []
     }
 
@@ -19,7 +19,7 @@ import Testing
     init() throws {
         let reported = reported
         tracker = LocationTracker(on: try EventLoop(), log: { _, line in reported.lines.append(line) }) {
-            reported.news.append($0)
+            reported.inputs.append($0)
         }
     }
 
@@ -49,12 +49,12 @@ import Testing
     @Test func `a source without a fix has a problem in the status until the next fix`() throws {
         tracker.start(try configuration("{source: gpx, file: /nowhere.gpx}"))
         tracker.changed(.unavailable(since: at(1), reason: "gpsd is gone"), at: at(2))
-        #expect(reported.news == [.lost(since: at(1), reason: "gpsd is gone", at: at(2))])
+        #expect(reported.inputs == [.lost(since: at(1), reason: "gpsd is gone", at: at(2))])
         #expect(tracker.sourceState?.failure == "gpsd is gone")
         let fix = try LocationFix(
             time: at(3), coordinate: try Coordinate(latitude: 48.2, longitude: 16.4), horizontalAccuracy: 5)
         tracker.located(fix)
-        #expect(reported.news.last == .fix(fix))
+        #expect(reported.inputs.last == .fix(fix))
         #expect(tracker.sourceState?.failure == nil && tracker.sourceState?.lastFix == fix)
         #expect(reported.lines.last == "fixes arrive again, after: gpsd is gone")
     }
@@ -72,7 +72,7 @@ import Testing
         )
         tracker.start(try configuration("{source: gpx, file: /nowhere.gpx}"))
         tracker.restart(try configuration("{source: gpx, file: \(track)}"), at: at(9))
-        #expect(reported.news.first == .lost(since: at(9), reason: "the configuration was reloaded", at: at(9)))
+        #expect(reported.inputs.first == .lost(since: at(9), reason: "the configuration was reloaded", at: at(9)))
         #expect(tracker.sourceState?.name == "gpx")
         #expect(tracker.sourceState?.failure == nil)
         #expect(tracker.sourceState?.lastFix != nil)

@@ -27,20 +27,20 @@ import Testing
     }
 
     @Test func `READY is sent once, when an adapter first scans, and no status is sent twice in succession`() {
-        reports.stand("waits for a Bluetooth adapter", isListening: false)
-        reports.stand("waits for a Bluetooth adapter", isListening: false)
+        reports.reportStatus("waits for a Bluetooth adapter", isListening: false)
+        reports.reportStatus("waits for a Bluetooth adapter", isListening: false)
         #expect(received() == ["STATUS=waits for a Bluetooth adapter"])
-        reports.stand("scans on hci0", isListening: true)
+        reports.reportStatus("scans on hci0", isListening: true)
         #expect(received() == ["READY=1\nSTATUS=scans on hci0"])
-        reports.stand("waits for an adapter to scan", isListening: false)
-        reports.stand("scans on hci0", isListening: true)
+        reports.reportStatus("waits for an adapter to scan", isListening: false)
+        reports.reportStatus("scans on hci0", isListening: true)
         #expect(received() == ["STATUS=waits for an adapter to scan", "STATUS=scans on hci0"])
         // Operators get a line while the gateway waits. When an adapter scans, the line of the adapter reports it.
         #expect(said.lines == ["waits for a Bluetooth adapter", "waits for an adapter to scan"])
     }
 
     @Test func `a reload sends RELOADING, and ends with READY and the present status`() {
-        reports.stand("scans on hci0", isListening: true)
+        reports.reportStatus("scans on hci0", isListening: true)
         _ = received()
         var order: [String] = []
         reports.reload { order = received() }
@@ -49,13 +49,13 @@ import Testing
     }
 
     @Test func `a reload while no adapter scans yet does not notify systemd that the gateway is ready`() {
-        reports.stand("waits for a Bluetooth adapter", isListening: false)
+        reports.reportStatus("waits for a Bluetooth adapter", isListening: false)
         _ = received()
         var isDone = false
         reports.reload { isDone = true }
         #expect(isDone)
         #expect(received() == [])
-        reports.stand("scans on hci0", isListening: true)
+        reports.reportStatus("scans on hci0", isListening: true)
         #expect(received() == ["READY=1\nSTATUS=scans on hci0"])
     }
 

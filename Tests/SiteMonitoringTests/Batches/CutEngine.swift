@@ -66,7 +66,7 @@ struct CutEngine {
     }
 
     private mutating func received(_ adapter: String, at time: Instant) {
-        if let adapter = adapters[adapter] { engine.received(adapter, at: time, into: &actions) }
+        if let adapter = adapters[adapter] { engine.received(by: adapter, at: time, into: &actions) }
     }
 
     private mutating func changed(_ kind: Batch.Change.Kind, _ adapter: String, at time: Instant) {

@@ -110,14 +110,14 @@ struct CutSimulation {
                 silentUntil = second + 1
             }
             if second >= silentUntil {
-                for minor in 0..<5 { noteReport(UInt16(minor), by: adapter, in: second) }
+                for minor in 0..<5 { addSightings(UInt16(minor), by: adapter, in: second) }
                 if random.chance(80) { add(.received, adapter, at: Double(second) + fraction()) }
             }
             second += 1
         }
     }
 
-    private mutating func noteReport(_ minor: UInt16, by adapter: Int, in second: Int) {
+    private mutating func addSightings(_ minor: UInt16, by adapter: Int, in second: Int) {
         // Each beacon passes the adapter again and again, with a period of its own.
         let place = (second + Int(minor) * 7 + adapter * 11) % (9 + Int(minor) * 4)
         guard place < 6 else { return }
@@ -170,7 +170,7 @@ struct CutSimulation {
                     next = next + interval
                 }
                 switch input.kind {
-                case .received: cutter.received(place, at: input.time)
+                case .received: cutter.received(by: place, at: input.time)
                 case .sighted(let advertiser, let rssi):
                     cutter.sighted(advertiser, rssi: rssi, by: place, at: input.time)
                 case .changed(let kind): cutter.changed(kind, place, at: input.time, reason: nil)

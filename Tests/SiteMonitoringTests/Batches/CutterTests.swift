@@ -45,7 +45,7 @@ import Testing
     @Test func `a report of an adapter that did not scan adds the change that it scans`() throws {
         var cutter = try Self.cutter()
         let hci0 = try Self.place("hci0", in: &cutter)
-        cutter.received(hci0, at: at(1.25))
+        cutter.received(by: hci0, at: at(1.25))
         cutter.changed(.stopped(since: at(1.25)), hci0, at: at(1.25), reason: nil)
         cutter.sighted(advertiser(1), rssi: nil, by: hci0, at: at(1.25))
         let batch = try Self.only(cutter.cut(completeTo: at(2), now: at(2), wall: at(2)))
@@ -74,7 +74,7 @@ import Testing
     @Test func `T2: input from before the last cut counts as late and is dated at the next batch's start`() throws {
         var cutter = try Self.cutter()
         let hci0 = try Self.place("hci0", in: &cutter)
-        cutter.received(hci0, at: at(1.5))
+        cutter.received(by: hci0, at: at(1.5))
         _ = cutter.cut(completeTo: at(2), now: at(2), wall: at(2))
         cutter.sighted(advertiser(1), rssi: nil, by: hci0, at: at(1.9))
         let batch = try Self.only(cutter.cut(completeTo: at(3), now: at(3), wall: at(3)))
@@ -130,14 +130,14 @@ import Testing
         #expect(cutter.adapter(named: "no/name", address: nil) == nil)
         #expect(cutter.counts.adaptersRefused == 2)
         let gone = try #require(places[17])
-        cutter.received(gone, at: at(1.1))
+        cutter.received(by: gone, at: at(1.1))
         cutter.changed(.removed, gone, at: at(1.2), reason: nil)
         // The index is free only after a batch has reported the removal.
         #expect(cutter.adapter(named: "late", address: nil) == nil)
         let reported = try Self.only(cutter.cut(completeTo: at(2), now: at(2), wall: at(2)))
         #expect(reported.changes.map(\.kind) == [.started, .removed])
         #expect(cutter.adapter(named: "late", address: nil) == gone)
-        cutter.received(gone, at: at(2.1))
+        cutter.received(by: gone, at: at(2.1))
         let next = try Self.only(cutter.cut(completeTo: at(3), now: at(3), wall: at(3)))
         #expect(next.adapters.map(\.name) == ["late"])
     }
@@ -152,7 +152,7 @@ import Testing
 
     @Test func `input for an adapter index that does not exist is ignored`() throws {
         var cutter = try Self.cutter()
-        cutter.received(3, at: at(1.5))
+        cutter.received(by: 3, at: at(1.5))
         cutter.sighted(advertiser(1), rssi: nil, by: -1, at: at(1.5))
         cutter.changed(.started, 9, at: at(1.5), reason: nil)
         let batch = try Self.only(cutter.cut(completeTo: at(2), now: at(2), wall: at(2)))

@@ -4,7 +4,7 @@ import SiteMonitoring
 /// A second, naive implementation of `docs/site-order.md`. It follows only the text: it keeps everything, and searches
 /// and sorts it again each time.
 struct NaiveOrder {
-    struct Reported: Equatable {
+    struct Input: Equatable {
         var time: Int64
         var gateway: String
         var boot: UInt128
@@ -13,7 +13,7 @@ struct NaiveOrder {
         var text: String
 
         /// Returns whether `left` is before `right` (rule M1).
-        static func precedes(_ left: Reported, _ right: Reported) -> Bool {
+        static func precedes(_ left: Input, _ right: Input) -> Bool {
             if left.time != right.time { return left.time < right.time }
             if left.gateway != right.gateway {
                 return Array(left.gateway.utf8).lexicographicallyPrecedes(right.gateway.utf8)
@@ -37,7 +37,7 @@ struct NaiveOrder {
         var waitedForFrom: Int64 = 0
         var nearAt: Int64 = 0
         var completeTo: Int64?
-        var reportedTo: Instant?
+        var completeToSinceBoot: Instant?
         var listening: [(name: String, isListening: Bool)] = []
         var stored: [(ahead: Int64, at: Int64)] = []
         var skew: Int64?
@@ -49,8 +49,8 @@ struct NaiveOrder {
     }
 
     let limits: OrderLimits
-    var reported: [Reported] = []
-    var held: [Reported] = []
+    var reported: [Input] = []
+    var held: [Input] = []
     var watermark: Int64 = 0
     var active: Int64 = 0
     var storedBefore: Int64?
@@ -201,7 +201,9 @@ struct NaiveOrder {
             if let before, time < before, before - time <= tolerance { return before }
             return time
         }
-        if let reportedTo = streams[place].reportedTo, let before, batch.span.from > reportedTo {
+        if let completeToSinceBoot = streams[place].completeToSinceBoot, let before,
+            batch.span.from > completeToSinceBoot
+        {
             stopAll(place, before, "no batch covers the time until the next batch")
         }
         let names = batch.adapters.map { "\(batch.key.gateway)/\($0.name)" }
@@ -221,7 +223,7 @@ struct NaiveOrder {
         }
         let completeTo = siteTime(batch.span.completeTo)
         streams[place].completeTo = completeTo
-        streams[place].reportedTo = batch.span.completeTo
+        streams[place].completeToSinceBoot = batch.span.completeTo
         if completeTo < watermark {
             if streams[place].isWaitedFor { leave(place, "the gateway's clock went back") }
             return
@@ -275,7 +277,7 @@ struct NaiveOrder {
     private mutating func hold(_ place: Int, _ time: Int64, _ text: String) {
         let stream = streams[place]
         held.append(
-            Reported(
+            Input(
                 time: time, gateway: stream.gateway, boot: stream.boot, sequence: stream.sequence, index: stream.index,
                 text: text))
         streams[place].index += 1
@@ -340,7 +342,7 @@ struct NaiveOrder {
         if let least = streams.filter(\.isWaitedFor).compactMap(\.completeTo).min() {
             watermark = max(watermark, least)
         }
-        held.sort(by: Reported.precedes)
+        held.sort(by: Input.precedes)
         while let first = held.first, first.time < watermark { reported.append(held.removeFirst()) }
     }
 }

@@ -6,12 +6,12 @@ import TestSupport
 /// A site with random sightings and batches, and the resulting log. The same seed gives the same log.
 struct OrderFixture {
     /// The faults that can happen.
-    enum NetworkConditions: CaseIterable {
+    enum Faults: CaseIterable {
         /// No faults: clocks are right to within a second, and each batch arrives in time.
-        case fair
+        case none
         /// Batches are missing. Gateways lose their connection, restart, sleep, or stop scanning. Clocks are wrong and
         /// step.
-        case foul
+        case all
     }
 
     struct Entry {
@@ -28,7 +28,7 @@ struct OrderFixture {
         var sequence: UInt64 = 0
         // Whether its process has not cut a batch yet.
         var isStart = true
-        var reportedTo: Int64?
+        var completeToSinceBoot: Int64?
         // Whether each adapter scans, by its index.
         var adapters: [Bool]
         var cutOffUntil = 0
@@ -44,26 +44,26 @@ struct OrderFixture {
     /// All sightings, with the times of the gateways' clocks.
     var sightings: [(time: Int64, text: String)] = []
 
-    init(seed: UInt64, _ network: NetworkConditions, seconds: Int = 60) throws {
+    init(seed: UInt64, _ faults: Faults, seconds: Int = 60) throws {
         var random = SeededGenerator(state: seed)
         var gateways: [Gateway] = []
         for number in 0...random.below(5) {
             let name = try LogName("g\(number)")
-            let skew = random.chance(network == .foul ? 20 : 0) ? Int64(random.below(40)) - 20 : 0
+            let skew = random.chance(faults == .all ? 20 : 0) ? Int64(random.below(40)) - 20 : 0
             gateways.append(
                 Gateway(
                     name: name, started: Self.start - Int64(random.below(1_000_000)) * Self.second,
                     skew: skew * Self.second + Int64(random.below(1_700) - 850) * 1_000_000,
-                    adapters: (0...random.below(2)).map { _ in network == .fair || random.chance(90) }))
+                    adapters: (0...random.below(2)).map { _ in faults == .none || random.chance(90) }))
         }
         for second in 1...seconds {
             for place in gateways.indices {
-                if network == .foul { Self.failure(&gateways[place], second, &random) }
+                if faults == .all { Self.addFaults(&gateways[place], second, &random) }
                 guard second >= gateways[place].offUntil else { continue }
                 let cut = Self.start + Int64(second) * Self.second + Int64(random.below(50)) * 1_000_000
-                let batch = try Self.cut(&gateways[place], at: cut, network, &random)
+                let batch = try Self.cut(&gateways[place], at: cut, faults, &random)
                 note(batch)
-                if network == .foul, random.chance(2) { continue }
+                if faults == .all, random.chance(2) { continue }
                 gateways[place].kept.append(batch)
                 guard second >= gateways[place].cutOffUntil else { continue }
                 for (number, batch) in gateways[place].kept.enumerated() {
@@ -79,7 +79,7 @@ struct OrderFixture {
             return $0 < $1
         }
         entries = order.map { entries[$0] }
-        guard network == .foul else { return }
+        guard faults == .all else { return }
         disturb(&random)
     }
 
@@ -114,7 +114,7 @@ struct OrderFixture {
         }
     }
 
-    private static func failure(_ gateway: inout Gateway, _ second: Int, _ random: inout SeededGenerator) {
+    private static func addFaults(_ gateway: inout Gateway, _ second: Int, _ random: inout SeededGenerator) {
         if random.chance(1) { gateway.cutOffUntil = second + random.below(25) }
         if random.chance(1) { gateway.skew = Int64(random.below(20) - 10) * Self.second }
         if random.chance(1) {
@@ -122,7 +122,7 @@ struct OrderFixture {
             gateway.boot += 1
             gateway.sequence = UInt64(random.below(9))
             gateway.isStart = true
-            gateway.reportedTo = nil
+            gateway.completeToSinceBoot = nil
             gateway.started = Self.start + Int64(second) * Self.second
             gateway.offUntil = second + 1 + random.below(12)
             if random.chance(50) { gateway.kept = [] }
@@ -139,15 +139,15 @@ struct OrderFixture {
     }
 
     private static func cut(
-        _ gateway: inout Gateway, at cut: Int64, _ network: NetworkConditions, _ random: inout SeededGenerator
+        _ gateway: inout Gateway, at cut: Int64, _ faults: Faults, _ random: inout SeededGenerator
     ) throws -> Batch {
         let sinceStart = cut - gateway.started
         let completeTo = sinceStart - Int64(random.below(5)) * 1_000_000
-        var begin = gateway.reportedTo ?? max(completeTo - second, 0)
+        var begin = gateway.completeToSinceBoot ?? max(completeTo - second, 0)
         // A machine that slept has no data of that time.
         if completeTo - begin > 2 * second { begin = completeTo - second }
         begin = min(begin, completeTo)
-        gateway.reportedTo = completeTo
+        gateway.completeToSinceBoot = completeTo
         gateway.sequence += 1
         defer { gateway.isStart = false }
         // There are only 20 different times in a second, so that some data have the same time.
@@ -165,7 +165,7 @@ struct OrderFixture {
                     rssi: random.chance(90) ? RSSI(dBm: Int8(-90 + random.below(50))) : nil))
         }
         var changes: [Batch.Change] = []
-        if network == .foul, random.chance(10) {
+        if faults == .all, random.chance(10) {
             let (adapter, time) = (random.below(before.count), moment())
             let since = time - .seconds(random.chance(50) ? 3 : 0)
             let kind: Batch.Change.Kind =

@@ -9,12 +9,12 @@ import Testing
         #expect(site.watermark == 20)
         try site.batch("lab", 21)
         #expect(site.watermark == 20)
-        #expect(site.reported("lab").last == "19.5 sighted")
+        #expect(site.inputs(from: "lab").last == "19.5 sighted")
         try site.batch("lobby", 20.5, sequence: 21)
         #expect(site.watermark == 20.5)
         // The sighting of lab at 20.5 s must wait, because other data can have the same time.
-        #expect(site.reported("lab").last == "19.5 sighted")
-        #expect(site.reported("lobby").last == "20.0 sighted")
+        #expect(site.inputs(from: "lab").last == "19.5 sighted")
+        #expect(site.inputs(from: "lobby").last == "20.0 sighted")
     }
 
     @Test func `R2: the first batch of a new process waits for nothing, whatever its number is`() throws {
@@ -24,7 +24,7 @@ import Testing
         try site.seconds(21...23, "lobby")
         #expect(site.watermark == 23)
         #expect(
-            site.reported("lab").suffix(4) == [
+            site.inputs(from: "lab").suffix(4) == [
                 "19.5 sighted", "20.0 stopped: no batch covers the time until the next batch", "22.0 listens",
                 "22.5 sighted",
             ])
@@ -56,7 +56,7 @@ import Testing
         #expect(site.watermark == 20)
         try site.batch("lobby", 25.5, sequence: 26, delay: -0.4, from: 25)
         #expect(site.watermark == 25.5)
-        #expect(site.reported("lab").suffix(2) == ["19.5 sighted", "20.0 stopped: the gateway sends nothing"])
+        #expect(site.inputs(from: "lab").suffix(2) == ["19.5 sighted", "20.0 stopped: the gateway sends nothing"])
         #expect(site.order.counters.silences == 1)
     }
 
@@ -68,7 +68,7 @@ import Testing
         #expect(site.order.counters.lateSightings == 20)
         try site.seconds(41...42, "lab", "lobby")
         #expect(
-            site.reported("lab").suffix(4) == [
+            site.inputs(from: "lab").suffix(4) == [
                 "20.0 stopped: the gateway sends nothing", "40.0 listens", "40.5 sighted", "41.5 sighted",
             ])
         #expect(site.order.counters.corrections == 0)
@@ -86,7 +86,7 @@ import Testing
         #expect(site.watermark == 620)
         #expect(site.order.counters.silences == 0)
         #expect(site.order.counters.lateSightings == 0)
-        #expect(site.reported("lobby").count == 621)
+        #expect(site.inputs(from: "lobby").count == 621)
     }
 
     @Test func `M3: a gateway that continues to send, but is late, is waited for, but not without an end`() throws {
@@ -110,7 +110,7 @@ import Testing
         try site.seconds(1...20, "lab", "lobby")
         try site.batch("lobby", 21)
         try site.seconds(22...30, "lab", "lobby")
-        let reported = site.reported("lab")
+        let reported = site.inputs(from: "lab")
         let stop = try #require(reported.firstIndex(of: "20.0 stopped: batches are missing"))
         #expect(
             Array(reported[stop...].prefix(3)) == ["20.0 stopped: batches are missing", "21.0 listens", "21.5 sighted"])
@@ -132,10 +132,10 @@ import Testing
             try site.batch("cellar", Double(second), ahead: ahead)
         }
         #expect(site.order.counters.corrections == corrections)
-        let last = try #require(site.reported("cellar").last { $0.hasSuffix("sighted") })
+        let last = try #require(site.inputs(from: "cellar").last { $0.hasSuffix("sighted") })
         let time = try #require(last.split(separator: " ").first.flatMap { Double($0) })
         #expect(abs(time - (corrections == 1 ? 39.5 : 39.5 + ahead)) < 2.2)
-        #expect(site.reported("cellar").contains { $0.hasSuffix("corrected") } == (corrections == 1))
+        #expect(site.inputs(from: "cellar").contains { $0.hasSuffix("corrected") } == (corrections == 1))
         #expect(site.watermark > 37)
     }
 
@@ -151,7 +151,7 @@ import Testing
         }
         #expect(site.order.counters.corrections == 0)
         #expect(site.order.counters.lateSightings == 601)
-        #expect(site.reported("cellar").first == "620.0 listens")
+        #expect(site.inputs(from: "cellar").first == "620.0 listens")
     }
 
     @Test func `R4: if too much data is held, the gateway that is behind is not waited for any more`() throws {

@@ -47,10 +47,10 @@ struct OrderScript {
     var watermark: Double { Double(order.watermark.nanoseconds - Self.start) / 1e9 }
 
     /// Returns the inputs that the engine received from a gateway, as texts with the seconds since the start.
-    func reported(_ gateway: String) -> [String] {
+    func inputs(from gateway: String) -> [String] {
         inputs.filter { $0.place.gateway.description == gateway }.map { input in
             let time = "\(Double(input.place.time.nanoseconds - Self.start) / 1e9)"
-            switch input.what {
+            switch input.content {
             case .received: return "\(time) heard"
             case .sighted: return "\(time) sighted"
             case .listens: return "\(time) listens"

@@ -7,8 +7,8 @@ import Testing
     private static let runs = SeededGenerator.seeds(environment("BEACON_SITE_RUNS", default: 300))
 
     /// Passes the entries of a log to an order. Returns the order, and its inputs as texts.
-    private func reported(_ entries: [OrderFixture.Entry], _ limits: OrderLimits = OrderLimits()) -> (
-        SiteOrder, [NaiveOrder.Reported]
+    private func result(of entries: [OrderFixture.Entry], _ limits: OrderLimits = OrderLimits()) -> (
+        SiteOrder, [NaiveOrder.Input]
     ) {
         var order = SiteOrder(limits)
         var inputs: [SiteInput] = []
@@ -16,10 +16,10 @@ import Testing
         return (order, inputs.map { words($0, order) })
     }
 
-    private func words(_ input: SiteInput, _ order: SiteOrder) -> NaiveOrder.Reported {
+    private func words(_ input: SiteInput, _ order: SiteOrder) -> NaiveOrder.Input {
         func name(_ number: SiteAdapterNumber) -> String { order.adapters[Int(number.offset)].name }
         let text: String
-        switch input.what {
+        switch input.content {
         case .received(let adapter): text = "\(name(adapter)) heard"
         case .sighted(let advertiser, let rssi, let adapter):
             text = "\(name(adapter)) sighted \(advertiser.beacon.minor) \(rssi.map { "\($0.dBm)" } ?? "-")"
@@ -31,7 +31,7 @@ import Testing
         case .removed(let adapter, let reason): text = "\(name(adapter)) removed" + (reason.map { " \($0)" } ?? "")
         case .clock(let isCorrected): text = "corrected \(isCorrected)"
         }
-        return NaiveOrder.Reported(
+        return NaiveOrder.Input(
             time: input.place.time.nanoseconds, gateway: input.place.gateway.description, boot: input.place.boot,
             sequence: input.place.sequence, index: Int(input.place.index), text: text)
     }
@@ -45,10 +45,10 @@ import Testing
             if seed % 7 == 0 { limits.streamsMax = 3 }
             if seed % 11 == 0 { limits.waitingMax = 2 }
             if seed % 13 == 0 { limits.catchUpTimeout = .seconds(8) }
-            let fixture = try OrderFixture(seed: seed, .foul)
+            let fixture = try OrderFixture(seed: seed, .all)
             var naive = NaiveOrder(limits)
             for entry in fixture.entries { naive.take(entry.batch, stored: entry.stored) }
-            let (order, reported) = reported(fixture.entries, limits)
+            let (order, reported) = result(of: fixture.entries, limits)
             guard reported == naive.reported, order.watermark.nanoseconds == naive.watermark,
                 order.counters.lateSightings == naive.late
             else {
@@ -77,8 +77,8 @@ import Testing
 
     @Test func `if clocks are right and nothing is late, all sightings are in the order of their times`() throws {
         for seed in Self.runs.prefix(150) {
-            let fixture = try OrderFixture(seed: seed, .fair, seconds: 30)
-            let (order, reported) = reported(fixture.entries)
+            let fixture = try OrderFixture(seed: seed, .none, seconds: 30)
+            let (order, reported) = result(of: fixture.entries)
             let end = order.watermark.nanoseconds
             let expected = fixture.sightings.filter { $0.time < end }.sorted { ($0.time, $0.text) < ($1.time, $1.text) }
             let sightings = reported.filter { $0.text.contains("sighted") }
@@ -94,11 +94,11 @@ import Testing
 
     @Test func `batches that are repeated, or arrive after the next one, change nothing`() throws {
         for seed in Self.runs.prefix(150) {
-            var fixture = try OrderFixture(seed: seed, .fair, seconds: 30)
-            let (before, reported) = reported(fixture.entries)
+            var fixture = try OrderFixture(seed: seed, .none, seconds: 30)
+            let (before, reported) = result(of: fixture.entries)
             var random = SeededGenerator(state: seed ^ 0x5EED)
             fixture.disturb(&random)
-            let (after, disturbed) = self.reported(fixture.entries)
+            let (after, disturbed) = result(of: fixture.entries)
             // A failure must not print thousands of inputs, so only the result of the comparison is checked.
             let isSame = disturbed == reported
             #expect(isSame, "BEACON_SEED=\(seed): \(before.counters), disturbed \(after.counters)")

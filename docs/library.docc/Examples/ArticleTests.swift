@@ -27,7 +27,7 @@ import Testing
         return try (texts(below: examples) + texts(below: sample)).map { lines($0) }
     }
 
-    @Test(arguments: ["ComingFromCoreLocation", "HearABeacon", "TestAMonitor"])
+    @Test(arguments: ["ComingFromCoreLocation", "ScanForABeacon", "TestAMonitor"])
     func `every listing is in an example, as consecutive lines`(article: String) throws {
         let text = try String(contentsOf: Self.examples.appending(path: "../\(article).md"), encoding: .utf8)
         let listings = text.components(separatedBy: "```swift\n").dropFirst().map {

@@ -3,7 +3,7 @@ import BeaconMonitoring
 import Synchronization
 
 /// The data that outlives a monitor, in memory instead of on a disk.
-final class Shelf: Sendable {
+final class StoredData: Sendable {
     struct Contents {
         var snapshot: MonitorSnapshot?
         /// The events that are not handled yet, by number.
@@ -19,25 +19,25 @@ final class Shelf: Sendable {
 ///
 /// Programs should use `FileRecordStore` of `EventLog`, which survives power failures.
 final class MemoryStore: RecordStore {
-    private let shelf: Shelf
+    private let data: StoredData
 
-    init(_ shelf: Shelf) { self.shelf = shelf }
+    init(_ data: StoredData) { self.data = data }
 
     func open(_ monitor: Identifier, at now: Instant, offset: ClockOffset) throws -> MonitorSnapshot? {
-        shelf.contents.withLock { $0.snapshot }
+        data.contents.withLock { $0.snapshot }
     }
 
     func name(_ adapter: AdapterID, _ name: String) {}
 
-    func lastHandled(of identifier: Identifier) -> StoredEvent? { shelf.contents.withLock { $0.last[identifier.text] } }
+    func lastHandled(of identifier: Identifier) -> StoredEvent? { data.contents.withLock { $0.last[identifier.text] } }
 
     var unhandledEvents: [StoredEvent] {
-        shelf.contents.withLock { $0.unhandled.values.sorted { $0.number < $1.number } }
+        data.contents.withLock { $0.unhandled.values.sorted { $0.number < $1.number } }
     }
 
     func keep(_ actions: ActionBuffer, events: [StoredEvent], at now: Instant, snapshot: () -> MonitorSnapshot) {
         let snapshot = snapshot()
-        shelf.contents.withLock { contents in
+        data.contents.withLock { contents in
             contents.snapshot = snapshot
             for case .condition(let change) in actions.actions where change.kind == .removed {
                 contents.last[change.identifier] = nil
@@ -53,7 +53,7 @@ final class MemoryStore: RecordStore {
     }
 
     func handled(_ numbers: [Int]) {
-        shelf.contents.withLock { contents in
+        data.contents.withLock { contents in
             for number in numbers {
                 guard let kept = contents.unhandled.removeValue(forKey: number), kept.event.scope == .condition,
                     let last = contents.last[kept.event.identifier], last.number <= number
@@ -64,7 +64,7 @@ final class MemoryStore: RecordStore {
     }
 
     func forget(_ numbers: [Int]) {
-        shelf.contents.withLock { contents in for number in numbers { contents.unhandled[number] = nil } }
+        data.contents.withLock { contents in for number in numbers { contents.unhandled[number] = nil } }
     }
 
     var nextDeadline: Instant? { nil }
@@ -73,5 +73,5 @@ final class MemoryStore: RecordStore {
 
     var isStoring: Bool { true }
 
-    func close(_ snapshot: MonitorSnapshot, at now: Instant) { shelf.contents.withLock { $0.snapshot = snapshot } }
+    func close(_ snapshot: MonitorSnapshot, at now: Instant) { data.contents.withLock { $0.snapshot = snapshot } }
 }

@@ -139,7 +139,7 @@ import Testing
     @Test func `a clock that a test sets`() async throws {
         let clock = ManualClock()
         let monitor = try BeaconMonitor("minutes", clock: clock)
-        clock.turn(by: .seconds(30))
+        clock.advance(by: .seconds(30))
         await monitor.end()
     }
 

@@ -46,14 +46,14 @@ import Testing
     }
 
     @Test func `a condition in the store is monitored again without being added`() async throws {
-        let shelf = Shelf()
+        let data = StoredData()
         let adapterName = "hci0"
-        let before = try BeaconMonitor("shelf", clock: clock, store: MemoryStore(shelf))
+        let before = try BeaconMonitor("shelf", clock: clock, store: MemoryStore(data))
         try await before.add(.beacon(uuid: uuid), identifier: "lobby")
         let adapter = try await before.adapter(named: adapterName)
         await before.sighted(sighting(7, by: adapter, at: clock.now))
         await before.end()
-        let after = try BeaconMonitor("shelf", clock: clock, store: MemoryStore(shelf))
+        let after = try BeaconMonitor("shelf", clock: clock, store: MemoryStore(data))
         #expect(await after.identifiers == ["lobby"])
         #expect(try await after.requestState(for: "lobby") == .satisfied)
         await after.end()
@@ -100,7 +100,7 @@ import Testing
         let arrival = clock.now
         await monitor.sighted(sighting(7, by: adapter, at: arrival))
         // For two minutes, the adapter receives other reports, but none of this beacon.
-        for _ in 0..<120 { await monitor.received(adapter, at: clock.turn(by: .seconds(1))) }
+        for _ in 0..<120 { await monitor.received(by: adapter, at: clock.advance(by: .seconds(1))) }
         await monitor.end()
         #expect(try await events.next()?.state == .satisfied)
         #expect(try await events.next() == nil)

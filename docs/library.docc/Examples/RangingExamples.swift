@@ -12,7 +12,7 @@ import Testing
         let adapter = try await monitor.adapter(named: "hci0")
         var rangings = monitor.ranging(for: BeaconMonitor.BeaconIdentityCondition(uuid: uuid)).makeAsyncIterator()
         for _ in 0..<3 {
-            let time = clock.turn(by: .seconds(1))
+            let time = clock.advance(by: .seconds(1))
             await monitor.sighted([
                 sighting(8, by: adapter, at: time, rssi: -85), sighting(7, by: adapter, at: time, rssi: -59),
             ])

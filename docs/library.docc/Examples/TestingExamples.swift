@@ -50,10 +50,10 @@ import Testing
     @Test func `time alone`() async throws {
         let clock = ManualClock()
         let monitor = try BeaconMonitor("gate", clock: clock)
-        clock.turn(by: .seconds(86_400))
+        clock.advance(by: .seconds(86_400))
         try await monitor.add(.beacon(uuid: staff), identifier: "near")
         #expect(await monitor.record(for: "near")?.lastEvent.time == clock.now)
-        #expect(clock.turn(to: clock.now) == clock.now)
+        #expect(clock.advance(to: clock.now) == clock.now)
         #expect(clock.sleepers == 0)
         await monitor.end()
     }

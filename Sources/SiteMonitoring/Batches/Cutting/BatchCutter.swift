@@ -79,7 +79,7 @@ package struct BatchCutter: Sendable {
     }
 
     /// Takes a report of any kind by an adapter.
-    package mutating func received(_ adapter: Int, at time: Instant) { _ = take(adapter, at: time) }
+    package mutating func received(by adapter: Int, at time: Instant) { _ = take(adapter, at: time) }
 
     /// Takes a report with an iBeacon by an adapter.
     package mutating func sighted(_ advertiser: Batch.Advertiser, rssi: RSSI?, by adapter: Int, at time: Instant) {

@@ -16,11 +16,11 @@ func fuzzConfiguration(_ input: Span<UInt8>) {
     }
 }
 
-private func check(_ errors: [ConfigurationIssue], in bytes: [UInt8]) {
-    precondition(errors.count <= ConfigurationErrors.listedMost)
+private func check(_ issues: [ConfigurationIssue], in bytes: [UInt8]) {
+    precondition(issues.count <= ConfigurationErrors.listedMost)
     let lines = bytes.count { $0 == 0x0A || $0 == 0x0D } + 1
     var last = Position(line: 1, column: 1)
-    for issue in errors {
+    for issue in issues {
         precondition(issue.position >= last, "a message is not in the order of the file")
         precondition(issue.line <= lines && issue.column <= bytes.count + 1, "a position is outside of the file")
         precondition(!issue.message.isEmpty && !issue.description.contains("\n"), "a message is not one line")

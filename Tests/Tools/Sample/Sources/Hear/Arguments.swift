@@ -3,7 +3,7 @@ import BeaconScanning
 
 /// The arguments of the command line.
 struct Arguments {
-    struct ConfigurationIssue: Error, CustomStringConvertible {
+    struct UsageError: Error, CustomStringConvertible {
         let description: String
     }
 
@@ -13,10 +13,10 @@ struct Arguments {
     var events = 0
     private var script: ScriptedSightings?
 
-    init(_ words: some Sequence<String>) throws(ConfigurationIssue) {
+    init(_ words: some Sequence<String>) throws(UsageError) {
         var words = Array(words)[...]
-        let way = words.popFirst() ?? "automatic"
-        switch way {
+        let source = words.popFirst() ?? "automatic"
+        switch source {
         case "automatic": scanning = .automatic
         case "management": scanning = .management
         case "bluetoothd": scanning = .bluetoothd
@@ -26,21 +26,21 @@ struct Arguments {
             self.script = script
             scanning = .scripted(script)
         case "capture":
-            guard let path = words.popFirst() else { throw ConfigurationIssue(description: "capture requires a file") }
+            guard let path = words.popFirst() else { throw UsageError(description: "capture requires a file") }
             scanning = .capture(path)
         default:
-            throw ConfigurationIssue(
-                description: "\(way) is not automatic, management, bluetoothd, hci, scripted or capture")
+            throw UsageError(
+                description: "\(source) is not automatic, management, bluetoothd, hci, scripted or capture")
         }
         scanning = scanning.logging { _, text in Hear.say(text) }
         while let option = words.popFirst() {
             guard let number = words.popFirst().flatMap({ Int($0) }), number > 0 else {
-                throw ConfigurationIssue(description: "\(option) requires a number greater than 0")
+                throw UsageError(description: "\(option) requires a number greater than 0")
             }
             switch option {
             case "--exit": exitTimeout = .seconds(number)
             case "--events": events = number
-            default: throw ConfigurationIssue(description: "\(option) is not an option; expected --exit or --events")
+            default: throw UsageError(description: "\(option) is not an option; expected --exit or --events")
             }
         }
     }

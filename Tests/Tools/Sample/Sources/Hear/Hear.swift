@@ -14,19 +14,19 @@ import Glibc
     /// an argument is invalid, and EXIT_FAILURE after any other error.
     static func main() async {
         do {
-            try await receive(Arguments(CommandLine.arguments.dropFirst()))
+            try await run(Arguments(CommandLine.arguments.dropFirst()))
         } catch let error as ScanningError where error.kind == .denied {
             fail("\(error)", code: EX_NOPERM)
         } catch let error as ScanningError where error.kind == .unavailable {
             fail("\(error)", code: EX_UNAVAILABLE)
-        } catch let error as Arguments.ConfigurationIssue {
+        } catch let error as Arguments.UsageError {
             fail(error.description, code: EX_USAGE)
         } catch {
             fail("\(error)", code: EXIT_FAILURE)
         }
     }
 
-    static func receive(_ arguments: Arguments) async throws {
+    static func run(_ arguments: Arguments) async throws {
         let monitor = try BeaconMonitor("site", scanning: arguments.scanning)
         var settings = ConditionSettings()
         settings.exitTimeout = arguments.exitTimeout

@@ -49,9 +49,9 @@ struct Driver {
         await monitor.listening(ListeningChange(.started, adapter: adapter), at: clock.now)
         let model = ObservableMonitorModel(monitor: monitor, ledger: events)
         let visitModel = ObservableMonitorModel(monitor: monitor, ledger: visits)
-        let (eventChanges, visitChanges) = (monitor.events.makeAsyncIterator(), monitor.visits.makeAsyncIterator())
-        async let following: Void = model.follow(eventChanges)
-        async let visiting: Void = visitModel.follow(visitChanges)
+        let (eventIterator, visitIterator) = (monitor.events.makeAsyncIterator(), monitor.visits.makeAsyncIterator())
+        async let following: Void = model.follow(eventIterator)
+        async let visiting: Void = visitModel.follow(visitIterator)
         async let running: Void = monitor.run()
         var tally = Tally()
         var expectation = Expectation()
@@ -71,7 +71,7 @@ struct Driver {
                 visits.expect(planned.visits)
                 // The clock moves only after the expectation is complete, because events that become due can be
                 // delivered before this call returns.
-                clock.turn(by: step)
+                clock.advance(by: step)
                 await monitor.sighted(
                     Sighting(
                         time: clock.now, adapter: adapter, beacon: beacon, measuredPower: -59, rssi: RSSI(dBm: -60)))
@@ -88,10 +88,10 @@ struct Driver {
         _ = try await (following, visiting, running)
         tally.recordsAhead = await model.recordsAhead
         (tally.events, tally.owed, tally.surprise) = events.balance
-        let visits = visits.balance
-        tally.visits = visits.delivered
-        tally.owed += visits.owed
-        tally.surprise = tally.surprise ?? visits.surprise
+        let balance = visits.balance
+        tally.visits = balance.delivered
+        tally.owed += balance.owed
+        tally.surprise = tally.surprise ?? balance.surprise
         return tally
     }
 
@@ -120,8 +120,8 @@ struct Driver {
                 wanted.append((identifier, stand.minor))
             }
             if !wanted.contains(where: { $0.0 == identifier }) { wanted.append((identifier, minor)) }
-            let visits = Set(wanted.map(\.0))
-            let gone = expectation.stands.filter { !visits.contains($0.key) }
+            let remaining = Set(wanted.map(\.0))
+            let gone = expectation.stands.filter { !remaining.contains($0.key) }
             for (identifier, _) in gone.sorted(by: { $0.value.place < $1.value.place }) {
                 expectation.remove(identifier, at: now)
             }

@@ -6,7 +6,7 @@ import Testing
 
 /// Batches that were stored when their format was introduced. Each later version must be able to read the batches in a
 /// log.
-@Suite struct KeptBatchTests {
+@Suite struct StoredBatchTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../Fixtures/batches-1")
 

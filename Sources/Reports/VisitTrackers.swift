@@ -3,12 +3,12 @@ import EventLog
 import JSON
 import OperatorLogging
 
-/// The books of all gateways with lines, by the names of the gateways.
-struct AllVisits: Sendable {
+/// The state of all gateways with lines, by the names of the gateways: open visits and scanning periods.
+struct VisitTrackers: Sendable {
     // A site has a few gateways. Damaged lines can contain more names; these lines count for the last gateway.
     private static let gatewaysMax = 1000
 
-    private var allVisits: [GatewayVisits] = []
+    private var trackers: [VisitTracker] = []
     private var places: [String: Int] = [:]
     private var latest: (gateway: String, place: Int)?
 
@@ -16,16 +16,16 @@ struct AllVisits: Sendable {
     private(set) var gateways: [String] = []
 
     /// Adds a line, and appends the visits that it ended to `visits`.
-    mutating func note(_ line: LogLine, into visits: inout [GatewayVisits.SubjectVisit]) {
+    mutating func note(_ line: LogLine, into visits: inout [VisitTracker.SubjectVisit]) {
         let place = place(of: line.gateway)
-        allVisits[place].note(line, into: &visits)
+        trackers[place].note(line, into: &visits)
     }
 
     /// Adds a line about a subject that was not requested. It shows that the gateway was alive, and can show that it
     /// scanned.
     mutating func notePassing(_ line: LogLine) {
         let place = place(of: line.gateway)
-        allVisits[place].notePassing(line)
+        trackers[place].notePassing(line)
     }
 
     /// Adds a time at which a gateway with lines was alive, for a report made at `now`.
@@ -37,7 +37,7 @@ struct AllVisits: Sendable {
         if let now, .microseconds(proof.date.microseconds - now.microseconds) > PresentReport.livelyFor {
             return false
         }
-        if let place = places[proof.gateway] { allVisits[place].note(proof: proof.date) }
+        if let place = places[proof.gateway] { trackers[place].note(proof: proof.date) }
         return true
     }
 
@@ -46,51 +46,51 @@ struct AllVisits: Sendable {
         let place: Int
         if let known = places[gateway] {
             place = known
-        } else if allVisits.count < Self.gatewaysMax {
-            place = allVisits.count
+        } else if trackers.count < Self.gatewaysMax {
+            place = trackers.count
             places[gateway] = place
-            allVisits.append(GatewayVisits(gateway: gateway))
+            trackers.append(VisitTracker(gateway: gateway))
             gateways.append(gateway)
         } else {
-            place = allVisits.count - 1
+            place = trackers.count - 1
         }
         latest = (gateway, place)
         return place
     }
 
     /// Returns the visits that had not ended when each gateway was last known to be alive, for a report made at `now`.
-    mutating func finish(at now: WallDate?) -> [GatewayVisits.SubjectVisit] {
-        var visits: [GatewayVisits.SubjectVisit] = []
-        for place in allVisits.indices { visits += allVisits[place].finish(at: now) }
-        guard allVisits.count > 1 else { return visits }
-        visits.sort(by: GatewayVisits.SubjectVisit.isBefore)
+    mutating func finish(at now: WallDate?) -> [VisitTracker.SubjectVisit] {
+        var visits: [VisitTracker.SubjectVisit] = []
+        for place in trackers.indices { visits += trackers[place].finish(at: now) }
+        guard trackers.count > 1 else { return visits }
+        visits.sort(by: VisitTracker.SubjectVisit.isBefore)
         return visits
     }
 
     /// The date of the first line; `nil` if there is none.
-    var first: WallDate? { allVisits.compactMap(\.first).min() }
+    var first: WallDate? { trackers.compactMap(\.first).min() }
     /// The last time at which a gateway was known to be alive; `nil` if there are no lines.
-    var asOf: WallDate? { allVisits.compactMap(\.asOf).max() }
+    var asOf: WallDate? { trackers.compactMap(\.asOf).max() }
     /// Returns when each gateway with a line was last known to be alive, for a report made at `now`.
     func proofs(at now: WallDate?) -> [GatewayProof] {
-        zip(gateways, allVisits).compactMap { name, gatewayVisits in
-            gatewayVisits.asOf.map { date in
+        zip(gateways, trackers).compactMap { name, tracker in
+            tracker.asOf.map { date in
                 let state: GatewayProof.State =
-                    gatewayVisits.isAlive(at: now) ? .alive : gatewayVisits.isStopped ? .stopped : .lastKnown
+                    tracker.isAlive(at: now) ? .alive : tracker.isStopped ? .stopped : .lastKnown
                 return GatewayProof(gateway: name, date: date, state: state)
             }
         }
     }
-    /// Returns the book of a gateway; `nil` if it has no lines.
-    func gatewayVisits(of gateway: String) -> GatewayVisits? { places[gateway].map { allVisits[$0] } }
+    /// Returns the tracker of a gateway; `nil` if it has no lines.
+    func tracker(of gateway: String) -> VisitTracker? { places[gateway].map { trackers[$0] } }
     /// The periods in which an adapter, or a complete gateway, did not scan. Those of one gateway are in the order in
     /// which they ended, those of several gateways in the order in which they started.
     var silences: [ScanningPeriods.Silence] {
-        allVisits.count == 1
-            ? allVisits[0].scanning.silences : allVisits.flatMap(\.scanning.silences).sorted { $0.from < $1.from }
+        trackers.count == 1
+            ? trackers[0].scanning.silences : trackers.flatMap(\.scanning.silences).sorted { $0.from < $1.from }
     }
     /// The number of these periods that were omitted because there were too many.
-    var silencesLeftOut: Int { allVisits.reduce(0) { $0 + $1.scanning.silencesLeftOut } }
+    var silencesLeftOut: Int { trackers.reduce(0) { $0 + $1.scanning.silencesLeftOut } }
 }
 
 /// The time at which a gateway was last known to be alive.
@@ -142,14 +142,14 @@ package struct GatewayProof: Sendable, Hashable {
     }
 }
 
-extension AllVisits: ByteCoded {
-    static var blank: AllVisits { AllVisits() }
+extension VisitTrackers: ByteCoded {
+    static var blank: VisitTrackers { VisitTrackers() }
 
     mutating func code(with coder: inout ByteCoder) throws(ByteCoder.Damage) {
-        try coder.code(&allVisits)
+        try coder.code(&trackers)
         try coder.code(&gateways)
-        guard allVisits.count == gateways.count, Set(gateways).count == gateways.count else { throw ByteCoder.Damage() }
-        places = Dictionary(zip(gateways, allVisits.indices)) { $1 }
+        guard trackers.count == gateways.count, Set(gateways).count == gateways.count else { throw ByteCoder.Damage() }
+        places = Dictionary(zip(gateways, trackers.indices)) { $1 }
         latest = nil
     }
 }

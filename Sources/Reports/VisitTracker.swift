@@ -4,7 +4,7 @@ import BluetoothLE
 import EventLog
 
 /// Computes visits from the lines of one gateway.
-struct GatewayVisits: Sendable {
+struct VisitTracker: Sendable {
     /// The subject of a visit: a condition, or one beacon under it.
     struct Subject: Hashable {
         var identifier: Identifier
@@ -54,7 +54,7 @@ struct GatewayVisits: Sendable {
         var clippedFrom: WallDate?
         var clippedTo: WallDate?
         /// For an open visit, the last sighting in a line.
-        var lastReceived: WallDate?
+        var lastSighting: WallDate?
         /// For an open visit, the time since which it is not known to continue; `nil` if it is known to continue. Its
         /// gateway lost sight of the subject, none of the gateway's adapters scans, or the gateway was last known to be
         /// alive then.
@@ -89,7 +89,7 @@ struct GatewayVisits: Sendable {
         /// The time since which it is not known whether the visit continues.
         var lostSight: WallDate?
         /// The last sighting in a line.
-        var lastReceived: WallDate?
+        var lastSighting: WallDate?
         /// The content of the exit event, until the `visit` line comes.
         var left: ExitContent?
 
@@ -99,7 +99,7 @@ struct GatewayVisits: Sendable {
             try coder.code(&arrival)
             try coder.code(&sequence)
             try coder.code(&lostSight)
-            try coder.code(&lastReceived)
+            try coder.code(&lastSighting)
             try coder.code(&left)
         }
     }
@@ -134,7 +134,7 @@ struct GatewayVisits: Sendable {
         return age <= PresentReport.livelyFor && .zero - age <= PresentReport.livelyFor
     }
 
-    /// Creates the book of a gateway without lines.
+    /// Creates a value for a gateway that has no lines yet.
     init(gateway: String) {
         self.gateway = gateway
         scanning = ScanningPeriods(of: gateway)
@@ -164,10 +164,10 @@ struct GatewayVisits: Sendable {
         switch line.entry {
         case .event(let event) where !event.condition.isCircle:
             let lastSeen = event.state == .satisfied ? event.lastSeen.map { line.date(of: $0) } : nil
-            scanning.note(beaconsAt: line.date, isReceived: lastSeen != nil)
+            scanning.note(beaconsAt: line.date, areReceived: lastSeen != nil)
             if let lastSeen { scanning.note(receivedAt: lastSeen) }
         case .condition(let change) where !change.condition.isCircle:
-            scanning.note(beaconsAt: line.date, isReceived: false)
+            scanning.note(beaconsAt: line.date, areReceived: false)
         case .event, .visit, .condition, .adapter, .clock, .gateway, .evidence, .erased: break
         }
     }
@@ -218,7 +218,7 @@ struct GatewayVisits: Sendable {
             subject: subject, monitor: entry.monitor, gateways: [gateway],
             sequence: entry.left?.sequence ?? entry.sequence,
             arrival: entry.arrival, departure: departure, until: until, sightings: nil, strength: nil, end: end,
-            lastReceived: entry.lastReceived)
+            lastSighting: entry.lastSighting)
     }
 
     private mutating func note(_ change: GatewayChange, _ line: LogLine) {
@@ -256,7 +256,7 @@ struct GatewayVisits: Sendable {
                 open[subject] = Open(monitor: event.monitor, arrival: line.date, sequence: line.sequence)
             }
             open[subject]?.lostSight = nil
-            open[subject]?.lastReceived = event.lastSeen.map { line.date(of: $0) }
+            open[subject]?.lastSighting = event.lastSeen.map { line.date(of: $0) }
         case .unsatisfied:
             open[subject]?.left = Open.ExitContent(
                 date: line.date, lastSeen: event.lastSeen.map { line.date(of: $0) }, sequence: line.sequence)
@@ -268,7 +268,7 @@ struct GatewayVisits: Sendable {
             } else {
                 open[subject]?.lostSight = date
             }
-            if event.lastSeen != nil { open[subject]?.lastReceived = date }
+            if event.lastSeen != nil { open[subject]?.lastSighting = date }
         }
     }
 
@@ -319,13 +319,13 @@ struct GatewayVisits: Sendable {
     }
 }
 
-extension GatewayVisits: ByteCoded {
-    static var blank: GatewayVisits { GatewayVisits(gateway: "") }
+extension VisitTracker: ByteCoded {
+    static var blank: VisitTracker { VisitTracker(gateway: "") }
 
     mutating func code(with coder: inout ByteCoder) throws(ByteCoder.Damage) {
         var name = gateway
         try coder.code(&name)
-        if name != gateway { self = GatewayVisits(gateway: name) }
+        if name != gateway { self = VisitTracker(gateway: name) }
         try coder.code(&open)
         try coder.code(&scanning)
         try coder.code(&exitTimeouts)
@@ -338,8 +338,8 @@ extension GatewayVisits: ByteCoded {
     }
 }
 
-extension GatewayVisits.Subject: ByteCoded {
-    static var blank: GatewayVisits.Subject { GatewayVisits.Subject(identifier: .blank) }
+extension VisitTracker.Subject: ByteCoded {
+    static var blank: VisitTracker.Subject { VisitTracker.Subject(identifier: .blank) }
 
     mutating func code(with coder: inout ByteCoder) throws(ByteCoder.Damage) {
         try coder.code(&identifier)
@@ -347,9 +347,9 @@ extension GatewayVisits.Subject: ByteCoded {
     }
 }
 
-extension GatewayVisits.Subject: Comparable {
+extension VisitTracker.Subject: Comparable {
     /// Orders by identifier, then the condition itself before its beacons.
-    static func < (left: GatewayVisits.Subject, right: GatewayVisits.Subject) -> Bool {
+    static func < (left: VisitTracker.Subject, right: VisitTracker.Subject) -> Bool {
         guard left.identifier == right.identifier else { return left.identifier < right.identifier }
         guard let beacon = left.beacon else { return right.beacon != nil }
         guard let other = right.beacon else { return false }
@@ -367,7 +367,7 @@ extension Instant {
 }
 
 // The part within the requested range.
-extension GatewayVisits.SubjectVisit {
+extension VisitTracker.SubjectVisit {
     /// Whether the subject is known to be present when the report is made.
     var isPresent: Bool { end == .open && notKnownSince == nil }
     /// The last time at which the visit was known to continue, also outside the requested range.
@@ -390,7 +390,7 @@ extension GatewayVisits.SubjectVisit {
 
     /// Returns the visit, clipped to the part between two dates; `nil` if no part is between them. A `nil` date is not
     /// a limit.
-    func clipped(from: WallDate?, to: WallDate?) -> GatewayVisits.SubjectVisit? {
+    func clipped(from: WallDate?, to: WallDate?) -> VisitTracker.SubjectVisit? {
         let last = lastKnown
         // A visit that had ended, or was not known to continue, before the range has no part in it. A subject that is
         // present is present until the report is made.

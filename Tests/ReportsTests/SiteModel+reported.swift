@@ -2,7 +2,7 @@ import Foundation
 
 /// The correct results of a simulated site, as reports show them to people.
 extension SiteModel {
-    /// Returns the stays at some gateways that are partly or completely within `clip`.
+    /// Returns the visits at some gateways that are partly or completely within `clip`.
     private func subjectVisits(of names: Set<String>, in clip: Span) -> [SubjectVisit] {
         subjectVisits(of: names).filter { subjectVisit in
             subjectVisit.from < clip.to
@@ -10,14 +10,14 @@ extension SiteModel {
         }
     }
 
-    /// Returns the gateways among `names` that reported a stay.
+    /// Returns the gateways among `names` that reported a visit.
     private func places(_ subjectVisit: SubjectVisit, of names: Set<String>) -> Set<String> {
-        let telling = gateways.filter { gateway in
+        let reporting = gateways.filter { gateway in
             gateway.subjectVisits.contains {
                 $0.minor == subjectVisit.minor && (subjectVisit.from...subjectVisit.until).contains($0.from)
             }
         }
-        return Set(telling.map(\.name)).intersection(names)
+        return Set(reporting.map(\.name)).intersection(names)
     }
 
     func visits(of names: Set<String>, in clip: Span, _ forms: SiteForms) -> [SiteForms.Visit] {
@@ -25,7 +25,7 @@ extension SiteModel {
             SiteForms.Visit(
                 minor: subjectVisit.minor,
                 arrival: subjectVisit.from < clip.from ? "before range" : forms.text(subjectVisit.from),
-                lastReceived: subjectVisit.to > clip.to
+                lastSighting: subjectVisit.to > clip.to
                     ? "continues" : subjectVisit.isOpen ? "-" : forms.text(subjectVisit.to),
                 seconds: max(0, min(subjectVisit.to, clip.to) - max(subjectVisit.from, clip.from)),
                 places: places(subjectVisit, of: names))
@@ -54,25 +54,25 @@ extension SiteModel {
                 \.from)
             return SiteForms.Presence(
                 minor: subjectVisit.minor, since: forms.text(subjectVisit.from),
-                lastReceived: forms.text(arrivals.max() ?? 0),
+                lastSighting: forms.text(arrivals.max() ?? 0),
                 notKnownSince: forms.text(holding.map(\.asOf).max() ?? 0), places: Set(holding.map(\.name)))
         }
     }
 }
 
 extension SiteModel.Expected {
-    private enum Kind { case empty, unknown, reported }
+    private enum Kind { case empty, unknown, known }
 
     private var kind: Kind {
         if known == to - from, partlyKnown == 0, distinct == 0, arrivals == 0 { return .empty }
-        return known == 0 ? .unknown : .reported
+        return known == 0 ? .unknown : .known
     }
 
     private var cells: [String] {
         switch kind {
         case .empty: return ["0", "0.00", "0", "0", "0", ""]
         case .unknown: return ["-", "-", "-", "-", "-", "100.0%"]
-        case .reported:
+        case .known:
             let share = ((to - from - known) * 2000 + (to - from)) / (2 * (to - from))
             return [
                 "\(peak ?? -1)", String(format: "%.2f", mean ?? -1), "\(arrivals ?? -1)", "\(departures ?? -1)",
@@ -85,10 +85,10 @@ extension SiteModel.Expected {
     /// consecutive unknown intervals.
     static func rows(_ intervals: [SiteModel.Expected], _ forms: SiteForms) -> [SiteForms.Interval] {
         var rows: [SiteForms.Interval] = []
-        var before = Kind.reported
+        var before = Kind.known
         for interval in intervals {
             defer { before = interval.kind }
-            if before == interval.kind, before != .reported { continue }
+            if before == interval.kind, before != .known { continue }
             rows.append(SiteForms.Interval(begin: String(forms.text(interval.from).prefix(16)), cells: interval.cells))
         }
         return rows
