@@ -79,8 +79,8 @@ test: deps ## Builds and runs the tests, without those that are slow or need a b
 
 lint: ## Checks the format of the Swift sources, and the documents and the style of all files.
 	$(SWIFT) format lint --strict --parallel -r Sources Tests docs Package.swift
-	Tests/Tools/unit-tests Tests/Tools/House/tests
-	$(PYTHON) Tests/Tools/House/check
+	Tests/Tools/unit-tests Tests/Tools/Lint/tests
+	$(PYTHON) Tests/Tools/Lint/check
 
 format: ## Formats all Swift sources.
 	$(SWIFT) format -i --parallel -r Sources Tests docs Package.swift
@@ -91,7 +91,7 @@ manual: deps-build ## Writes the documents that are made from the sources.
 	$(BUILD_DIR)/debug/settings-manual man >docs/gateway.yaml.5
 	$(BUILD_DIR)/debug/settings-manual messages >docs/messages.md
 	$(BUILD_DIR)/debug/settings-manual catalog >Config/beacon-gateway.catalog
-	$(PYTHON) Tests/Tools/House/check --write
+	$(PYTHON) Tests/Tools/Lint/check --write
 
 docs: build ## Makes the documentation of the libraries in .build/documentation; a warning is an error.
 	rm -rf $(BUILD_DIR)/symbols && mkdir -p $(BUILD_DIR)/symbols

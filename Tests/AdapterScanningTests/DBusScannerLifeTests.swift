@@ -82,7 +82,7 @@ struct DBusScannerLifeTests {
         let count = fixture.recorder.changes.count
         try fixture.until("discovery has been stopped") { fixture.calls("StopDiscovery").count == 1 }
         fixture.advertise()
-        try fixture.until("no adapter scans") { fixture.calls.contains { $0["unheard"] != nil } }
+        try fixture.until("no adapter scans") { fixture.calls.contains { $0["notReceived"] != nil } }
         #expect(fixture.recorder.changes.count == count)
         #expect(fixture.recorder.received.isEmpty)
         try scanner.start(fixture.recorder)

@@ -60,7 +60,7 @@ struct DBusScannerTests {
         let scanner = try fixture.listening()
         fixture.advertise()
         fixture.send(
-            #"{"do":"heard","adapter":0,"address":"C0:00:00:00:00:01","rssi":-50,"service":true}"#)
+            #"{"do":"receive","adapter":0,"address":"C0:00:00:00:00:01","rssi":-50,"service":true}"#)
         try fixture.until("two reports") { fixture.recorder.received.count >= 2 }
         #expect(fixture.recorder.received.map(\.data) == [DBusFixture.structure, []])
         #expect(fixture.recorder.received.map(\.rssi) == [-60, -50])

@@ -156,7 +156,7 @@ final class DBusFixture {
     /// Makes the mock send one report of the beacon.
     func advertise(_ address: String = "C0:00:00:00:00:01", adapter: Int = 0, rssi: Int = -60, more: String = "") {
         send(
-            #"{"do":"heard","adapter":\#(adapter),"address":"\#(address)","rssi":\#(rssi),"data":"\#(Self.beacon)"\#(more)}"#
+            #"{"do":"receive","adapter":\#(adapter),"address":"\#(address)","rssi":\#(rssi),"data":"\#(Self.beacon)"\#(more)}"#
         )
     }
 

@@ -87,7 +87,7 @@ package final class LiveFixture {
     /// Sends one report of a beacon from the simulated bluetoothd. If `minor` is given, it is another beacon.
     package func advertise(_ address: String = "C0:00:00:00:00:01", minor: Int? = nil) {
         let beacon = minor.map { Self.beacon.dropLast(6) + String(format: "%04XC5", $0) } ?? Self.beacon
-        let command = #"{"do":"heard","adapter":0,"address":"\#(address)","rssi":-60,"data":"\#(beacon)"}"#
+        let command = #"{"do":"receive","adapter":0,"address":"\#(address)","rssi":-60,"data":"\#(beacon)"}"#
         send(command)
     }
 

@@ -25,8 +25,8 @@ OM = "org.freedesktop.DBus.ObjectManager"
 PROPERTIES = "org.freedesktop.DBus.Properties"
 
 
-def say(**what):
-    print(json.dumps(what), flush=True)
+def report(**fields):
+    print(json.dumps(fields), flush=True)
 
 
 def plain(value):
@@ -132,14 +132,14 @@ class Adapter(dbus.service.Object):
         self.monitors[(sender, path)] = None
 
         def objects(answer):
-            say(objects={str(p): {str(i): plain(v) for i, v in interfaces.items()} for p, interfaces in answer.items()})
+            report(objects={str(p): {str(i): plain(v) for i, v in interfaces.items()} for p, interfaces in answer.items()})
             for monitor, interfaces in answer.items():
                 if MONITOR in interfaces and self.activates:
                     self.monitors[(sender, path)] = str(monitor)
-                    self.tell(sender, monitor, "Activate")
+                    self.notify(sender, monitor, "Activate")
         # bluetoothd also calls the client after its answer to this call.
         GLib.idle_add(lambda: self.mock.bus.call_async(
-            sender, path, OM, "GetManagedObjects", "", (), objects, lambda e: say(refused=str(e))) and False)
+            sender, path, OM, "GetManagedObjects", "", (), objects, lambda e: report(refused=str(e))) and False)
 
     @dbus.service.method(MANAGER, in_signature="o", sender_keyword="sender")
     def UnregisterMonitor(self, path, sender=None):
@@ -156,7 +156,7 @@ class Adapter(dbus.service.Object):
 
     # Events
 
-    def tell(self, client, path, member, *arguments):
+    def notify(self, client, path, member, *arguments):
         message = dbus.lowlevel.MethodCallMessage(client, path, MONITOR, member)
         message.set_no_reply(True)
         if arguments:
@@ -193,12 +193,12 @@ class Adapter(dbus.service.Object):
                     self.mock.signal(device.path, PROPERTIES, "PropertiesChanged", "sa{sv}as", DEVICE, {}, ["RSSI"])
                 self.change(discovering=False)
 
-    def heard(self, address, rssi, kind="random", company=76, data="", service=False, properties=None):
+    def receive(self, address, rssi, kind="random", company=76, data="", service=False, properties=None):
         """Handles an advertising report: updates the device, emits signals and calls monitors, as bluetoothd does."""
         matches = company == 76 and data.startswith("0215")
         watchers = [(client, path) for (client, _), path in self.monitors.items() if path and matches]
         if not self.powered or not (self.clients or watchers):
-            return say(unheard=address)
+            return report(notReceived=address)
         changed = {}
         if data:
             payload = dbus.Array([dbus.Byte(b) for b in bytes.fromhex(data)], signature="y")
@@ -225,7 +225,7 @@ class Adapter(dbus.service.Object):
                              dbus.Dictionary(changed, signature="sv"), [])
         # Signals must be sent before calls, as bluetoothd sends them.
         for client, path in watchers:
-            self.tell(client, path, "DeviceFound", device.path)
+            self.notify(client, path, "DeviceFound", device.path)
 
 
 class Mock:
@@ -240,7 +240,7 @@ class Mock:
         self.rest = b""
         os.set_blocking(0, False)
         GLib.io_add_watch(0, GLib.IO_IN | GLib.IO_HUP, self.command)
-        say(ready=True)
+        report(ready=True)
 
     def signal(self, path, interface, member, signature, *arguments):
         message = dbus.lowlevel.SignalMessage(path, interface, member)
@@ -248,7 +248,7 @@ class Mock:
         self.bus.send_message(message)
 
     def called(self, member, adapter, sender, **more):
-        say(call=member, adapter=adapter, sender=sender, **more)
+        report(call=member, adapter=adapter, sender=sender, **more)
         for fault in self.faults:
             if fault["method"] == member and fault.get("adapter", adapter) == adapter and fault.get("count", 1) > 0:
                 if fault.get("after", 0) > 0:
@@ -281,7 +281,7 @@ class Mock:
 
     def do(self, command):
         verb = command.pop("do")
-        if verb in ("heard", "power", "change"):
+        if verb in ("receive", "power", "change"):
             getattr(self.adapters[command.pop("adapter")], verb)(**command)
         elif verb == "add":
             adapter = self.adapters[command["index"]] = Adapter(self, **command)
@@ -295,7 +295,7 @@ class Mock:
         elif verb == "release":
             adapter = self.adapters[command["index"]]
             for (client, _), path in adapter.monitors.items():
-                adapter.tell(client, path, "Release")
+                adapter.notify(client, path, "Release")
             adapter.monitors.clear()
         elif verb == "fail":
             self.faults.append(command)
@@ -311,7 +311,7 @@ class Mock:
                 self.remove(index)
             self.bus.flush()
             sys.exit(0)
-        say(done=verb)
+        report(done=verb)
 
     def hostile(self, message, command):
         """Sends a message of any form. `arguments` is a Python expression, and `signature` has the types of its

@@ -16,8 +16,8 @@ import dbus.service
 from gi.repository import GLib
 
 
-def say(**what):
-    print(json.dumps(what), flush=True)
+def report(**fields):
+    print(json.dumps(fields), flush=True)
 
 
 class Manager(dbus.service.Object):
@@ -27,7 +27,7 @@ class Manager(dbus.service.Object):
     @dbus.service.method("org.freedesktop.login1.Manager", in_signature="ssss", out_signature="h",
                          async_callbacks=("reply", "fail"))
     def Inhibit(self, what, who, why, mode, reply, fail):
-        say(inhibit=[what, who, why, mode])
+        report(inhibit=[what, who, why, mode])
         if self.behaviour == "refuse":
             return fail(dbus.DBusException("Permission denied",
                                            name="org.freedesktop.DBus.Error.AccessDenied"))
@@ -43,7 +43,7 @@ class Manager(dbus.service.Object):
     def released(self, descriptor, _condition):
         os.close(descriptor)
         Manager.locks -= 1
-        say(released=Manager.locks)
+        report(released=Manager.locks)
         return False
 
 
@@ -59,7 +59,7 @@ def command(_source, _condition):
         loop.quit()
         return False
     Manager.behaviour = line.strip()
-    say(behaviour=Manager.behaviour)
+    report(behaviour=Manager.behaviour)
     return True
 
 
@@ -70,5 +70,5 @@ name = dbus.service.BusName("org.freedesktop.login1", bus)
 manager = kind(bus, "/org/freedesktop/login1")
 GLib.io_add_watch(sys.stdin, GLib.IO_IN | GLib.IO_HUP, command)
 loop = GLib.MainLoop()
-say(ready=True)
+report(ready=True)
 loop.run()

@@ -52,7 +52,7 @@ CONFIGURATION = """
 gateway: {name: lobby}
 monitor: {deaf_after: off, outage_timeout: 4s, forget_after: 1h, enter_window: 1s, exit_timeout: 5s%(limit)s}
 output: {directory: %(folder)s/events, state_directory: %(folder)s/state, status_socket: %(folder)s/status.sock}
-mqtt: {host: 127.0.0.1, port: %(port)d, keep_alive: 5s, home_assistant: %(told)s}
+mqtt: {host: 127.0.0.1, port: %(port)d, keep_alive: 5s, home_assistant: %(announces)s}
 conditions:
   - {identifier: staff, uuid: %(uuid)s, major: 100, per_beacon: true}
 %(more)s"""
@@ -109,7 +109,7 @@ class Recorder:
     """Records all messages that reach the broker, in their order. Only the retained ones have an effect."""
 
     def __init__(self, broker):
-        self.broker, self.steps, self.kept, self.probes = broker, [], {}, 0
+        self.broker, self.steps = broker, []
         self.client = None
 
     def start(self):
@@ -130,11 +130,11 @@ class Recorder:
         self.steps.append({"do": "publish", "topic": message.topic, "payload": message.payload.decode()})
 
 
-def wait_for(what, is_so):
+def wait_for(awaited, is_so):
     end = time.monotonic() + WAIT
     while not is_so():
         if time.monotonic() > end:
-            raise Wrong("not within %d s: %s" % (WAIT, what))
+            raise Wrong("not within %d s: %s" % (WAIT, awaited))
         time.sleep(0.02)
 
 
@@ -146,9 +146,9 @@ class Gateway:
         self.file, self.process, self.socket = folder / "gateway.yaml", None, None
         self.lines = open(folder / "gateway.log", "a")
 
-    def write(self, conditions=(DOOR, YARD), told=True, limit=0):
+    def write(self, conditions=(DOOR, YARD), announces=True, limit=0):
         self.file.write_text(CONFIGURATION % {
-            "folder": self.folder, "port": self.port, "uuid": UUID, "told": "true" if told else "false",
+            "folder": self.folder, "port": self.port, "uuid": UUID, "announces": "true" if announces else "false",
             "more": "".join(MORE[name] for name in conditions), "limit": ", condition_limit: %d" % limit if limit else ""})
 
     def start(self):
@@ -164,7 +164,7 @@ class Gateway:
         self.socket.close()
         self.process = None
 
-    def hear(self, major, minor):
+    def advertise(self, major, minor):
         identity = bytes.fromhex(UUID.replace("-", "")) + major.to_bytes(2, "big") + minor.to_bytes(2, "big")
         data = bytes([2, 1, 6, 26, 0xFF, 0x4C, 0, 2, 0x15]) + identity + b"\xC5"
         self.socket.send(bytes([256 - 60, 0xC0, 0x98, 0xE5, 0, major & 255, minor]) + data)
@@ -173,14 +173,14 @@ class Gateway:
         self.socket.send(letter.encode())
 
     def status(self):
-        said = subprocess.run([self.options.program, "status", "--json", "--config", str(self.file)],
-                              capture_output=True, check=False)
+        completed = subprocess.run([self.options.program, "status", "--json", "--config", str(self.file)],
+                                   capture_output=True, check=False)
         try:
-            return json.loads(said.stdout)
+            return json.loads(completed.stdout)
         except ValueError:
             return {}
 
-    def has_shipped(self):
+    def has_published(self):
         status = self.status()
         mqtt_, output = status.get("mqtt", {}), status.get("output", {})
         return mqtt_.get("state") == "connected" and mqtt_.get("backlog") == 0 \
@@ -192,7 +192,7 @@ class Home:
 
     def __init__(self, folder, port):
         self.folder, self.port, self.hass, self.probe = folder, port, None, 0
-        self.heard = None
+        self.received = None
 
     async def start(self):
         hass = self.hass = core.HomeAssistant(str(self.folder))
@@ -213,10 +213,10 @@ class Home:
         elif not await async_setup_component(hass, "mqtt", setup):
             raise Wrong("Home Assistant could not set up mqtt")
         await hass.async_start()
-        self.heard = None
+        self.received = None
 
         def on_probe(message):
-            self.heard = message.payload
+            self.received = message.payload
         await mqtt.async_subscribe(hass, "probe", on_probe, qos=1)
         await hass.async_block_till_done()
 
@@ -228,16 +228,16 @@ class Home:
         """Waits until Home Assistant has handled all messages that the broker had for it."""
         self.probe += 1
         end = time.monotonic() + WAIT
-        while self.heard != str(self.probe):
+        while self.received != str(self.probe):
             if time.monotonic() > end:
-                raise Wrong("Home Assistant received the probe %s, expected %d" % (self.heard, self.probe))
-            await asyncio.to_thread(self.tell_probe)
+                raise Wrong("Home Assistant received the probe %s, expected %d" % (self.received, self.probe))
+            await asyncio.to_thread(self.send_probe)
             for _ in range(50):
-                if self.heard != str(self.probe):
+                if self.received != str(self.probe):
                     await asyncio.sleep(0.02)
         await self.hass.async_block_till_done()
 
-    def tell_probe(self):
+    def send_probe(self):
         client = paho.Client(client_id="probe")
         client.connect("127.0.0.1", self.port)
         client.loop_start()
@@ -269,7 +269,7 @@ def short(unique_id):
     return unique_id.split("_-", 2)[-1]
 
 
-class Life:
+class Session:
     def __init__(self, options, folder):
         self.broker = Broker(folder)
         (folder / "home").mkdir()
@@ -279,18 +279,18 @@ class Life:
         self.home = Home(folder / "home", self.broker.port)
         self.shown, self.names, self.entities = [], [], set()
 
-    async def expect(self, name, states, while_hearing=(), holds=False):
-        """Waits until the entities have these states, while the gateway receives the beacons `while_hearing`. With
+    async def expect(self, name, states, while_advertising=(), holds=False):
+        """Waits until the entities have these states, while the gateway receives the beacons `while_advertising`. With
         `holds`, all messages are delivered first, and the states must be right immediately."""
         if holds:
             await self.settle()
         end = time.monotonic() + WAIT
         while True:
-            for major, minor in while_hearing:
-                self.gateway.hear(major, minor)
+            for major, minor in while_advertising:
+                self.gateway.advertise(major, minor)
             await asyncio.sleep(0.1)
-            said = {short(key): value for key, (value, _) in self.home.shown().items()}
-            wrong = {key: (said.get(key), value) for key, value in states.items() if said.get(key) != value}
+            shown_values = {short(key): value for key, (value, _) in self.home.shown().items()}
+            wrong = {key: (shown_values.get(key), value) for key, value in states.items() if shown_values.get(key) != value}
             if not wrong:
                 break
             if holds or time.monotonic() > end:
@@ -301,7 +301,7 @@ class Life:
     async def settle(self):
         """Waits until all lines of the gateway are at the broker, and Home Assistant has handled its messages."""
         end = time.monotonic() + WAIT
-        while self.gateway.process and not await asyncio.to_thread(self.gateway.has_shipped):
+        while self.gateway.process and not await asyncio.to_thread(self.gateway.has_published):
             if time.monotonic() > end:
                 raise Wrong("the gateway does not publish: %s" % self.gateway.status().get("mqtt"))
             await asyncio.sleep(0.05)
@@ -330,13 +330,13 @@ class Life:
 
     async def steps(self):
         home, gateway, steps = self.home, self.gateway, self.recorder.steps
-        nobody = {STAFF: "unavailable", DOOR: "unavailable", YARD: "off"}
+        no_beacon = {STAFF: "unavailable", DOOR: "unavailable", YARD: "off"}
         await asyncio.to_thread(self.broker.start)
         await asyncio.to_thread(self.recorder.start)
         gateway.write()
         await home.start()
         gateway.start()
-        await self.expect("configured, no beacon yet: unknown is unavailable, assumed is away", nobody)
+        await self.expect("configured, no beacon yet: unknown is unavailable, assumed is away", no_beacon)
         await self.snapshot()
         seven = [(100, 7)]
         await self.expect("a beacon enters", {STAFF: "on", BADGE + "7": "home", YARD: "off"}, seven)
@@ -344,7 +344,7 @@ class Life:
         await self.expect("another beacon enters", {STAFF: "on", BADGE + "8": "home"}, [(100, 7), (100, 8)])
         await self.expect("it exits, the first stays", {STAFF: "on", BADGE + "7": "home", BADGE + "8": "not_home"}, seven)
         await self.snapshot()
-        gateway.hear(100, 7)
+        gateway.advertise(100, 7)
         gateway.adapter("s")
         await self.expect("the adapter stops: unchanged", {STAFF: "on", BADGE + "7": "home", BADGE + "8": "not_home"},
                           holds=True)
@@ -416,7 +416,7 @@ class Life:
         await self.expect("condition_limit excludes one condition", {YARD: "unavailable", STAFF: "on"}, seven)
         await self.snapshot()
         await asyncio.to_thread(gateway.stop)
-        gateway.write(told=False)
+        gateway.write(announces=False)
         gateway.start()
         await self.expect("home_assistant: false", {STAFF: None, YARD: None, BADGE + "7": None, "health_-listening": None})
         await self.snapshot()
@@ -435,11 +435,11 @@ class Life:
     def compare(self, python):
         """Runs the simulator with the recorded messages, and compares its answers with the real ones. Returns the
         number of compared entities."""
-        said = subprocess.run([python, "-B", str(SIMULATOR)], input="\n".join(map(json.dumps, self.recorder.steps)),
-                              capture_output=True, text=True, check=False)
-        if said.returncode:
-            raise Wrong("the simulator refuses the recorded messages:\n" + said.stderr)
-        answers = [json.loads(line) for line in said.stdout.splitlines()]
+        completed = subprocess.run([python, "-B", str(SIMULATOR)], input="\n".join(map(json.dumps, self.recorder.steps)),
+                                   capture_output=True, text=True, check=False)
+        if completed.returncode:
+            raise Wrong("the simulator refuses the recorded messages:\n" + completed.stderr)
+        answers = [json.loads(line) for line in completed.stdout.splitlines()]
         if len(answers) != len(self.shown):
             raise Wrong("the simulator answered %d of %d times" % (len(answers), len(self.shown)))
         compared = 0
@@ -481,10 +481,10 @@ def main():
     begin = time.monotonic()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        life = Life(options, folder)
+        session = Session(options, folder)
         try:
-            asyncio.run(life.live())
-            compared = life.compare(options.python)
+            asyncio.run(session.live())
+            compared = session.compare(options.python)
             if log.records:
                 raise Wrong("Home Assistant's log has unexpected entries:\n" + "\n".join(log.records))
         except Exception as wrong:  # After any error, the logs help most.
@@ -492,11 +492,11 @@ def main():
                 wrong, (folder / "gateway.log").read_text(), "\n".join(log.records)), file=sys.stderr)
             return 1
         finally:
-            life.close()
+            session.close()
     print("Home Assistant %s, Python %d.%d: %d steps, %d entities, %d messages; its log has no unexpected entry. "
           "The simulator shows the same in %d answers with %d compared entities. %.0f s." % (
-              version, *sys.version_info[:2], len(life.names), len(life.entities),
-              sum(step["do"] == "publish" for step in life.recorder.steps), len(life.shown), compared,
+              version, *sys.version_info[:2], len(session.names), len(session.entities),
+              sum(step["do"] == "publish" for step in session.recorder.steps), len(session.shown), compared,
               time.monotonic() - begin))
     return 0
 

@@ -58,10 +58,10 @@ def without_repeats(pairs):
     return value
 
 
-def held_against(validator, value, what):
+def validate(validator, value, description):
     error = jsonschema.exceptions.best_match(validator.iter_errors(value))
     if error is not None:
-        raise Wrong("%s: %s: %s" % (what, ".".join(str(step) for step in error.absolute_path), error.message))
+        raise Wrong("%s: %s: %s" % (description, ".".join(str(step) for step in error.absolute_path), error.message))
 
 
 def rendered(template, payload):
@@ -100,10 +100,10 @@ class Entity:
     def receive(self, topic, payload):
         for item in self.config.get("availability", ()):
             if item["topic"] == topic:
-                said = rendered(item.get("value_template"), payload)
-                if said == item.get("payload_available", "online"):
+                text = rendered(item.get("value_template"), payload)
+                if text == item.get("payload_available", "online"):
                     self.available[topic] = True
-                elif said == item.get("payload_not_available", "offline"):
+                elif text == item.get("payload_not_available", "offline"):
                     self.available[topic] = False
         if self.config.get("json_attributes_topic") == topic:
             attributes = json.loads(rendered(self.config.get("json_attributes_template"), payload))
@@ -115,28 +115,28 @@ class Entity:
             self.is_expired = False
             self.take(rendered(self.config.get("value_template"), payload))
 
-    def take(self, said):
+    def take(self, text):
         if self.component == "binary_sensor":
-            self.value = {"ON": "on", "OFF": "off", "None": None}.get(said, self.value)
+            self.value = {"ON": "on", "OFF": "off", "None": None}.get(text, self.value)
         elif self.component == "device_tracker":
-            if said not in ("home", "not_home", "None"):
-                raise Wrong("%r would be used as the name of a place" % said)
-            self.value = None if said == "None" else said
-        elif said == "None":
+            if text not in ("home", "not_home", "None"):
+                raise Wrong("%r would be used as the name of a place" % text)
+            self.value = None if text == "None" else text
+        elif text == "None":
             self.value = None
-        elif said:
+        elif text:
             numeric = "unit_of_measurement" in self.config or "state_class" in self.config
             if numeric:
-                float(said)
-            elif self.config.get("device_class") == "timestamp" and not re.match(r"^\d{4}-\d\d-\d\dT[\d:.]+Z$", said):
-                raise Wrong("%r is not a date" % said)
-            self.value = said
+                float(text)
+            elif self.config.get("device_class") == "timestamp" and not re.match(r"^\d{4}-\d\d-\d\dT[\d:.]+Z$", text):
+                raise Wrong("%r is not a date" % text)
+            self.value = text
 
     @property
     def state(self):
         if self.available:
-            held = self.available.values()
-            if not (any(held) if self.config.get("availability_mode") == "any" else all(held)):
+            availabilities = self.available.values()
+            if not (any(availabilities) if self.config.get("availability_mode") == "any" else all(availabilities)):
                 return "unavailable"
         if self.is_expired:
             return "unavailable"
@@ -162,7 +162,7 @@ class HomeAssistant:
             return
         if payload and STATE.search(topic):
             value = json.loads(payload, object_pairs_hook=without_repeats)
-            held_against(self.state, value, topic)
+            validate(self.state, value, topic)
             order = [key for key in self.shape["properties"] if key in value]
             if list(value) != order:
                 raise Wrong("%s: the keys are in the order %s; expected %s" % (topic, list(value), order))
@@ -175,7 +175,7 @@ class HomeAssistant:
             self.entities.pop(topic, None)
             return
         config = json.loads(payload, object_pairs_hook=without_repeats)
-        held_against(self.discovery, {"topic": topic, "payload": config}, topic)
+        validate(self.discovery, {"topic": topic, "payload": config}, topic)
         for other, entity in self.entities.items():
             if other != topic and entity.config["unique_id"] == config["unique_id"]:
                 raise Wrong("%s and %s have the same unique ID" % (other, topic))

@@ -10,7 +10,7 @@ let package = Package(
         .executableTarget(
             name: "EightLines", dependencies: [.product(name: "BeaconScanning", package: "beacon-gateway")]),
         .executableTarget(
-            name: "Hear",
+            name: "Scan",
             dependencies: [
                 .product(name: "BeaconScanning", package: "beacon-gateway"),
                 .product(name: "BeaconMonitoringTesting", package: "beacon-gateway"),

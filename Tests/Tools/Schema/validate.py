@@ -166,11 +166,11 @@ class Reports:
 
     def __init__(self):
         root = load("reports")
-        self.whole = Shape(root)
+        self.complete = Shape(root)
         self.kinds = {kind: Shape(inlined(root["$defs"][kind], root)) for kind in root["properties"]["kind"]["enum"]}
 
     def check(self, line, value):
-        self.whole.validate(value)
+        self.complete.validate(value)
         self.kinds[value["kind"]].check(value)
 
 
@@ -186,7 +186,7 @@ class Lines:
         envelope["properties"]["payload"] = {"type": "object"}
         self.envelope = Shape(envelope)
         self.flags = root["$defs"]["diagnostics"]["items"]["enum"]
-        self.published, self.met = Shape(root), set()
+        self.published, self.seen_kinds = Shape(root), set()
         self.next, self.bare, self.gateway, self.last_event = first, bare, None, None
 
     def check(self, line, value):
@@ -204,8 +204,8 @@ class Lines:
         if enveloped:
             self.envelope.check(value)
         self.payloads[kind].check(payload)
-        if kind not in self.met:  # The complete schema must agree with its parts above.
-            self.met.add(kind)
+        if kind not in self.seen_kinds:  # The complete schema must agree with its parts above.
+            self.seen_kinds.add(kind)
             self.published.validate(value)
         if enveloped:
             self.topic(value["topic"], payload, kind)
@@ -253,9 +253,9 @@ class Lines:
             if not low <= mean <= high or not MEAN.search(line):
                 raise Wrong("rssi's mean is not between minimum and maximum, or does not have one decimal")
         if "duration" in visit:
-            stay = datetime.fromisoformat(visit["departure"]) - datetime.fromisoformat(visit["arrival"])
-            if timedelta(seconds=visit["duration"]) != stay:
-                raise Wrong("duration is %s; arrival to departure is %s" % (visit["duration"], stay.total_seconds()))
+            span = datetime.fromisoformat(visit["departure"]) - datetime.fromisoformat(visit["arrival"])
+            if timedelta(seconds=visit["duration"]) != span:
+                raise Wrong("duration is %s; arrival to departure is %s" % (visit["duration"], span.total_seconds()))
         if visit["reason"] != "exitTimeout":
             return
         event, same = self.last_event, ("monitor", "identifier", "scope", "date", "monotonic", "condition")

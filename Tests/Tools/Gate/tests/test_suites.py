@@ -71,105 +71,105 @@ def run(script, *options, fewest=2, limit=60):
         bundle.write_text("#!/bin/bash\n" + script)
         bundle.chmod(0o755)
         arguments, sys.argv = sys.argv, ["suites", "--limit", str(limit), str(debug), *(options or ["one"])]
-        said = io.StringIO()
+        output = io.StringIO()
         try:
-            with contextlib.redirect_stdout(said), unittest.mock.patch.dict(os.environ, FOLDER=folder):
+            with contextlib.redirect_stdout(output), unittest.mock.patch.dict(os.environ, FOLDER=folder):
                 status = suites.main()
         finally:
             sys.argv = arguments
-    return status, said.getvalue()
+    return status, output.getvalue()
 
 
 class SuitesTests(unittest.TestCase):
     def test_passed_tests_are_counted_and_the_slowest_is_listed_first(self):
-        status, said = run(GOOD)
-        self.assertEqual(status, 0, said)
-        self.assertEqual(said.splitlines()[-1], "2 passed, 0 failed")
-        self.assertIn('The slowest:\n     3.5 s  one: "each is read"\n', said)
+        status, output = run(GOOD)
+        self.assertEqual(status, 0, output)
+        self.assertEqual(output.splitlines()[-1], "2 passed, 0 failed")
+        self.assertIn('The slowest:\n     3.5 s  one: "each is read"\n', output)
 
     def test_a_group_that_runs_fewer_tests_than_its_minimum_fails(self):
-        status, said = run(GOOD, fewest=3)
+        status, output = run(GOOD, fewest=3)
         self.assertEqual(status, 1)
-        self.assertIn("2 tests ran; there must be at least 3", said)
+        self.assertIn("2 tests ran; there must be at least 3", output)
 
     def test_a_failed_test_is_printed_with_its_issue(self):
-        status, said = run(FAILED, fewest=1)
+        status, output = run(FAILED, fewest=1)
         self.assertEqual(status, 1)
-        self.assertIn("OneTests.swift:5:9", said)
-        self.assertEqual(said.splitlines()[-1], "0 passed, 1 failed; failed: one")
+        self.assertIn("OneTests.swift:5:9", output)
+        self.assertEqual(output.splitlines()[-1], "0 passed, 1 failed; failed: one")
 
     def test_a_test_skipped_for_a_missing_right_is_named_and_fails_only_if_this_user_may_mount(self):
         for right, expected, last in [(True, 1, "2 passed, 0 failed; failed: one"), (False, 0, "2 passed, 0 failed")]:
             with unittest.mock.patch.object(suites, "may_mount", return_value=right):
-                status, said = run(SKIPPED)
-            self.assertEqual(status, expected, said)
-            self.assertIn('one: ➜ Test "a full disk" skipped: "this user may not mount"', said)
-            self.assertEqual(said.splitlines()[-1], last)
+                status, output = run(SKIPPED)
+            self.assertEqual(status, expected, output)
+            self.assertIn('one: ➜ Test "a full disk" skipped: "this user may not mount"', output)
+            self.assertEqual(output.splitlines()[-1], last)
 
     def test_a_test_skipped_for_another_reason_or_cancelled_is_a_failure(self):
         with unittest.mock.patch.object(suites, "may_mount", return_value=False):
             for line in ['a prompt: ➜ Test "a full disk" skipped: "it fails"',
                          '➜ Test "a full disk" was cancelled: "this user may not"']:
-                status, said = run(SKIPPED + f"echo '{line}'\n")
-                self.assertEqual(status, 1, said)
-                self.assertIn("one: 1 skipped", said)
+                status, output = run(SKIPPED + f"echo '{line}'\n")
+                self.assertEqual(status, 1, output)
+                self.assertIn("one: 1 skipped", output)
 
     def test_a_process_that_ends_before_its_last_test_fails_and_names_the_running_test(self):
-        status, said = run("\n".join(GOOD.splitlines()[:4]) + "\necho '◇ Test \"it exits\" started.'\nexit 0", fewest=1)
+        status, output = run("\n".join(GOOD.splitlines()[:4]) + "\necho '◇ Test \"it exits\" started.'\nexit 0", fewest=1)
         self.assertEqual(status, 1)
-        self.assertIn('one: ended with 0 before its last test; running: "it exits"', said)
-        self.assertEqual(said.splitlines()[-1], "1 passed, 0 failed; failed: one")
+        self.assertIn('one: ended with 0 before its last test; running: "it exits"', output)
+        self.assertEqual(output.splitlines()[-1], "1 passed, 0 failed; failed: one")
 
     def test_a_result_of_a_test_that_did_not_start_is_not_counted_and_a_wrong_total_fails(self):
-        status, said = run("echo 'Its log: ✔ Test \"a copy\" passed after 1 seconds.'\n" + GOOD, fewest=3)
+        status, output = run("echo 'Its log: ✔ Test \"a copy\" passed after 1 seconds.'\n" + GOOD, fewest=3)
         self.assertEqual(status, 1)
-        self.assertIn("2 tests ran; there must be at least 3", said)
-        status, said = run(GOOD.replace("run with 2", "run with 3"))
+        self.assertIn("2 tests ran; there must be at least 3", output)
+        status, output = run(GOOD.replace("run with 2", "run with 3"))
         self.assertEqual(status, 1)
-        self.assertIn("the total is 3 tests, but the log has 2 results and 0 skipped", said)
+        self.assertIn("the total is 3 tests, but the log has 2 results and 0 skipped", output)
 
     def test_a_second_run_waits_for_the_first(self):
         with tempfile.TemporaryDirectory() as folder:
             first = suites.lock_logs(pathlib.Path(folder, "debug"))
             threading.Timer(0.5, first.close).start()
-            said = io.StringIO()
-            with contextlib.redirect_stdout(said):
+            output = io.StringIO()
+            with contextlib.redirect_stdout(output):
                 suites.lock_logs(pathlib.Path(folder, "debug")).close()
             self.assertTrue(first.closed)
-            self.assertIn("waiting for another run", said.getvalue())
+            self.assertIn("waiting for another run", output.getvalue())
 
     def test_temporary_files_are_removed_after_exit_status_0_an_error_and_a_timeout(self):
         for rest in ["", "exit 3", "sleep 60"]:
-            _, said = run(f"touch $TMPDIR/file; mkdir $TMPDIR/more; echo \"recorded an issue in $TMPDIR\"; {rest}", limit=1)
-            folder = pathlib.Path(re.search("recorded an issue in (.+)", said)[1])
-            self.assertFalse(folder.exists(), said)
+            _, output = run(f"touch $TMPDIR/file; mkdir $TMPDIR/more; echo \"recorded an issue in $TMPDIR\"; {rest}", limit=1)
+            folder = pathlib.Path(re.search("recorded an issue in (.+)", output)[1])
+            self.assertFalse(folder.exists(), output)
 
     def test_each_suite_runs_alone_with_its_minimum_and_a_failure_does_not_end_the_others(self):
-        status, said = run(ALONE, "--alone")
+        status, output = run(ALONE, "--alone")
         self.assertEqual(status, 1)
-        self.assertRegex(said, r"^M\.OneTests: 2 passed, 0 failed, \d+ s\nM\.TwoTests: 0 passed, 1 failed, \d+ s\n"
+        self.assertRegex(output, r"^M\.OneTests: 2 passed, 0 failed, \d+ s\nM\.TwoTests: 0 passed, 1 failed, \d+ s\n"
                                r"M\.TwoTests: exit")
-        self.assertEqual(said.splitlines()[-1], "2 passed, 1 failed; failed: M.TwoTests")
-        status, said = run(ALONE, "--alone", fewest=3)
-        self.assertNotIn("there must be at least", said)
+        self.assertEqual(output.splitlines()[-1], "2 passed, 1 failed; failed: M.TwoTests")
+        status, output = run(ALONE, "--alone", fewest=3)
+        self.assertNotIn("there must be at least", output)
         with self.assertRaisesRegex(SystemExit, "has 3 tests; there must be at least 4"):
             run(ALONE, "--alone", fewest=4)
-        status, said = run(ALONE.replace("'M.OneTests/each", "'M.OneTests/more()' 'M.OneTests/each"), "--alone")
-        self.assertIn("M.OneTests: 2 tests ran; there must be at least 3", said)
+        status, output = run(ALONE.replace("'M.OneTests/each", "'M.OneTests/more()' 'M.OneTests/each"), "--alone")
+        self.assertIn("M.OneTests: 2 tests ran; there must be at least 3", output)
 
     def test_a_test_that_hangs_is_named_and_all_its_processes_end(self):
-        status, said = run(HANGS, fewest=0, limit=1)
+        status, output = run(HANGS, fewest=0, limit=1)
         self.assertEqual(status, 1)
-        self.assertIn('one: not ended after 1.0 s; running: "it hangs"', said)
+        self.assertIn('one: not ended after 1.0 s; running: "it hangs"', output)
         running = [path for path in pathlib.Path("/proc").glob("[0-9]*/cmdline") if read(path) == f"sleep\0{LONG}\0"]
         self.assertEqual(running, [])
 
     def test_a_crash_is_reported_with_its_signal_and_the_running_test(self):
-        status, said = run("echo '◇ Test \"it traps\" started.'\nkill -ILL $$", fewest=0)
+        status, output = run("echo '◇ Test \"it traps\" started.'\nkill -ILL $$", fewest=0)
         self.assertEqual(status, 1)
-        self.assertIn('one: ended by SIGILL; running: "it traps"', said)
-        _, said = run("kill -35 $$", fewest=0)
-        self.assertIn('one: ended by signal 35; running: no test', said)
+        self.assertIn('one: ended by SIGILL; running: "it traps"', output)
+        _, output = run("kill -35 $$", fewest=0)
+        self.assertIn('one: ended by signal 35; running: no test', output)
 
 
 def read(path):

@@ -63,12 +63,12 @@ class VerifyTests(unittest.TestCase):
         return ended.returncode, ended.stdout + ended.stderr, steps
 
     def test_it_continues_after_a_failure_and_skips_steps_that_passed_with_the_same_content(self):
-        status, said, steps = self.verify(FAILING="two")
-        self.assertEqual((status, steps), (1, ["one", "two", "three"]), said)
-        self.assertRegex(said, r" passed   one\n +\d+  FAILED   two\n +\d+  passed   three\n$")
-        status, said, steps = self.verify()
-        self.assertEqual((status, steps), (0, ["two"]), said)
-        self.assertRegex(said, r" - +before +one\n +\d+  passed   two\n +- +before +three\n$")
+        status, output, steps = self.verify(FAILING="two")
+        self.assertEqual((status, steps), (1, ["one", "two", "three"]), output)
+        self.assertRegex(output, r" passed   one\n +\d+  FAILED   two\n +\d+  passed   three\n$")
+        status, output, steps = self.verify()
+        self.assertEqual((status, steps), (0, ["two"]), output)
+        self.assertRegex(output, r" - +before +one\n +\d+  passed   two\n +- +before +three\n$")
 
     def test_a_step_runs_again_if_one_of_its_files_a_mode_or_a_swift_package_has_changed(self):
         self.assertEqual(self.verify()[2], ["one", "two", "three"])
@@ -85,14 +85,14 @@ class VerifyTests(unittest.TestCase):
 
     def test_a_step_that_failed_after_a_pass_runs_again(self):
         self.assertEqual(self.verify()[0], 0)
-        status, said, steps = self.verify("two", FAILING="two")
-        self.assertEqual((status, steps), (1, ["two"]), said)
+        status, output, steps = self.verify("two", FAILING="two")
+        self.assertEqual((status, steps), (1, ["two"]), output)
         self.assertEqual(self.verify()[2], ["two"])
 
     def test_without_git_every_step_runs(self):
         for _ in range(2):
-            status, said, steps = self.verify(GIT_DIR="/nowhere")
-            self.assertEqual((status, steps), (0, ["one", "two", "three"]), said)
+            status, output, steps = self.verify(GIT_DIR="/nowhere")
+            self.assertEqual((status, steps), (0, ["one", "two", "three"]), output)
 
     def test_a_step_without_paths_runs_only_if_it_is_named_and_then_each_time(self):
         for _ in range(2):
@@ -100,16 +100,16 @@ class VerifyTests(unittest.TestCase):
         self.assertNotIn("named", self.verify()[2])
 
     def test_a_run_with_an_argument_is_limited_by_the_total_and_is_not_a_pass_of_the_step(self):
-        status, said, _ = self.verify("one", "more", "X=1 2")
-        self.assertEqual(status, 0, said)
+        status, output, _ = self.verify("one", "more", "X=1 2")
+        self.assertEqual(status, 0, output)
         self.assertIn("\nmake -s one more X=1 2\n", "\n" + self.calls.read_text())
-        self.assertRegex(said, r"=== one \(at most 21\d{3} s")
+        self.assertRegex(output, r"=== one \(at most 21\d{3} s")
         self.assertEqual(self.verify()[2], ["one", "two", "three"])
 
     def test_an_argument_for_a_step_without_arguments_is_an_error(self):
-        status, said, steps = self.verify("two", "three")
-        self.assertEqual((status, steps), (64, []), said)
-        self.assertIn("the step two has no arguments: three", said)
+        status, output, steps = self.verify("two", "three")
+        self.assertEqual((status, steps), (64, []), output)
+        self.assertIn("the step two has no arguments: three", output)
 
     def test_a_pass_stays_valid_after_a_run_with_an_argument_unless_that_run_fails(self):
         self.assertEqual(self.verify("one")[0], 0)
@@ -130,9 +130,9 @@ class VerifyTests(unittest.TestCase):
 
     def test_an_unknown_step_is_an_error_that_lists_the_steps(self):
         for arguments in [["four"], ["one\ntwo"], ["one|60"]]:
-            status, said, steps = self.verify(*arguments)
-            self.assertEqual((status, steps), (64, []), said)
-            self.assertIn("The steps are:\n  one [X]\n  two \n  three \n  named \n", said)
+            status, output, steps = self.verify(*arguments)
+            self.assertEqual((status, steps), (64, []), output)
+            self.assertIn("The steps are:\n  one [X]\n  two \n  three \n  named \n", output)
 
     def test_the_seed_is_the_date_unless_the_caller_sets_one(self):
         self.assertRegex(self.verify("one")[1], r"^BEACON_SEED=\d{8}\n")

@@ -24,7 +24,7 @@ LINES = {"event", "visit", "condition", "adapter", "clock", "gateway"}
 # The offset of the first mark on the device, the number of marks before the first one is overwritten, and the size of a
 # mark; offset and size in bytes.
 MARKS, PLACES, SIZE = 20 << 20, 512, 4096
-MAGIC = b"shipped "
+MAGIC = b"publish "
 
 
 def length(data, place):

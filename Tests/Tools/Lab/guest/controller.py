@@ -17,8 +17,8 @@ answer to each is a line on standard output with the counters so far:
 "hwerror" sends a Hardware Error event; "state" only requests the counters.
 
 The log has one JSON object per line, with `t` in seconds of CLOCK_BOOTTIME: the host's commands that reset the
-controller, concern scanning or are unknown; the control lines except "state"; `ear` each time the controller becomes
-able or unable to receive, with the reason; and `sent` for each report. If an advertiser is quiet, it has no `sent`,
+controller, concern scanning or are unknown; the control lines except "state"; `reception` each time the controller
+becomes able or unable to receive, with the reason; and `sent` for each report. If an advertiser is quiet, it has no `sent`,
 but at the end `sent in all` for each of its devices that had a report.
 """
 import argparse
@@ -48,7 +48,7 @@ class Controller:
         self.link = LinkLayer(self._send, self.log, options.address, options.extended, options.duplicates)
         with open(options.script) as script:
             self._adverts = [Advert(json.loads(line)) for line in script]
-        self._due, self._ear, self._order, self._zero = [], None, 0, None
+        self._due, self._receives, self._order, self._zero = [], None, 0, None
         self.counters = {"offered": 0, "sent": 0}
         self._sent = dict.fromkeys((advert.name for advert in self._adverts), 0)
         self._quiet = {}  # (name, device) of quiet advertisers → [number of reports, time of the first, of the last]
@@ -99,7 +99,7 @@ class Controller:
                 self.link.packet(packet)
                 # The log must have each change before the first report that follows it. It must also have both changes
                 # if a scan stops and immediately starts again.
-                self._listen()
+                self._log_reception()
 
     # Advertisements
 
@@ -124,7 +124,7 @@ class Controller:
                 continue
             self.late = max(self.late, now() - due)
             device, address, rssi, data = advert.next()
-            why = "unplugged" if self._vhci < 0 else self.link.hear(advert.address_type, address, rssi, data)
+            why = "unplugged" if self._vhci < 0 else self.link.receive(advert.address_type, address, rssi, data)
             self.counters["offered"] += 1
             self.counters[why or "sent"] = self.counters.get(why or "sent", 0) + 1
             if not why:
@@ -136,16 +136,16 @@ class Controller:
                     self.log("sent", name=advert.name, device=device)
             self._push(due + advert.every, advert)
 
-    def _listen(self):
+    def _log_reception(self):
         """Logs whether the controller can receive, if this has changed."""
-        why = "unplugged" if self._vhci < 0 else self.link.deaf()
-        if (why is None) != self._ear:
-            self._ear = why is None
-            self.log("ear", hears=self._ear, why=why)
+        why = "unplugged" if self._vhci < 0 else self.link.obstacle()
+        if (why is None) != self._receives:
+            self._receives = why is None
+            self.log("reception", receives=self._receives, why=why)
 
     # Control lines
 
-    def obey(self, item):
+    def handle(self, item):
         action = item["do"]
         if action == "begin":
             self.begin(item["at"])
@@ -163,20 +163,20 @@ class Controller:
             raise ValueError("unknown action: " + action)
         if action != "state":
             self.log(action, **{key: value for key, value in item.items() if key != "do"})
-        self._listen()
-        return dict(self.counters, by_name=self._sent, index=self.index, hears=self._ear, late=round(self.late, 4))
+        self._log_reception()
+        return dict(self.counters, by_name=self._sent, index=self.index, receives=self._receives, late=round(self.late, 4))
 
     def run(self):
         """Runs until standard input ends."""
         self.plug()
-        print(json.dumps(self.obey({"do": "state"})), flush=True)
+        print(json.dumps(self.handle({"do": "state"})), flush=True)
         start, lines = now(), b""
         for advert in self._adverts:
             if advert.begins is None:
                 self._push(start, advert)
         while True:
             self._advertise()
-            self._listen()
+            self._log_reception()
             wait = max(0.0, self._due[0][0] - now()) if self._due else None
             ready = select.select([0] + ([self._vhci] if self._vhci >= 0 else []), [], [], wait)[0]
             if self._vhci in ready:
@@ -187,7 +187,7 @@ class Controller:
                     break
                 *whole, lines = (lines + chunk).split(b"\n")
                 for line in whole:
-                    print(json.dumps(self.obey(json.loads(line))), flush=True)
+                    print(json.dumps(self.handle(json.loads(line))), flush=True)
         self.unplug()
         for (name, device), (count, first, last) in self._quiet.items():
             self.log("sent in all", name=name, device=device, count=count, first=round(first, 6), last=round(last, 6))

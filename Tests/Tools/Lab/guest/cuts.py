@@ -39,11 +39,11 @@ def numbered(folder, twice):
     return found
 
 
-def missing(shipped, found, when):
+def missing(published, found, when):
     """Returns the problems of published lines: the missing ones, and the first one that differs. `when` introduces each
     problem."""
-    gone = [number for number, line in shipped.items() if number not in found]
-    other = [number for number, line in shipped.items() if number in found and found[number] != line]
+    gone = [number for number, line in published.items() if number not in found]
+    other = [number for number, line in published.items() if number in found and found[number] != line]
     return (["%s: %d published lines are missing, first number %d" % (when, len(gone), gone[0])] if gone else []) + (
         ["%s: line %d differs from the published one" % (when, other[0])] if other else [])
 
@@ -51,8 +51,8 @@ def missing(shipped, found, when):
 class Cut:
     """A power cut: checks its image and collects the problems."""
 
-    def __init__(self, plan, binary, folder, shipped):
-        self._plan, self._binary, self._folder, self._shipped = plan, binary, folder, shipped
+    def __init__(self, plan, binary, folder, published):
+        self._plan, self._binary, self._folder, self._published = plan, binary, folder, published
         self.problems, self.lines = [], 0
 
     def look(self):
@@ -68,7 +68,7 @@ class Cut:
     def _recover(self, disk):
         # If the cut is right at the start, a folder can be missing. Then no line was published.
         before = numbered(disk / "events", [])
-        self.problems += missing(self._shipped, before, "after the cut")
+        self.problems += missing(self._published, before, "after the cut")
         for each in ("events", "state"):
             (disk / each).mkdir(exist_ok=True)
             shutil.chown(disk / each, self._plan["user"])
@@ -92,24 +92,24 @@ class Cut:
         twice = []
         after = numbered(disk / "events", twice)
         self.lines = len(after)
-        self.problems += missing(self._shipped, after, "after the recovery")
+        self.problems += missing(self._published, after, "after the recovery")
         self.problems += ["number %d occurs twice" % number for number in twice[:1]]
         new = [number for number in after if number not in before]
-        if new and self._shipped and min(new) <= max(self._shipped):
-            self.problems.append("new number %d is not above the published number %d" % (min(new), max(self._shipped)))
+        if new and self._published and min(new) <= max(self._published):
+            self.problems.append("new number %d is not above the published number %d" % (min(new), max(self._published)))
         if not new:
             self.problems.append("the gateway wrote no line after the cut")
         for line in (self._folder / "broker.out").read_text().splitlines():
             line = json.loads(line)
-            if self._shipped.get(line["sequence"], line) != line:
+            if self._published.get(line["sequence"], line) != line:
                 self.problems.append("line %d was published again with different content" % line["sequence"])
                 break
 
 
 def perform(plan, binary, out):
     """Makes all cuts, in the order of their positions."""
-    shipped = [json.loads(line) for line in (out / plan["shipped"]).read_text().splitlines()]
-    by_number = {line["sequence"]: line for line in shipped}
+    published = [json.loads(line) for line in (out / plan["published"]).read_text().splitlines()]
+    by_number = {line["sequence"]: line for line in published}
     shutil.copyfile(out / "before.img", IMAGE)
     with open(out / "writes.log", "rb") as log, open(IMAGE, "r+b") as image, open(out / "cuts.jsonl", "a") as results:
         found = writelog.entries(log)
@@ -122,14 +122,14 @@ def perform(plan, binary, out):
             shutil.copyfile(IMAGE, CUT)
             with open(CUT, "r+b") as copy:
                 disk.cut(copy, writelog.fate(each["fate"], each["seed"]))
-            told = {number: by_number[number] for count, number in marks if count <= each["at"]}
+            expected = {number: by_number[number] for count, number in marks if count <= each["at"]}
             folder = pathlib.Path("/run/lab/cut")
-            cut = Cut(plan["gateway"], binary, folder, told)
+            cut = Cut(plan["gateway"], binary, folder, expected)
             try:
                 cut.look()
             except (OSError, StackError) as problem:
                 cut.problems.append(str(problem))
-            results.write(json.dumps({**each, "shipped": len(told), "lines": cut.lines, "problems": cut.problems}) + "\n")
+            results.write(json.dumps({**each, "published": len(expected), "lines": cut.lines, "problems": cut.problems}) + "\n")
             results.flush()
             if cut.problems and not each["lied"]:
                 shutil.copytree(folder, out / ("cut-%d" % number), ignore=shutil.ignore_patterns("disk", "*.sock"))

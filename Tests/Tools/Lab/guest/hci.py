@@ -59,7 +59,7 @@ class LinkLayer:
     def reset(self):
         """Resets the state, as after power-on or HCI Reset."""
         self.scanning, self._filtering, self._extended, self._policy = False, False, False, 0
-        self._accepted, self._heard = set(), set()
+        self._accepted, self._reported = set(), set()
         if self.mute == "reset":
             self.mute = None
 
@@ -150,7 +150,7 @@ class LinkLayer:
         if self.mute == "scan" and parameters[0] and not self.scanning:
             self.mute = None
         self.scanning, self._filtering = bool(parameters[0]), bool(parameters[1])
-        self._heard.clear()
+        self._reported.clear()
         self._log("scan", enabled=self.scanning, filtering=self._filtering)
         self._complete(opcode)
 
@@ -158,27 +158,27 @@ class LinkLayer:
 
     # Reports
 
-    def deaf(self):
+    def obstacle(self):
         """Returns the reason why no advertisement can be reported at present, or None if reports are possible."""
         return ("hung" if self.hung else "not scanning" if not self.scanning else "mute" if self.mute
                 else "closed" if self.closed else None)
 
-    def hear(self, address_type, address, rssi, data):
+    def receive(self, address_type, address, rssi, data):
         """Receives an advertisement (ADV_NONCONN_IND), and returns the reason why it was not reported, or None if it
         was.
 
         If the host had closed the adapter, the report is sent nevertheless. If the host accepts it, the adapter is
         open again."""
-        why = self.deaf()
+        why = self.obstacle()
         if why and not self.closed:
             return why
         if self._policy & 1 and bytes([address_type]) + address not in self._accepted:
             return "not accepted"
         if self._filtering and self._duplicates != "none":
             key = (address, data if self._duplicates == "data" else None)
-            if key in self._heard:
+            if key in self._reported:
                 return "duplicate"
-            self._heard.add(key)
+            self._reported.add(key)
         if self._extended:
             # LE Extended Advertising Report (§7.7.65.13): a legacy PDU, ADV_NONCONN_IND, on LE 1M, without SID or TX
             # power.

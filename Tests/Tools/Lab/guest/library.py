@@ -1,6 +1,6 @@
 """Runs a program that uses the libraries, each time in a separate environment, as Tests/Tools/Lab/library plans it.
 
-Each run leaves two files: `hear.out` has the output of the program, and `result.json` its exit status, the time of
+Each run leaves two files: `scan.out` has the output of the program, and `result.json` its exit status, the time of
 the script's start, and the problems.
 """
 import json
@@ -15,7 +15,7 @@ class Run:
     """One run of the program."""
 
     def __init__(self, plan, binary, folder):
-        self._plan, self._folder, self._output = plan, folder, folder / "hear.out"
+        self._plan, self._folder, self._output = plan, folder, folder / "scan.out"
         # `Gateway` starts the program with the rights and the user of the plan, and without a configuration.
         self._program = Gateway(binary, folder, {"user": plan["user"], "capabilities": plan["capabilities"], "config": ""})
         self._log = open(folder / "bluetoothd.log", "ab")
@@ -37,7 +37,7 @@ class Run:
         # bluetoothd is slow at first, because it has just been read from the disk.
         self.result["zero"] = now() + 2
         for controller in self._controllers:
-            controller.say({"do": "begin", "at": self.result["zero"]})
+            controller.send({"do": "begin", "at": self.result["zero"]})
         self.result["status"] = process.wait(self._plan["seconds"])
 
     def end(self):

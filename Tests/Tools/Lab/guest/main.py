@@ -57,7 +57,7 @@ class Run:
         zero = now() + self.plan["settle"]
         self.report["zero"] = zero
         for controller in self._controllers:
-            controller.say({"do": "begin", "at": zero})
+            controller.send({"do": "begin", "at": zero})
         for action in self.plan["actions"]:
             self._sleep_until(zero + action["at"])
             self._act(action)
@@ -72,9 +72,9 @@ class Run:
             return
         try:
             wait_until("every controller to scan", self.plan["wait"], lambda: self._alive() and all(
-                each.say({"do": "state"})["hears"] for each in self._controllers))
+                each.send({"do": "state"})["receives"] for each in self._controllers))
             wait_until("the gateway to report that it scans", self.plan["wait"], lambda: self._alive() and len(
-                set(self._gateway.listening())) >= len(self._controllers))
+                set(self._gateway.adapters_that_scanned())) >= len(self._controllers))
         except StackError as problem:
             self._alive()
             self.report["problems"].append(str(problem))
@@ -100,14 +100,14 @@ class Run:
             self.report["problems"].append("%s: %s" % (action, problem))
         self.report["actions"].append({**action, "began": began, "ended": now(), **({"answer": done} if done else {})})
 
-    def _do_controller(self, say, which=0):
-        return self._controllers[which].say(say)
+    def _do_controller(self, request, which=0):
+        return self._controllers[which].send(request)
 
-    def _do_bluetoothd(self, what):
-        if what == "start":
+    def _do_bluetoothd(self, command):
+        if command == "start":
             self._bluetoothd.start()
         else:
-            self._bluetoothd.signal(SIGNALS[what])
+            self._bluetoothd.signal(SIGNALS[command])
 
     def _do_rfkill(self, block):
         rfkill(block)
@@ -130,14 +130,14 @@ class Run:
             client.stdin.close()
             client.wait(20)
 
-    def _do_gateway(self, what):
-        if what == "start":
+    def _do_gateway(self, command):
+        if command == "start":
             self._gateway.start()
-        elif what == "end":
+        elif command == "end":
             return {"status": self._gateway.end()}
         else:
-            self._gateway.process.send_signal(SIGNALS[what])
-            if what == "kill":
+            self._gateway.process.send_signal(SIGNALS[command])
+            if command == "kill":
                 self._gateway.process.wait(20)
         return None
 
@@ -153,11 +153,11 @@ class Run:
         before, wall, after = now(), time.time_ns(), now()
         self.report["clock"].append({"t": after, "offset": wall // 1000 - round((before + after) / 2 * 1e6)})
 
-    def _do_filesystem(self, what, folder, mebibytes=8):
+    def _do_filesystem(self, command, folder, mebibytes=8):
         """Makes or changes a separate file system for a folder of the scenario, which can become full or fail."""
         image, folder = pathlib.Path("/run/lab") / ("%s-%s.img" % (self.plan["name"], folder)), self.folder / folder
         filler = folder / "filler"
-        if what == "make":
+        if command == "make":
             with open(image, "wb") as file:
                 file.truncate(mebibytes << 20)
             tool("mkfs.ext4", "-q", "-m", "0", str(image))
@@ -165,7 +165,7 @@ class Run:
             tool("mount", "-o", "loop", str(image), str(folder))
             os.chown(folder, self.plan["gateway"]["user"], self.plan["gateway"]["user"])
             self._mounts.append((folder, image))
-        elif what == "device":
+        elif command == "device":
             # The disk of the machine, with the two folders to which the gateway writes.
             folder.mkdir()
             tool("mount", "/dev/vda", str(folder))
@@ -176,7 +176,7 @@ class Run:
                     os.chown(made, self.plan["gateway"]["user"], self.plan["gateway"]["user"])
                 tool("mount", "--bind", str(folder / each), str(self.folder / each))
                 self._mounts.append((self.folder / each, None))
-        elif what == "fill":
+        elif command == "fill":
             with open(filler, "wb", buffering=0) as file:
                 for size in (65536, 512):
                     try:
@@ -185,16 +185,16 @@ class Run:
                     except OSError as problem:
                         if problem.errno != errno.ENOSPC:
                             raise
-        elif what == "free":
+        elif command == "free":
             filler.unlink()
-        elif what == "fail":
+        elif command == "fail":
             # ext4 reacts in this way to an error of the disk: it becomes read-only at once, also if files are open for
             # writing.
             pathlib.Path("/proc/sysrq-trigger").write_text("u")
             wait_until("%s to become read-only" % folder, 5, lambda: any(
                 line.split()[1] == str(folder) and "ro" in line.split()[3].split(",")
                 for line in pathlib.Path("/proc/mounts").read_text().splitlines()))
-        elif what == "mend":
+        elif command == "mend":
             tool("mount", "-o", "remount,rw", str(folder))
 
     def _do_broker(self, name, marks=None):
@@ -211,25 +211,25 @@ class Run:
         if how == "remove":
             found[-1].unlink()
             return
-        octets = bytearray(found[-1].read_bytes())
-        middle = len(octets) // 2
+        data = bytearray(found[-1].read_bytes())
+        middle = len(data) // 2
         if how == "zero":
-            octets[middle] = 0
+            data[middle] = 0
         elif how == "zeros":
-            octets[middle:middle + 512] = bytes(512)
+            data[middle:middle + 512] = bytes(512)
         elif how == "garbage":
-            octets[middle:middle + 64] = os.urandom(64)
+            data[middle:middle + 64] = os.urandom(64)
         elif how == "tear":
-            del octets[-20:]
+            del data[-20:]
         elif how == "empty":
-            octets.clear()
+            data.clear()
         with open(found[-1], "r+b") as file:
-            file.truncate(len(octets))
-            file.write(octets)
+            file.truncate(len(data))
+            file.write(data)
 
     def _do_sample(self, name):
         self.report["samples"][name] = {**self._gateway.sample(),
-                                        "controllers": [each.say({"do": "state"}) for each in self._controllers]}
+                                        "controllers": [each.send({"do": "state"}) for each in self._controllers]}
 
     def _do_spawn(self, name, arguments):
         """Starts another command of the program, as the same user. Its output is written to NAME.out and its errors to
@@ -251,7 +251,7 @@ class Run:
         """Ends everything. The controllers report how much they have sent, and whether they were left scanning."""
         self.report["ending"] = now()
         if self._gateway.process:
-            self.report["doing"] = self._gateway.doing()
+            self.report["kernel_state"] = self._gateway.kernel_state()
             self.report["status"] = self._gateway.end()
         self.report["ended"] = now()
         for client in self._clients.values():
@@ -259,8 +259,8 @@ class Run:
             client.wait(20)
         # The kernel needs a moment to end the scan that it ran for the gateway.
         for _ in range(50):
-            self.report["controllers"] = [each.say({"do": "state"}) for each in self._controllers]
-            if not any(each["hears"] for each in self.report["controllers"]):
+            self.report["controllers"] = [each.send({"do": "state"}) for each in self._controllers]
+            if not any(each["receives"] for each in self.report["controllers"]):
                 break
             time.sleep(0.1)
         self._bluetoothd.end()

@@ -30,12 +30,12 @@ def clock_is_synchronized():
     return ctypes.CDLL(None).adjtimex(ctypes.create_string_buffer(256)) != 5
 
 
-def wait_until(what, seconds, condition):
-    """Waits until `condition()` is true. Raises StackError, which names `what`, after `seconds`."""
+def wait_until(description, seconds, condition):
+    """Waits until `condition()` is true. Raises StackError, which names `description`, after `seconds`."""
     end = now() + seconds
     while not condition():
         if now() > end:
-            raise StackError("waiting for %s timed out after %g s" % (what, seconds))
+            raise StackError("waiting for %s timed out after %g s" % (description, seconds))
         time.sleep(0.05)
 
 
@@ -111,7 +111,7 @@ class Controller:
                                          text=True, bufsize=1)
         self._answer()
 
-    def say(self, item):
+    def send(self, item):
         """Sends a control line and returns its answer."""
         self._process.stdin.write(json.dumps(item) + "\n")
         return self._answer()
@@ -165,7 +165,7 @@ class Gateway:
         return subprocess.Popen(self.argv(*arguments), cwd=self._folder, stdin=subprocess.DEVNULL, stdout=output,
                                 stderr=error or self.log)
 
-    def listening(self):
+    def adapters_that_scanned(self):
         """Yields the adapter of each `adapter` line with the state `listening`. It may have stopped since then."""
         for path in (self._folder / "events").glob("events-*.jsonl"):
             for line in path.read_text().splitlines():
@@ -190,7 +190,7 @@ class Gateway:
                 "threads": int(status["Threads"]),
                 "capabilities": {key: value.strip() for key, value in status.items() if key.startswith("Cap")}}
 
-    def doing(self):
+    def kernel_state(self):
         """Returns the state of the process in the kernel, to find out why it does not end, or None if it has ended."""
         proc = pathlib.Path("/proc/%d" % self.process.pid)
         try:

@@ -1,10 +1,10 @@
 """The checks of a scenario's results. Each check returns the problems that it found, as text."""
 import dataclasses
 
-from .hearing import Hearing
+from .reception import PossibleReception
 from .implied import Ambiguous, implied
 from .outcome import group, payloads
-from .sound import Sound
+from .consistency import Consistency
 
 # Seconds by which a time can differ from the controllers' logs, because the emulated machine is slow. Over D-Bus, this
 # is the limit only for times that are too early.
@@ -17,7 +17,7 @@ THINNED = 1.0
 # The number of reports of one advertiser that can be in transit while a scan starts or ends.
 DOUBTFUL = 6
 # Seconds within which an adapter must scan again after the radio returned.
-BACK_WITHIN = 10.0
+RECOVERS_WITHIN = 10.0
 
 
 def name(subject):
@@ -26,7 +26,7 @@ def name(subject):
     return identifier if beacon is None else "%s %d/%d" % (identifier, beacon[1], beacon[2])
 
 
-class Hard(str):
+class ConclusiveProblem(str):
     """A problem that a pause of the machine cannot explain, so it must not lead to a second attempt."""
 
 
@@ -35,7 +35,7 @@ class Lines:
     listing it."""
 
     def problems(self, outcome):
-        return [Hard(each) for each in Sound(outcome, outcome).problems()]
+        return [ConclusiveProblem(each) for each in Consistency(outcome, outcome).problems()]
 
 
 class Implied:
@@ -45,33 +45,36 @@ class Implied:
     def problems(self, outcome):
         return self.compare(outcome, outcome, outcome.lives(), outcome.ending)
 
-    def compare(self, outcome, telling, lives, ending):
-        """Compares the lines of `telling` with the reports that were sent while its processes ran, in the periods
+    def compare(self, outcome, line_set, lives, ending):
+        """Compares the lines of `line_set` with the reports that were sent while its processes ran, in the periods
         `lives`."""
         scenario = outcome.scenario
         self._dbus = scenario.backend == "dbus"
         self._late = TOLERANCE_DBUS if self._dbus else TOLERANCE
-        problems = self._against(Hearing(outcome, telling, lives, self._late), outcome, telling, lives, ending)
-        # `Hearing` explains the two possibilities. All lines must agree with the same one.
-        if problems and not self._against(Hearing(outcome, telling, lives, self._late, by_report=True), outcome, telling, lives,
-                                          ending):
-            return []
+        # `PossibleReception` explains the two possibilities. All lines must agree with the same one.
+        for by_report in (False, True):
+            possible = PossibleReception(outcome, line_set, lives, self._late, by_report)
+            found = self._against(possible, outcome, line_set, lives, ending)
+            if not found:
+                return []
+            if not by_report:
+                problems = found
         return problems
 
-    def _against(self, hearing, outcome, telling, lives, ending):
-        """Returns the problems of `telling`, compared with the reports of `hearing`."""
+    def _against(self, possible, outcome, line_set, lives, ending):
+        """Returns the problems of `line_set`, compared with the reports of `possible`."""
         scenario = outcome.scenario
         try:
-            expected = implied(scenario.conditions, scenario.all_settings(), hearing.reports, hearing.ears, lives[0].begin,
+            expected = implied(scenario.conditions, scenario.all_settings(), possible.reports, possible.reception, lives[0].begin,
                                ending, lives=lives, canary=scenario.canary_beacon())
         except Ambiguous as problem:
-            return [*hearing.problems, "the scenario is ambiguous: %s" % problem]
-        self._ears, self._reports, found = hearing.ears, hearing.reports, list(hearing.problems)
-        actual, visits = group(telling.events), group(telling.visits)
+            return [*possible.problems, "the scenario is ambiguous: %s" % problem]
+        self._reception, self._reports, found = possible.reception, possible.reports, list(possible.problems)
+        actual, visits = group(line_set.events), group(line_set.visits)
         for subject in sorted(set(expected) | set(actual) | set(visits), key=str):
             problems = self._compare(outcome, subject, expected.get(subject, []), actual.get(subject, []))
             # If the events are wrong already, the visits are wrong too.
-            found += problems or self._stays(outcome, subject, expected.get(subject, []), visits[subject])
+            found += problems or self._compare_visits(outcome, subject, expected.get(subject, []), visits[subject])
         return found
 
     def _compare(self, outcome, subject, expected, actual):
@@ -92,39 +95,41 @@ class Implied:
                     event.last_seen, due.seen, thinned=True):
                 return ["%s has `lastSeen` %s, expected %s" % (at, _moment(event.last_seen, outcome.zero), " to ".join(
                     _moment(each, outcome.zero) for each in due.seen or (None,)))]
-            if event.adapter and outcome.controller_named(event.adapter, event.time) not in self._hearers(outcome, subject):
+            if event.adapter and outcome.controller_named(event.adapter, event.time) not in self._receivers(outcome, subject):
                 return ["%s names %s, which did not report it" % (at, event.adapter)]
         return ["%s: no %s event at %.2f" % (name(subject), due.state, due.earliest - outcome.zero)
                 for due in expected[len(actual):] if not due.optional][:1]
 
-    def _hearers(self, outcome, subject):
-        """Returns the addresses of the controllers with a report in `hearing` that matches a subject."""
+    def _receivers(self, outcome, subject):
+        """Returns the addresses of the controllers with a possible report that matches a subject."""
         condition = next((each for each in outcome.scenario.conditions if each.identifier == subject[0]), None)
         return {report.adapter for report in self._reports if report.beacon and condition
                 and (report.beacon == subject[1] if subject[1] else condition.matches(report.beacon))}
 
-    def _stays(self, outcome, subject, expected, visits):
+    def _compare_visits(self, outcome, subject, expected, visits):
         """Returns the first problem of one subject's visits, in a list that can be empty."""
         due = [(each.visit, each.optional) for each in expected if each.visit]
         for number, visit in enumerate(visits):
             at = "%s: the visit that ended at %.2f" % (name(subject), visit.time - outcome.zero)
             if number >= len(due):
                 return [at + " is not expected"]
-            stay = due[number][0]
-            if visit.arrival is None or not self._within(visit.arrival, stay.arrival):
+            due_visit = due[number][0]
+            if visit.arrival is None or not self._within(visit.arrival, due_visit.arrival):
                 return ["%s has arrival %s, expected %.2f" % (at, _moment(visit.arrival, outcome.zero),
-                                                              stay.arrival[0] - outcome.zero)]
-            if visit.departure is None or not self._within(visit.departure, stay.departure, thinned=True):
+                                                              due_visit.arrival[0] - outcome.zero)]
+            if visit.departure is None or not self._within(visit.departure, due_visit.departure, thinned=True):
                 return ["%s has departure %s, expected %.2f" % (at, _moment(visit.departure, outcome.zero),
-                                                                stay.departure[1] - outcome.zero)]
+                                                                due_visit.departure[1] - outcome.zero)]
             # Reports that were sent while a scan started or ended may or may not be received. Over D-Bus, bluetoothd
             # may combine several reports into one.
-            open_to_doubt = sum(1 for ear in self._ears if stay.arrival[0] - 1 < ear.time < stay.departure[1] + 1) * DOUBTFUL
-            least = 1 if self._dbus or outcome.scenario.lossy else max(1, stay.sightings[0] - open_to_doubt)
-            if not least <= visit.sightings <= stay.sightings[1] + open_to_doubt:
-                return ["%s counts %d sightings, expected %d to %d" % (at, visit.sightings, least, stay.sightings[1])]
-        return ["%s: no visit with departure %.2f" % (name(subject), stay.departure[1] - outcome.zero)
-                for stay, optional in due[len(visits):] if not optional][:1]
+            changes = [change for change in self._reception
+                       if due_visit.arrival[0] - 1 < change.time < due_visit.departure[1] + 1]
+            doubtful = len(changes) * DOUBTFUL
+            least = 1 if self._dbus or outcome.scenario.lossy else max(1, due_visit.sightings[0] - doubtful)
+            if not least <= visit.sightings <= due_visit.sightings[1] + doubtful:
+                return ["%s counts %d sightings, expected %d to %d" % (at, visit.sightings, least, due_visit.sightings[1])]
+        return ["%s: no visit with departure %.2f" % (name(subject), due_visit.departure[1] - outcome.zero)
+                for due_visit, optional in due[len(visits):] if not optional][:1]
 
     def _within(self, time, bounds, thinned=False):
         """Whether `time` is within `bounds`, with the tolerance for the path to the gateway. `thinned`: over D-Bus it
@@ -170,7 +175,7 @@ class Timing:
     window: int
 
     def problems(self, outcome):
-        scans = [(each["interval"], each["window"]) for each in outcome.asked("scan parameters")]
+        scans = [(each["interval"], each["window"]) for each in outcome.requests("scan parameters")]
         wrong = ["the host requested a scan window of %d in an interval of %d" % (window, interval)
                  for interval, window in scans if (interval, window) != (self.interval, self.window)]
         thinned = [("accuracyLimited" in line["diagnostics"]) for line in outcome.lines if line["type"] == "event"]
@@ -209,13 +214,13 @@ class Clean:
     def problems(self, outcome):
         found = list(outcome.report["problems"])
         if outcome.report.get("status") != 0:
-            found.append(Hard("the gateway ended with %s; just before SIGTERM it was in the kernel function %s" % (
-                outcome.report.get("status"), (outcome.report.get("doing") or {}).get("wchan"))))
+            found.append(ConclusiveProblem("the gateway ended with %s; just before SIGTERM it was in the kernel function %s" % (
+                outcome.report.get("status"), (outcome.report.get("kernel_state") or {}).get("wchan"))))
         for action in outcome.report["actions"]:
             status = action.get("answer", {}).get("status", 0)
             if status != 0:
-                found.append(Hard("%s ended with %s" % (action.get("name", "the gateway"), status)))
-        if not self.left_scanning and any(each["hears"] for each in outcome.report.get("controllers", [])):
+                found.append(ConclusiveProblem("%s ended with %s" % (action.get("name", "the gateway"), status)))
+        if not self.left_scanning and any(each["receives"] for each in outcome.report.get("controllers", [])):
             found.append("a controller was left scanning")
         return found
 
@@ -235,13 +240,13 @@ class Unprivileged:
 
 
 @dataclasses.dataclass
-class Back:
+class Recovers:
     """Requires that `subject` enters within `within` seconds after the action at `at`. It should be a beacon that the
     gateway has not received before."""
 
     at: float
     subject: str
-    within: float = BACK_WITHIN
+    within: float = RECOVERS_WITHIN
 
     def problems(self, outcome):
         action = next((each for each in outcome.report["actions"] if each["at"] == self.at), None)
@@ -272,7 +277,7 @@ class Entered:
 
 
 @dataclasses.dataclass
-class Said:
+class Logged:
     """Requires that the gateway's log has a line with each text of `words`, in this order, and no line with a text of
     `never`."""
 
@@ -289,7 +294,7 @@ class Said:
 
 
 @dataclasses.dataclass
-class Kept:
+class Preserved:
     """Requires that only damaged lines are lost, and that no sequence number is used twice. `before` is a folder of the
     scenario with a copy of the event files from before the damage. At most two lines of the copy may be missing, and
     the others must be unchanged. There must be new lines, and their numbers must be greater than all numbers in the
@@ -306,7 +311,7 @@ class Kept:
         for line in outcome.lines:
             if "sequence" in line:
                 if line["sequence"] in now:
-                    return [Hard("sequence number %d was used twice" % line["sequence"])]
+                    return [ConclusiveProblem("sequence number %d was used twice" % line["sequence"])]
                 now[line["sequence"]] = line
         changed = [number for number, line in now.items() if number in before and before[number] != line]
         gone = [number for number in before if number not in now]
@@ -318,7 +323,7 @@ class Kept:
             found.append("no line was written after the damage")
         elif min(new) <= max(before):
             found.append("the new sequence number %d is not above all earlier ones" % min(new))
-        return [Hard(each) for each in found]
+        return [ConclusiveProblem(each) for each in found]
 
 
 @dataclasses.dataclass
@@ -331,12 +336,12 @@ class Replayed:
     by: str
 
     def problems(self, outcome):
-        telling, life = outcome.replayed(self.file), outcome.spawned(self.by)
-        if not telling.events:
-            return [Hard("%s has no events" % self.file)]
-        found = [Hard("replayed, " + each) for each in Sound(outcome, telling, live=False).problems()]
-        found += ["replayed, " + each for each in Implied().compare(outcome, telling, [life], life.end)]
-        live, replayed = group(outcome.events), group(telling.events)
+        line_set, life = outcome.replayed(self.file), outcome.spawned(self.by)
+        if not line_set.events:
+            return [ConclusiveProblem("%s has no events" % self.file)]
+        found = [ConclusiveProblem("replayed, " + each) for each in Consistency(outcome, line_set, live=False).problems()]
+        found += ["replayed, " + each for each in Implied().compare(outcome, line_set, [life], life.end)]
+        live, replayed = group(outcome.events), group(line_set.events)
         for subject in sorted(set(live) | set(replayed), key=str):
             mine = [each.state for each in live.get(subject, []) if each.time < life.end - 0.5]
             theirs = [each.state for each in replayed.get(subject, []) if each.time < life.end - 0.5]

@@ -30,11 +30,11 @@ class Expected:
     refinements: frozenset
     optional: bool = False  # so close to the end that it may be missing
     seen: tuple | None = None  # the earliest and the latest `lastSeen`; None: absent
-    visit: object = None  # the Stay that the event ends
+    visit: object = None  # the ExpectedVisit that the event ends
 
 
 @dataclasses.dataclass(frozen=True)
-class Stay:
+class ExpectedVisit:
     """A visit that ended. Each field is a pair of the lowest and the highest possible time or number."""
 
     arrival: tuple
@@ -42,24 +42,24 @@ class Stay:
     sightings: tuple
 
 
-class Clock:
+class ScanClock:
     """The total time for which an adapter has scanned."""
 
     def __init__(self):
-        self.listening, self._sum, self._since, self.stopped = False, 0.0, 0.0, None
+        self.scanning, self._sum, self._since, self.stopped = False, 0.0, 0.0, None
 
     def read(self, now):
-        return self._sum + (now - self._since if self.listening else 0.0)
+        return self._sum + (now - self._since if self.scanning else 0.0)
 
-    def change(self, listening, now, since=None):
+    def change(self, scanning, now, since=None):
         """Starts or stops the clock at `now`. For L2 and L3, a stop counts from `since`."""
-        if listening != self.listening:
-            self._sum, self._since, self.listening = self.read(now), now, listening
-            self.stopped = None if listening else since
+        if scanning != self.scanning:
+            self._sum, self._since, self.scanning = self.read(now), now, scanning
+            self.stopped = None if scanning else since
 
 
 @dataclasses.dataclass(frozen=True)
-class Said:
+class PossibleEvent:
     """An event of one possibility. `seen` (`lastSeen`) and `count` (of its visit) are pairs of minimum and maximum,
     because a killed process can lose the last sightings."""
 
@@ -79,14 +79,14 @@ class Subject:
         self.holds = {}  # adapter → reading of its clock at the last refresh
         self._seen, self._arrival, self._count = None, None, (0, 0)
 
-    def heard(self, time):
+    def refresh(self, time):
         """Counts a refresh at `time`."""
         if self._arrival is None:
             self._arrival, self._count = time, (0, 0)
         self._seen = (time, time)
         self._count = tuple(each + 1 for each in self._count)
 
-    def forget(self):
+    def handle_kill(self):
         """Handles a kill: later sightings may not be written, so the new process may know only those in the line of the
         entry."""
         if self._arrival is not None:
@@ -94,33 +94,33 @@ class Subject:
 
     def become(self, state, time, refinement=None):
         self.state = state
-        self.events.append(Said(state, time, refinement, self._seen, self._arrival, self._count))
+        self.events.append(PossibleEvent(state, time, refinement, self._seen, self._arrival, self._count))
         if state == "unsatisfied":
             self._arrival = None
             if self.is_beacon:
                 self._seen = None
 
 
-class World:
+class RuleModel:
     """The rules, applied to one possibility with one set of conditions and settings."""
 
     def __init__(self, conditions, settings, start):
         self._conditions, self._settings, self.now = conditions, settings, start
-        self._clocks, self._idle_until = {ALL: Clock()}, start  # nothing is due before this time
+        self._clocks, self._idle_until = {ALL: ScanClock()}, start  # nothing is due before this time
         self._clocks[ALL].stopped = start
         self.subjects = {(each.identifier, None): Subject(False) for each in conditions}
         for subject in self.subjects.values():
             subject.holds = {ALL: 0.0}
 
-    def listen(self, adapter, listening, time, since=None):
+    def set_scanning(self, adapter, scanning, time, since=None):
         """An adapter starts or stops scanning at `time`."""
         self.advance(time)
-        clock = self._clocks.setdefault(adapter, Clock())
-        clock.change(listening, time, since)
+        clock = self._clocks.setdefault(adapter, ScanClock())
+        clock.change(scanning, time, since)
         others = [each for name, each in self._clocks.items() if name != ALL]
         self._idle_until = self.now
-        anybody = any(each.listening for each in others)
-        self._clocks[ALL].change(anybody, time, max((each.stopped or 0.0 for each in others), default=time))
+        any_scans = any(each.scanning for each in others)
+        self._clocks[ALL].change(any_scans, time, max((each.stopped or 0.0 for each in others), default=time))
 
     def sighted(self, beacon, adapter, time):
         """An adapter receives a beacon at `time`."""
@@ -136,7 +136,7 @@ class World:
         """The process ends at `time`: no adapter scans."""
         self.advance(time)
         for name in [name for name in self._clocks if name != ALL]:
-            self.listen(name, False, time, time)
+            self.set_scanning(name, False, time, time)
 
     def start(self, time, killed):
         """The process starts again at `time`. Each hold starts when its adapter scans, and the time without the process
@@ -148,17 +148,17 @@ class World:
         for subject in self.subjects.values():
             subject.holds = {name: self._clocks[name].read(time) for name in subject.holds}
             if killed:
-                subject.forget()
+                subject.handle_kill()
 
     def _refresh(self, subject, beacon, adapter):
         outage = self._settings["outage_timeout"]
         subject.holds = {name: mark for name, mark in subject.holds.items() if name != ALL and not (
             self._clocks[name].stopped is not None and self._clocks[name].stopped + outage <= self.now)}
-        subject.holds[adapter] = self._clocks.setdefault(adapter, Clock()).read(self.now)
+        subject.holds[adapter] = self._clocks.setdefault(adapter, ScanClock()).read(self.now)
         # A refresh of a satisfied subject only postpones its deadlines. If it makes the subject satisfied, the first
         # new deadline is `exit_timeout` later.
         self._idle_until = min(self._idle_until, self.now + self._settings["exit_timeout"])
-        subject.heard(self.now)
+        subject.refresh(self.now)
         if subject.state != "satisfied":
             subject.become("satisfied", self.now, beacon)
 
@@ -185,22 +185,22 @@ class World:
         held = [self._clocks[name] for name in subject.holds]
         if subject.state in ("satisfied", "unknown"):
             for name, mark in subject.holds.items():
-                if self._clocks[name].listening:
+                if self._clocks[name].scanning:
                     left = exit_after - (self._clocks[name].read(self.now) - mark)
-                    yield self.now + max(0.0, left), lambda name=name: self._run_out(subject, name)
+                    yield self.now + max(0.0, left), lambda name=name: self._expire_hold(subject, name)
         # L2: a satisfied subject if none of its holders scans; an unsatisfied subject if no adapter scans.
-        if subject.state == "satisfied" and held and not any(clock.listening for clock in held):
-            yield max(clock.stopped for clock in held) + outage, lambda: self._lose(subject)
-        everybody = self._clocks[ALL]
-        if subject.state == "unsatisfied" and not subject.is_beacon and not everybody.listening:
-            yield everybody.stopped + outage, lambda: self._lose(subject)
+        if subject.state == "satisfied" and held and not any(clock.scanning for clock in held):
+            yield max(clock.stopped for clock in held) + outage, lambda: self._become_unknown(subject)
+        all_adapters = self._clocks[ALL]
+        if subject.state == "unsatisfied" and not subject.is_beacon and not all_adapters.scanning:
+            yield all_adapters.stopped + outage, lambda: self._become_unknown(subject)
 
-    def _run_out(self, subject, name):
+    def _expire_hold(self, subject, name):
         del subject.holds[name]
         if not subject.holds:
             subject.become("unsatisfied", self.now)
 
-    def _lose(self, subject):
+    def _become_unknown(self, subject):
         if subject.state == "unsatisfied":
             subject.holds = {ALL: 0.0}
         subject.holds = {name: self._clocks[name].read(self.now) for name in subject.holds}
@@ -213,14 +213,14 @@ CHOICES = list(itertools.product((0, 1), repeat=3))
 
 
 @dataclasses.dataclass(frozen=True)
-class Listening:
+class ScanChange:
     """An adapter starts to scan (`begins`), or has not scanned since `since`."""
 
     begins: bool
     since: float | None = None
 
 
-def gaps(reports, ears, ending, longest):
+def silences(reports, reception, ending, longest):
     """Yields the stretches without reports of one adapter that are longer than `longest`: (last, closed, opened,
     first).
 
@@ -231,57 +231,57 @@ def gaps(reports, ears, ending, longest):
     times = [report.time for report in reports] + [ending]
     for last, first in zip(times, times[1:]):
         if first - last > longest:
-            changes = [ear for ear in ears if last <= ear.time < first]
-            closed = next((ear.time for ear in changes if not ear.hears), None)
-            opened = next((ear.time for ear in reversed(changes) if ear.hears), None)
+            changes = [change for change in reception if last <= change.time < first]
+            closed = next((change.time for change in changes if not change.receives), None)
+            opened = next((change.time for change in reversed(changes) if change.receives), None)
             yield last, closed, opened, first
 
 
-def pauses(ears, longest):
+def pauses(reception, longest):
     """Yields the stretches of at most `longest` in which one adapter's controller did not receive: (closed, opened)."""
-    for ear, following in zip(ears, ears[1:]):
-        if not ear.hears and following.hears and following.time - ear.time <= longest:
-            yield ear.time, following.time
+    for change, following in zip(reception, reception[1:]):
+        if not change.receives and following.receives and following.time - change.time <= longest:
+            yield change.time, following.time
 
 
-def inputs(reports, ears, ending, deaf_after, choice, silence, canary=None):
-    """Returns the inputs of a World in the order of time: (time, order, adapter, what). `what` is a beacon, None for
-    another report, or a Listening. `choice` is one of CHOICES."""
+def inputs(reports, reception, ending, deaf_after, choice, silence, canary=None):
+    """Returns the inputs of a RuleModel in the order of time: (time, order, adapter, content). `content` is a beacon,
+    None for another report, or a ScanChange. `choice` is one of CHOICES."""
     late_stop, late_since, late_start = choice
     found = []
-    for adapter in {each.adapter for each in ears}:
-        heard = [each for each in reports if each.adapter == adapter]
-        mine = [each for each in ears if each.adapter == adapter]
-        begin = next((each.time for each in mine if each.hears), ending)
-        if heard and late_start:
-            begin = max(begin, heard[0].time)
-        found.append((begin, 0, adapter, Listening(True)))
-        proof = [each for each in heard if canary is None or each.beacon == canary]
-        stretches = list(gaps(proof, mine, ending, silence))
+    for adapter in {each.adapter for each in reception}:
+        received = [each for each in reports if each.adapter == adapter]
+        mine = [each for each in reception if each.adapter == adapter]
+        begin = next((each.time for each in mine if each.receives), ending)
+        if received and late_start:
+            begin = max(begin, received[0].time)
+        found.append((begin, 0, adapter, ScanChange(True)))
+        proof = [each for each in received if canary is None or each.beacon == canary]
+        stretches = list(silences(proof, mine, ending, silence))
         # A restarted scan: the backend that controls it knows that it did not scan in between; other backends do not
         # notice it.
         for closed, opened in () if late_stop else pauses(mine, silence):
             if closed > begin and not any(last <= closed < first for last, _, _, first in stretches):
-                found += [(closed, 0, adapter, Listening(False, closed)), (opened, 0, adapter, Listening(True))]
+                found += [(closed, 0, adapter, ScanChange(False, closed)), (opened, 0, adapter, ScanChange(True))]
         for last, closed, opened, first in stretches:
-            deaf = last + deaf_after
-            stop = deaf if late_stop or closed is None else min(closed, deaf)
+            limit = last + deaf_after
+            stop = limit if late_stop or closed is None else min(closed, limit)
             if stop >= first:
                 continue  # too short to be noticed
             # While the canary is silent, the adapter's other reports do not count.
-            heard = [each for each in heard if canary is None or not stop < each.time < first]
+            received = [each for each in received if canary is None or not stop < each.time < first]
             since = stop if late_since and closed is not None and stop == closed else last
-            found.append((stop, 0, adapter, Listening(False, since)))
+            found.append((stop, 0, adapter, ScanChange(False, since)))
             # If the controller never stopped receiving, or if there is a canary, only a report proves that the adapter
             # scans.
             start = first if late_start or opened is None or canary is not None else max(opened, stop)
             if first < ending or (opened is not None and not late_start and canary is None):
-                found.append((start, 0, adapter, Listening(True)))
-        found += [(each.time, 1, adapter, each.beacon) for each in heard]
+                found.append((start, 0, adapter, ScanChange(True)))
+        found += [(each.time, 1, adapter, each.beacon) for each in received]
     return sorted(found, key=lambda each: each[:2])
 
 
-def implied(conditions, settings, reports, ears, start, ending, silence=0.7, lives=None, canary=None):
+def implied(conditions, settings, reports, reception, start, ending, silence=0.7, lives=None, canary=None):
     """Returns the required events up to `ending`: subject → list of Expected.
 
     `silence`: the seconds for which an adapter that receives can be without a report; a longer silence is a fault.
@@ -290,7 +290,7 @@ def implied(conditions, settings, reports, ears, start, ending, silence=0.7, liv
     - Raises Ambiguous if the possibilities have different states.
     """
     lives = lives or [Life(start, ending)]
-    runs = [_run(conditions, settings, reports, ears, lives, choice, silence, canary) for choice in CHOICES]
+    runs = [_run(conditions, settings, reports, reception, lives, choice, silence, canary) for choice in CHOICES]
     found = {subject: _agreed(subject, [run.get(subject, []) for run in runs], start, ending)
              for subject in sorted(set().union(*runs), key=str)}
     return {subject: expected for subject, expected in found.items() if expected}
@@ -298,20 +298,20 @@ def implied(conditions, settings, reports, ears, start, ending, silence=0.7, liv
 
 def _agreed(subject, variants, start, ending):
     """Returns the events of one subject that all possibilities have in common."""
-    if len({tuple(said.state for said in each) for each in variants}) != 1:
+    if len({tuple(event.state for event in each) for each in variants}) != 1:
         raise Ambiguous("%s of %s: %s" % (subject[0], subject[1], " or ".join(sorted({
-            " ".join("%s@%.2f" % (said.state, said.time - start) for said in each) or "nothing"
+            " ".join("%s@%.2f" % (event.state, event.time - start) for event in each) or "nothing"
             for each in variants}))))
     expected = []
     for each in zip(*variants, strict=True):
-        times = [said.time for said in each]
+        times = [event.time for event in each]
         if min(times) < ending:
             expected.append(Expected(
-                each[0].state, min(times), max(times), frozenset(said.refinement for said in each),
-                optional=max(times) > ending - END_SLACK, seen=_between(said.seen for said in each),
-                visit=None if each[0].state != "unsatisfied" or each[0].arrival is None else Stay(
-                    _between((said.arrival, said.arrival) for said in each), _between(said.seen for said in each),
-                    _between(said.count for said in each))))
+                each[0].state, min(times), max(times), frozenset(event.refinement for event in each),
+                optional=max(times) > ending - END_SLACK, seen=_between(event.seen for event in each),
+                visit=None if each[0].state != "unsatisfied" or each[0].arrival is None else ExpectedVisit(
+                    _between((event.arrival, event.arrival) for event in each), _between(event.seen for event in each),
+                    _between(event.count for event in each))))
     return expected
 
 
@@ -321,19 +321,19 @@ def _between(pairs):
     return None if None in pairs else (min(low for low, _ in pairs), max(high for _, high in pairs))
 
 
-def _run(conditions, settings, reports, ears, lives, choice, silence, canary):
-    world = World(conditions, settings, lives[0].begin)
+def _run(conditions, settings, reports, reception, lives, choice, silence, canary):
+    model = RuleModel(conditions, settings, lives[0].begin)
     for number, life in enumerate(lives):
         if number:
-            world.stop(lives[number - 1].end)
-            world.start(life.begin, lives[number - 1].killed)
-        heard = [[each for each in some if life.begin <= each.time < life.end] for some in (reports, ears)]
-        for time, _, adapter, what in inputs(*heard, life.end, settings["deaf_after"], choice, silence, canary):
-            if isinstance(what, Listening):
+            model.stop(lives[number - 1].end)
+            model.start(life.begin, lives[number - 1].killed)
+        of_life = [[each for each in some if life.begin <= each.time < life.end] for some in (reports, reception)]
+        for time, _, adapter, content in inputs(*of_life, life.end, settings["deaf_after"], choice, silence, canary):
+            if isinstance(content, ScanChange):
                 if time < life.end:
-                    world.listen(adapter, what.begins, time, what.since)
-            elif what is not None:
-                world.sighted(what, adapter, time)
+                    model.set_scanning(adapter, content.begins, time, content.since)
+            elif content is not None:
+                model.sighted(content, adapter, time)
     # Late enough that every event that is due near the end occurs in every possibility.
-    world.advance(lives[-1].end + 10 * settings["outage_timeout"])
-    return {key: subject.events for key, subject in world.subjects.items() if subject.events}
+    model.advance(lives[-1].end + 10 * settings["outage_timeout"])
+    return {key: subject.events for key, subject in model.subjects.items() if subject.events}

@@ -47,30 +47,30 @@ def prepared_folder(kind, recipe):
     return folder
 
 
-def prepare(say):
-    """Returns the folder with `vmlinuz` and `initramfs`, and makes these files if they are missing. `say` is called
+def prepare(log):
+    """Returns the folder with `vmlinuz` and `initramfs`, and makes these files if they are missing. `log` is called
     with a message before each slow step."""
     recipe = pathlib.Path(__file__).read_bytes() + (GUEST / "initramfs-init").read_bytes()
     folder = prepared_folder("kernel", recipe)
     if not (folder / "initramfs").exists():
         with tempfile.TemporaryDirectory(dir=folder, prefix="kernel-") as scratch:
-            _make(folder, pathlib.Path(scratch), say)
+            _make(folder, pathlib.Path(scratch), log)
     return folder
 
 
-def _make(folder, scratch, say):
-    tree = fetch(folder, scratch, say)
+def _make(folder, scratch, log):
+    tree = fetch(folder, scratch, log)
     image = initramfs(tree / "lib/modules")
     # This must be the last step, and it must be atomic: if `initramfs` exists, the folder is complete.
     (scratch / "initramfs").write_bytes(image)
     os.replace(scratch / "initramfs", folder / "initramfs")
 
 
-def fetch(folder, scratch, say):
+def fetch(folder, scratch, log):
     """Unpacks the kernel's package in `scratch`, and copies `vmlinuz` to `folder`. Returns the folder of the unpacked
     package."""
-    package = _kernel_package(say)
-    say("fetching and unpacking %s" % package)
+    package = _kernel_package(log)
+    log("fetching and unpacking %s" % package)
     # apt's sandbox user _apt could not write to this folder.
     run(THRICE, "apt-get", "-q", "-o", "APT::Sandbox::User=root", "download", package, cwd=scratch)
     deb = next(scratch.glob(package + "_*.deb"))
@@ -87,7 +87,7 @@ def run(*argv, **options):
     return result.stdout
 
 
-def _kernel_package(say):
+def _kernel_package(log):
     """Returns the package on which linux-image-amd64 depends, such as linux-image-6.1.0-40-amd64."""
     for attempt in range(2):
         text = subprocess.run(["apt-cache", "depends", "linux-image-amd64"], capture_output=True, text=True).stdout
@@ -95,7 +95,7 @@ def _kernel_package(say):
         if found:
             return found[0]
         if attempt == 0:
-            say("apt-get update")
+            log("apt-get update")
             run(THRICE, "apt-get", "-q", "update")
     raise KernelError("apt does not find linux-image-amd64; the lab needs the archive of Debian 12 for amd64")
 

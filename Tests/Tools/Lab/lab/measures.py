@@ -20,7 +20,7 @@ def find(value, key):
 class Loss:
     """Measures how many of the reports that the controllers sent for beacons were counted in visits."""
 
-    way: str
+    variant: str
     rate: int
     duplicates: str
     lossless: bool = False  # whether a missing report is a failure
@@ -48,13 +48,13 @@ class Loss:
 
     def rows(self, outcome):
         _, sent, delivered = self._counts(outcome)
-        told = "–"
+        lost = "–"
         status = outcome.folder / "status.out"
         if status.exists() and status.stat().st_size:
-            told = sum(find(json.loads(status.read_text()), "lost"))
-        yield "Loss", {"backend": self.way, "on the air, per second": self.rate, "filtered by": self.duplicates,
+            lost = sum(find(json.loads(status.read_text()), "lost"))
+        yield "Loss", {"backend": self.variant, "on the air, per second": self.rate, "filtered by": self.duplicates,
                        "sent by the controller": sent, "sightings": delivered,
-                       "share": "%.1f %%" % (100 * delivered / sent) if sent else "–", "`lost` in status": told,
+                       "share": "%.1f %%" % (100 * delivered / sent) if sent else "–", "`lost` in status": lost,
                        "": self.remark}
 
 
@@ -62,7 +62,7 @@ class Loss:
 class Cost:
     """Measures the resources that the process used between the samples `before` and `after`."""
 
-    way: str
+    variant: str
     rate: int
     # Limits far above the measured values, which only gross errors should exceed: wake-ups per second, and RSS in KiB.
     wakes_idle: float = 10.0
@@ -82,7 +82,7 @@ class Cost:
     def rows(self, outcome):
         share, memory, wakes, sent = self._used(outcome)
         slower = outcome.slower()
-        yield "Cost", {"backend": self.way, "reports per second": "%.0f" % sent,
+        yield "Cost", {"backend": self.variant, "reports per second": "%.0f" % sent,
                        "processor, emulated": "%.1f %%" % (100 * share),
                        "divided by %.1f" % slower: "%.2f %%" % (100 * share / slower),
                        "memory, MiB": "%.1f" % (memory / 1024), "wake-ups per second": "%.1f" % wakes}

@@ -56,21 +56,21 @@ class Report:
 
 
 @dataclasses.dataclass(frozen=True)
-class Ear:
-    """From `time` on, a controller could receive (`hears`) or could not."""
+class ReceptionChange:
+    """From `time` on, a controller could receive (`receives`) or could not."""
 
     time: float
     adapter: str
-    hears: bool
+    receives: bool
 
 
 @dataclasses.dataclass(frozen=True)
 class Claim:
-    """A claim of the gateway: an adapter scans from `time` on (`listens`), or it has not scanned since `since`."""
+    """A claim of the gateway: an adapter scans from `time` on (`scans`), or it has not scanned since `since`."""
 
     time: float
     adapter: str
-    listens: bool
+    scans: bool
     since: float
 
 
@@ -125,7 +125,7 @@ def payloads(path, topics=None, damaged=False):
     return found
 
 
-class Telling:
+class LineSet:
     """The lines of a gateway or of a replay, with the events and visits among them."""
 
     def __init__(self, lines, topics=None):
@@ -140,7 +140,7 @@ class Telling:
                        for line in lines if line["type"] == "visit"]
 
 
-class Outcome(Telling):
+class Outcome(LineSet):
     """All results of a scenario."""
 
     def __init__(self, scenario, folder):
@@ -151,11 +151,11 @@ class Outcome(Telling):
         for path in sorted((self.folder / "events").glob("events-*.jsonl")):
             lines += payloads(path, topics, damaged=scenario.gaps)
         super().__init__(lines, topics)
-        self.reports, self.ears, self._names = [], [], []
+        self.reports, self.reception, self._names = [], [], []
         for number, controller in enumerate(scenario.controllers):
             self._read_controller(self.folder / ("controller-%d.jsonl" % number), number, controller)
         self.reports.sort(key=lambda report: report.time)
-        self.ears.sort(key=lambda ear: ear.time)
+        self.reception.sort(key=lambda change: change.time)
         self._names.sort()
 
     def _read_controller(self, path, number, controller):
@@ -167,8 +167,8 @@ class Outcome(Telling):
             entry = json.loads(line)
             if entry["event"] == "plug" and "index" in entry:
                 self._names.append((entry["t"], "hci%d" % entry["index"], address))
-            elif entry["event"] == "ear":
-                self.ears.append(Ear(entry["t"], address, entry["hears"]))
+            elif entry["event"] == "reception":
+                self.reception.append(ReceptionChange(entry["t"], address, entry["receives"]))
             elif entry["event"] == "sent":
                 self.reports.append(Report(entry["t"], address, self._beacon(air[entry["name"]], entry["device"])))
             elif entry["event"] == "sent in all":
@@ -190,23 +190,23 @@ class Outcome(Telling):
         """Returns the address of the controller that has this name in lines. If no line has its address, it is the
         controller that last got the name, no later than half a second after `time`. If there is none, the name itself is
         returned."""
-        told = next((line["address"] for line in self.lines if line["type"] == "adapter" and line["adapter"] == name
-                     and "address" in line), None)
-        return told or next((address for t, each, address in reversed(self._names) if each == name and t <= time + 0.5), name)
+        reported = next((line["address"] for line in self.lines if line["type"] == "adapter" and line["adapter"] == name
+                         and "address" in line), None)
+        return reported or next((address for t, each, address in reversed(self._names) if each == name and t <= time + 0.5), name)
 
-    def claims(self, telling):
-        """Returns the claims in the `adapter` lines of `telling`, with the address of each controller."""
+    def claims(self, line_set):
+        """Returns the claims in the `adapter` lines of `line_set`, with the address of each controller."""
         return [Claim(line["monotonic"] / 1e6, self.controller(line), line["state"] == "listening",
-                      timeline(line, "since")) for line in telling.lines if line["type"] == "adapter"]
+                      timeline(line, "since")) for line in line_set.lines if line["type"] == "adapter"]
 
     def lives(self):
         """Returns the periods in which the gateway ran."""
         found, begin = [], self.report["started"]
         for action in self.report["actions"]:
-            if action["do"] == "gateway" and action["what"] in ("kill", "end") and begin is not None:
-                found.append(Life(begin, action["began"], action["what"] == "kill"))
+            if action["do"] == "gateway" and action["command"] in ("kill", "end") and begin is not None:
+                found.append(Life(begin, action["began"], action["command"] == "kill"))
                 begin = None
-            elif action["do"] == "gateway" and action["what"] == "start":
+            elif action["do"] == "gateway" and action["command"] == "start":
                 begin = action["began"]
         return found + ([Life(begin, self.ending)] if begin is not None else [])
 
@@ -221,12 +221,12 @@ class Outcome(Telling):
         lines, offset = payloads(self.folder / file), self.report["clock"][0]["offset"]
         for line in lines:
             line["monotonic"] -= offset
-        return Telling(lines)
+        return LineSet(lines)
 
-    def asked(self, what):
-        """Returns the entries of the controllers' logs for the request `what` of the host."""
+    def requests(self, kind):
+        """Returns the entries of the controllers' logs for the request `kind` of the host."""
         return [entry for path in sorted(self.folder.glob("controller-*.jsonl"))
-                for entry in map(json.loads, path.read_text().splitlines()) if entry["event"] == what]
+                for entry in map(json.loads, path.read_text().splitlines()) if entry["event"] == kind]
 
     def late(self):
         """Returns the longest delay of an advertisement, in seconds. It shows how much the emulated machine was
@@ -241,9 +241,9 @@ class Outcome(Telling):
         return float((self.folder / "calibration").read_text()) / (time.process_time() - begin)
 
 
-def group(told):
+def group(items):
     """Returns the events or visits of each subject, in order."""
     found = collections.defaultdict(list)
-    for each in told:
+    for each in items:
         found[each.subject].append(each)
     return found

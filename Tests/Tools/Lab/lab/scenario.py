@@ -172,7 +172,7 @@ def act(at, do, **arguments):
 
 def air(at, do, which=0, **arguments):
     """Returns an action on the controller with the number `which`: a `do` of guest/controller.py."""
-    return act(at, "controller", which=which, say={"do": do, **arguments})
+    return act(at, "controller", which=which, request={"do": do, **arguments})
 
 
 def load():

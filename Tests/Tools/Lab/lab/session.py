@@ -7,8 +7,8 @@ import threading
 import time
 import traceback
 
-from . import keeping, machine
-from .checks import Hard, judge
+from . import archive, machine
+from .checks import ConclusiveProblem, judge
 from .outcome import Outcome
 
 # If an advertisement was later than this, in seconds, the emulated machine was paused. Failures that this can explain
@@ -21,7 +21,7 @@ SECOND_TRIES = 0.1
 FIRST = ".first"
 
 
-def say(text):
+def log(text):
     print("lab: " + text, file=sys.stderr, flush=True)
 
 
@@ -42,7 +42,7 @@ class Session:
         self._boot_all(kernel, binary, list(self._scenarios))
         stalled = [name for name, tries in self._tries.items() if excused(*tries[-1])]
         if stalled:
-            say("the machine was paused in %s, so these run again; the results of the first attempt are in NAME%s" % (
+            log("the machine was paused in %s, so these run again; the results of the first attempt are in NAME%s" % (
                 ", ".join(stalled), FIRST))
             for name in stalled:
                 shutil.rmtree(self._out / (name + FIRST), ignore_errors=True)
@@ -50,10 +50,10 @@ class Session:
             self._boot_all(kernel, binary, stalled)
         return self._finish()
 
-    def keep(self, folder):
+    def store(self, folder):
         """Stores the checked files of each scenario in `folder`, for the lab's own tests."""
         for name in self._scenarios:
-            keeping.keep(self._out / name, folder / (name + ".json.xz"))
+            archive.store(self._out / name, folder / (name + ".json.xz"))
 
     def judge(self):
         """Checks the existing results in the folder. Returns whether all passed."""
@@ -97,7 +97,7 @@ class Session:
             for place in {folder, self._out}:
                 shutil.rmtree(place / each.name, ignore_errors=True)  # of an earlier run
         (folder / "plan.json").write_text(json.dumps(plan, indent=1))
-        say("booting for %d scenarios; all results are stored in %s" % (len(chosen), self._out))
+        log("booting for %d scenarios; all results are stored in %s" % (len(chosen), self._out))
         began = time.monotonic()
         # Several times as long as they take on an idle host.
         for line in machine.boot(kernel, folder, 180 + sum(90 + 3 * each.seconds for each in chosen)):
@@ -171,7 +171,7 @@ def share(names, seconds, machines):
 
 def excused(problems, late):
     """Whether a failure is not evidence: the machine was paused, and this can explain all problems."""
-    return bool(problems) and late > STALL and not any(isinstance(each, Hard) for each in problems)
+    return bool(problems) and late > STALL and not any(isinstance(each, ConclusiveProblem) for each in problems)
 
 
 def summarize(tries):

@@ -1,27 +1,27 @@
 """Scenarios about the proof that an adapter receives: a canary that becomes silent while other beacons are received, a
 controller that receives only one beacon, and a beacon that is received too rarely."""
-from lab.checks import Clean, Implied, Said, States
+from lab.checks import Clean, Implied, Logged, States
 from lab.scenario import Beacon, Controller, Noise, Scenario
 
 CANARY = "2F234454-CF6D-4A0F-ADF2-F4911BA9FFA6"
 BADGE = Beacon("badge", 1, 1, comes=0.5)
 
 
-def canary(name, about, back, outage_timeout, states, seconds):
-    """Returns a scenario in which the canary is silent from 6 s on, until `back` if that is given. One badge stays,
+def canary(name, about, returns, outage_timeout, states, seconds):
+    """Returns a scenario in which the canary is silent from 6 s on, until `returns` if that is given. One badge stays,
     another one leaves at 7 s, and a third one comes at 8.6 s."""
     silent = Beacon("canary", 9, 9, leaves=6, uuid=CANARY)
     scene = [Noise(), BADGE, silent, Beacon("leaves", 2, 1, comes=1, leaves=7), Beacon("comes", 2, 2, comes=8.6)]
-    if back:
-        scene.append(Beacon("canary again", 9, 9, comes=back, uuid=CANARY))
+    if returns:
+        scene.append(Beacon("canary again", 9, 9, comes=returns, uuid=CANARY))
     return Scenario("canary-" + name, about, "management", [Controller(scene)], [Implied(), States(states), Clean()],
                     seconds=seconds, canary=silent, settings={"outage_timeout": outage_timeout})
 
 
-STAY = {"staff": "satisfied", "staff 1/1": "satisfied", "forklift-7": "unsatisfied", "absent": "unsatisfied",
-        "staff 2/1": "satisfied unsatisfied", "staff 2/2": "satisfied"}
+PRESENT = {"staff": "satisfied", "staff 1/1": "satisfied", "forklift-7": "unsatisfied", "absent": "unsatisfied",
+           "staff 2/1": "satisfied unsatisfied", "staff 2/2": "satisfied"}
 SCENARIOS = [
-    canary("briefly", "the canary is silent for 4 s while others are received: this causes no exit", 10, 60.0, STAY,
+    canary("briefly", "the canary is silent for 4 s while others are received: this causes no exit", 10, 60.0, PRESENT,
            18),
     canary("for-long", "the canary is silent for longer than outage_timeout: states become unknown, and known again",
            20, 7.0, {
@@ -42,6 +42,6 @@ SCENARIOS = [
              [Implied(), Clean(),
               States({"staff": "satisfied", "staff 1/1": "satisfied", "staff 3/3": "satisfied", "forklift-7": "unsatisfied",
                       "absent": "unsatisfied"}),
-              Said(["3/3 is received too rarely for exit_timeout 1.5 s"], never=["1/1 is received too rarely"])],
+              Logged(["3/3 is received too rarely for exit_timeout 1.5 s"], never=["1/1 is received too rarely"])],
              seconds=92, settings={"exit_timeout": 1.5, "deaf_after": 1.0, "outage_timeout": 60.0}),
 ]

@@ -1,13 +1,13 @@
 """Scenarios in which something fails while beacons are present. Short faults, one after the other in one run, and each
 in its own run, must cause no exit. After long ones, all states must be unknown until the radio returns."""
-from lab.checks import Back, Clean, Implied, States
+from lab.checks import Clean, Implied, Recovers, States
 from lab.scenario import Beacon, Controller, Noise, Scenario, act, air
 
 # name → (the fault, its end); each is a function that returns the action for a given time.
 FAULTS = {
-    "bluetoothd-killed": (lambda at: act(at, "bluetoothd", what="kill"), lambda at: act(at, "bluetoothd", what="start")),
-    "bluetoothd-stopped": (lambda at: act(at, "bluetoothd", what="terminate"),
-                           lambda at: act(at, "bluetoothd", what="start")),
+    "bluetoothd-killed": (lambda at: act(at, "bluetoothd", command="kill"), lambda at: act(at, "bluetoothd", command="start")),
+    "bluetoothd-stopped": (lambda at: act(at, "bluetoothd", command="terminate"),
+                           lambda at: act(at, "bluetoothd", command="start")),
     "rfkill": (lambda at: act(at, "rfkill", block=True), lambda at: act(at, "rfkill", block=False)),
     "powered-off": (lambda at: act(at, "power", on=False), lambda at: act(at, "power", on=True)),
     "hardware-error": (lambda at: air(at, "hwerror"), lambda at: air(at, "state")),
@@ -24,7 +24,7 @@ BLINDING = {("dbus", "bluetoothd-killed"), ("dbus", "bluetoothd-stopped"), ("dbu
 NEEDS_BLUETOOTHD = {"bluetoothd-killed", "bluetoothd-stopped", "powered-off", "discovery"}
 
 # The backends, with the options of their scenarios. D-Bus needs a controller that reports duplicates.
-WAYS = {
+VARIANTS = {
     "management": dict(backend="management", controller={}),
     "management-alone": dict(backend="management", controller={}, bluetoothd=None),
     "dbus": dict(backend="dbus", controller={"duplicates": "none"}, every=0.4),
@@ -33,40 +33,40 @@ WAYS = {
 }
 
 
-def run(name, about, way, faults, length, period, newcomer_after=0.5, **options):
+def run(name, about, variant, faults, length, period, newcomer_after=0.5, **options):
     """Returns a scenario with `faults` one after the other: each lasts `length` seconds, and one starts every `period`
     seconds.
 
     A badge and a forklift are always present, another beacon exits before the first fault, and a new beacon comes
     after each fault.
     """
-    way = dict(WAYS[way])
-    backend, controller, every = way.pop("backend"), way.pop("controller"), way.pop("every", 0.2)
+    variant = dict(VARIANTS[variant])
+    backend, controller, every = variant.pop("backend"), variant.pop("controller"), variant.pop("every", 0.2)
     first = 10 if backend == "dbus" else 6  # by then exit_timeout has passed for all beacons that never come
     scene = [Noise(), Beacon("badge", 1, 1, comes=0.5, every=every), Beacon("forklift", 100, 7, comes=1, every=every),
              Beacon("passes", 3, 0, comes=0.5, leaves=1.5, every=every)]
     actions, checks, blind = [], [], []
-    everybody = ["staff 1/1", "staff 100/7"]
+    present = ["staff 1/1", "staff 100/7"]
     for number, fault in enumerate(faults):
         begin = first + number * period
         down, up = FAULTS[fault]
         actions += [down(begin), up(begin + length)]
         scene.append(Beacon("new %d" % number, 2, number, comes=begin + length + newcomer_after, every=every))
-        everybody.append("staff 2/%d" % number)
-        checks.append(Back(begin + length, everybody[-1]))
+        present.append("staff 2/%d" % number)
+        checks.append(Recovers(begin + length, present[-1]))
         if (backend, fault) in BLINDING:
             blind.append((begin, begin + length))
     expected = options.pop("expected", None) or {
-        **dict.fromkeys(everybody + ["staff", "forklift-7"], "satisfied"), "absent": "unsatisfied"}
+        **dict.fromkeys(present + ["staff", "forklift-7"], "satisfied"), "absent": "unsatisfied"}
     expected = {**expected, "staff 3/0": "satisfied unsatisfied"}
     return Scenario(name, about, backend, [Controller(scene, **controller)],
                     [Implied(), States(expected), Clean(), *checks], seconds=first + len(faults) * period, actions=actions,
-                    blind=blind, **way, **options)
+                    blind=blind, **variant, **options)
 
 
-def possible(way):
+def possible(variant):
     """Returns the faults that are possible with this backend."""
-    alone = WAYS[way].get("bluetoothd", True) is None
+    alone = VARIANTS[variant].get("bluetoothd", True) is None
     return [fault for fault in FAULTS if not (alone and fault in NEEDS_BLUETOOTHD)]
 
 
@@ -76,19 +76,19 @@ SOME = {"management": ["bluetoothd-killed", "rfkill", "hardware-error", "unplugg
         "dbus": ["bluetoothd-killed", "powered-off", "unplugged"],
         "hci": ["rfkill", "unplugged"]}
 SCENARIOS = [
-    run("faults-some-" + way, "some short faults in a row cause no exit, and each new beacon enters", way, faults, 3,
-        12 if way == "dbus" else 9,
+    run("faults-some-" + variant, "some short faults in a row cause no exit, and each new beacon enters", variant, faults, 3,
+        12 if variant == "dbus" else 9,
         settings=SHORT,
         # On a busy machine, an emulated bluetoothd is too slow for a comparison of dates.
-        essential=way != "dbus")
-    for way, faults in SOME.items()
+        essential=variant != "dbus")
+    for variant, faults in SOME.items()
 ] + [
-    run("faults-every-" + way, "all short faults in a row cause no exit, and each new beacon enters", way,
-        possible(way), 3, 12, settings=SHORT)
-    for way in WAYS
+    run("faults-every-" + variant, "all short faults in a row cause no exit, and each new beacon enters", variant,
+        possible(variant), 3, 12, settings=SHORT)
+    for variant in VARIANTS
 ] + [
-    run("%s-%s" % (fault, way), "this fault for 3 s causes no exit", way, [fault], 3, 12, settings=SHORT)
-    for way in WAYS for fault in possible(way)
+    run("%s-%s" % (fault, variant), "this fault for 3 s causes no exit", variant, [fault], 3, 12, settings=SHORT)
+    for variant in VARIANTS for fault in possible(variant)
 ]
 
 # Long faults: after outage_timeout all states are unknown, which is not an exit. They are known again when the radio
@@ -101,39 +101,39 @@ LONG = {"management": ["bluetoothd-stopped", "rfkill", "unplugged", "hang", "sil
         "dbus": ["bluetoothd-stopped", "rfkill", "powered-off", "unplugged", "hang"],
         "hci": ["rfkill", "unplugged", "hang"]}
 SCENARIOS += [
-    run("outage-%s-%s" % (fault, way), "this fault for longer than outage_timeout: unknown, then known again",
-        way, [fault], *((16, 36) if way == "dbus" else (12, 27)),
-        settings={"outage_timeout": 7.0 if way == "dbus" else 5.0}, expected=UNKNOWN,
-        essential=(way, fault) == ("management", "unplugged"))
-    for way, faults in LONG.items() for fault in faults
+    run("outage-%s-%s" % (fault, variant), "this fault for longer than outage_timeout: unknown, then known again",
+        variant, [fault], *((16, 36) if variant == "dbus" else (12, 27)),
+        settings={"outage_timeout": 7.0 if variant == "dbus" else 5.0}, expected=UNKNOWN,
+        essential=(variant, fault) == ("management", "unplugged"))
+    for variant, faults in LONG.items() for fault in faults
 ]
 
 # bluetoothd is stopped for a minute, and killed repeatedly.
 SCENARIOS += [
     # When bluetoothd exits, it switches the adapter off. If the gateway has the right to switch it on, it does so long
     # before outage_timeout.
-    run("bluetoothd-away-for-a-minute-" + way, "bluetoothd is stopped for a minute", way, ["bluetoothd-stopped"], 60, 75,
+    run("bluetoothd-away-for-a-minute-" + variant, "bluetoothd is stopped for a minute", variant, ["bluetoothd-stopped"], 60, 75,
         settings={"outage_timeout": 20.0}, expected=expected)
-    for way, expected in (("management", None), ("dbus", UNKNOWN))
+    for variant, expected in (("management", None), ("dbus", UNKNOWN))
 ] + [
-    run("bluetoothd-killed-ten-times-" + way, "bluetoothd is killed and started ten times", way,
+    run("bluetoothd-killed-ten-times-" + variant, "bluetoothd is killed and started ten times", variant,
         ["bluetoothd-killed"] * 10, 1.5, 8, settings=SHORT)
-    for way in ("management", "dbus", "hci-beside")
+    for variant in ("management", "dbus", "hci-beside")
 ]
 
 
-def stuck(way, until, within):
+def stuck(variant, until, within):
     """Returns a scenario in which a scan stops delivering without any sign. Only the watchdog's step `until`, a new
     scan or a reset of the controller, fixes it. A new beacon must enter within `within` seconds."""
-    each = run("stuck-%s-%s" % (until, way), "a scan delivers nothing until the host %s" % {
-        "scan": "starts another one", "reset": "resets the controller"}[until], way, ["silent-scan"], 0.5, within + 8,
+    each = run("stuck-%s-%s" % (until, variant), "a scan delivers nothing until the host %s" % {
+        "scan": "starts another one", "reset": "resets the controller"}[until], variant, ["silent-scan"], 0.5, within + 8,
         settings=SHORT)
     at = each.actions[0]["at"]
     each.actions = [air(at, "mute", until=until)]
-    each.checks[-1] = Back(at, "staff 2/0", within=within)
+    each.checks[-1] = Recovers(at, "staff 2/0", within=within)
     return each
 
 
 # bluetoothd's discovery starts a new scan every ten seconds on its own.
-SCENARIOS += [stuck(way, "scan", 15) for way in ("management", "dbus", "hci")]
-SCENARIOS += [stuck(way, "reset", 45) for way in ("management", "management-alone", "hci")]
+SCENARIOS += [stuck(variant, "scan", 15) for variant in ("management", "dbus", "hci")]
+SCENARIOS += [stuck(variant, "reset", 45) for variant in ("management", "management-alone", "hci")]

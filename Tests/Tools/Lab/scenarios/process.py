@@ -1,11 +1,11 @@
 """Scenarios in which the gateway itself is stopped, killed and started, the clock is set, or another command of the
 program runs at the same time."""
-from lab.checks import Back, Clean, Complete, Implied, Replayed, Said, Scanned, States
+from lab.checks import Clean, Complete, Implied, Logged, Recovers, Replayed, Scanned, States
 from lab.scenario import Beacon, Controller, Noise, Scenario, act, air
 
 BADGE, FORKLIFT = Beacon("badge", 1, 1, comes=0.5), Beacon("forklift", 100, 7, comes=1)
-HERE = {"staff": "satisfied", "forklift-7": "satisfied", "absent": "unsatisfied", "staff 1/1": "satisfied",
-        "staff 100/7": "satisfied"}
+PRESENT = {"staff": "satisfied", "forklift-7": "satisfied", "absent": "unsatisfied", "staff 1/1": "satisfied",
+           "staff 100/7": "satisfied"}
 
 
 def restarted(how):
@@ -14,9 +14,9 @@ def restarted(how):
              Beacon("leaves meanwhile", 2, 1, comes=1.5, leaves=8)]
     return Scenario("restart-" + how, "the gateway is %s and started again: this alone causes no event (N4)" % (
         "killed" if how == "kill" else "ended"), "management", [Controller(scene)],
-        [Implied(), States({**HERE, "staff 2/0": "satisfied", "staff 2/1": "satisfied unsatisfied",
-                            "staff 2/2": "satisfied unsatisfied"}), Clean(), Back(10, "staff 2/0")], seconds=20,
-        actions=[act(7, "gateway", what=how), act(10, "gateway", what="start")])
+        [Implied(), States({**PRESENT, "staff 2/0": "satisfied", "staff 2/1": "satisfied unsatisfied",
+                            "staff 2/2": "satisfied unsatisfied"}), Clean(), Recovers(10, "staff 2/0")], seconds=20,
+        actions=[act(7, "gateway", command=how), act(10, "gateway", command="start")])
 
 
 def late(backend, controller=None, **options):
@@ -24,8 +24,8 @@ def late(backend, controller=None, **options):
     adapter is plugged in."""
     return Scenario("late-adapter-" + backend, "no adapter is present at the start: the gateway waits and reports this",
                     backend, [Controller([Noise(), BADGE, Beacon("forklift", 100, 7, comes=6)], **controller or {})],
-                    [Implied(), States(HERE), Clean(), Back(5, "staff 1/1"),
-                     Said(["waits for a Bluetooth adapter", "hci0 appeared", "hci0 is listening"])],
+                    [Implied(), States(PRESENT), Clean(), Recovers(5, "staff 1/1"),
+                     Logged(["waits for a Bluetooth adapter", "hci0 appeared", "hci0 is listening"])],
                     seconds=24 if backend == "dbus" else 18, before=[air(0, "unplug")], wait=0, actions=[air(5, "plug")],
                     **options)
 
@@ -37,8 +37,8 @@ def frozen(backend, **options):
     return Scenario("frozen-" + backend, "the process is stopped for 8 s: event dates are as without the stop",
                     backend, [Controller(scene)],
                     [Implied(), Complete(), Clean(), States({
-                        **HERE, "staff 2/0": "satisfied unsatisfied", "staff 2/1": "satisfied unsatisfied"})],
-                    seconds=19, actions=[act(6, "gateway", what="freeze"), act(14, "gateway", what="thaw")], **options)
+                        **PRESENT, "staff 2/0": "satisfied unsatisfied", "staff 2/1": "satisfied unsatisfied"})],
+                    seconds=19, actions=[act(6, "gateway", command="freeze"), act(14, "gateway", command="thaw")], **options)
 
 
 RECORDED = [act(0, "spawn", name="record", arguments=["record", "@FOLDER@/capture.btsnoop", "--config",
@@ -57,7 +57,7 @@ def recorded(backend, controller=None, **options):
     return Scenario("replay-" + backend, "a recording during faults, replayed: the same states", backend,
                     [Controller(scene, **controller or {})],
                     [Implied(), Clean(), Replayed("replay.out", by="record"), States({
-                        **HERE, "staff 100/7": "satisfied unsatisfied", "forklift-7": "satisfied unsatisfied",
+                        **PRESENT, "staff 100/7": "satisfied unsatisfied", "forklift-7": "satisfied unsatisfied",
                         "staff 2/0": "satisfied unsatisfied satisfied unsatisfied"})],
                     seconds=38, before=RECORDED, actions=actions,
                     settings={"outage_timeout": 60.0}, **options)
@@ -71,7 +71,7 @@ def scanned(backend, **options):
     return Scenario("scan-" + backend, "while the gateway runs, scan shows the beacons, scan --all the advertisers",
                     backend,
                     [Controller([Noise(), BADGE, FORKLIFT])],
-                    [Implied(), States(HERE), Clean(), Scanned("scan.out", {"badge": (1, 1, ["staff"]), "forklift": (
+                    [Implied(), States(PRESENT), Clean(), Scanned("scan.out", {"badge": (1, 1, ["staff"]), "forklift": (
                         100, 7, ["staff", "forklift-7"])}), Scanned("all.out", None)], seconds=12,
                     actions=spawn + finish, **options)
 
@@ -81,12 +81,12 @@ def starting(backend, controller=None, **options):
     return Scenario("bluetoothd-restarts-at-start-" + backend, "bluetoothd is restarted twice while the gateway "
                     "starts: it scans nevertheless", backend, [
                         Controller([Noise(), BADGE, Beacon("new", 2, 0, comes=5)], **controller or {})],
-                    [Implied(), Clean(), Back(2.5, "staff 2/0"), States({
+                    [Implied(), Clean(), Recovers(2.5, "staff 2/0"), States({
                         "staff": "satisfied", "staff 1/1": "satisfied", "staff 2/0": "satisfied", "forklift-7": "unsatisfied",
                         "absent": "unsatisfied"})],
                     seconds=30 if backend == "dbus" else 20, wait=0, settle=0.1,
-                    actions=[act(0, "bluetoothd", what="kill"), act(0.6, "bluetoothd", what="start"),
-                             act(1.5, "bluetoothd", what="terminate"), act(2.5, "bluetoothd", what="start")],
+                    actions=[act(0, "bluetoothd", command="kill"), act(0.6, "bluetoothd", command="start"),
+                             act(1.5, "bluetoothd", command="terminate"), act(2.5, "bluetoothd", command="start")],
                     settings={"outage_timeout": 60.0}, **options)
 
 
@@ -111,7 +111,7 @@ SCENARIOS = [
     frozen("management"),
     frozen("hci", bluetoothd=None),
     Scenario("clock-set", "the wall clock jumps by a day and back: this causes no event (T1)", "management",
-             [Controller([Noise(), BADGE, FORKLIFT])], [Implied(), States(HERE), Clean()], seconds=14,
+             [Controller([Noise(), BADGE, FORKLIFT])], [Implied(), States(PRESENT), Clean()], seconds=14,
              actions=[act(6, "clock", step=86400), act(9, "clock", step=-86400)]),
     stepping((3, 3 * 3600), (7.5, -5 * 3600), (12, 2 * 3600)),
     starting("management"),

@@ -1,11 +1,11 @@
 """Scenarios with two adapters: a beacon is present if at least one of them holds it (L1)."""
-from lab.checks import Back, Clean, Implied, States
+from lab.checks import Clean, Implied, Recovers, States
 from lab.scenario import Beacon, Controller, Noise, Scenario, air
 
 LEFT, RIGHT, BOTH = Beacon("left", 1, 1, comes=0.5), Beacon("right", 1, 2, comes=0.7), Beacon("both", 100, 7, comes=0.9)
 PASSES = Beacon("passes", 3, 0, comes=0.6, leaves=1.6)
-HERE = {"staff": "satisfied", "forklift-7": "satisfied", "absent": "unsatisfied", "staff 1/2": "satisfied",
-        "staff 100/7": "satisfied", "staff 2/0": "satisfied", "staff 3/0": "satisfied unsatisfied"}
+PRESENT = {"staff": "satisfied", "forklift-7": "satisfied", "absent": "unsatisfied", "staff 1/2": "satisfied",
+           "staff 100/7": "satisfied", "staff 2/0": "satisfied", "staff 3/0": "satisfied unsatisfied"}
 
 
 def two(name, about, backend, unplugged, left, outage_timeout, controller=None, **options):
@@ -16,29 +16,29 @@ def two(name, about, backend, unplugged, left, outage_timeout, controller=None, 
     controllers = [Controller([Noise(), LEFT, BOTH, newcomer], **controller or {}),
                    Controller([Noise(), RIGHT, BOTH, PASSES], **controller or {})]
     return Scenario("two-adapters-" + name, about, backend, controllers,
-                    [Implied(), States({**HERE, "staff 1/1": left}), Clean(), Back(first + unplugged, "staff 2/0")],
+                    [Implied(), States({**PRESENT, "staff 1/1": left}), Clean(), Recovers(first + unplugged, "staff 2/0")],
                     seconds=first + unplugged + 10,
                     actions=[air(first, "unplug"), air(first + unplugged, "plug")],
                     settings={"outage_timeout": outage_timeout}, **options)
 
 
-def swapped(name, about, backend, other, back, outage_timeout, left="satisfied", controller=None, **options):
+def swapped(name, about, backend, other, returns, outage_timeout, left="satisfied", controller=None, **options):
     """Returns a scenario in which two adapters return under each other's names.
 
     Only hci0 holds a badge, and both adapters are unplugged. The other one returns first, after `other` seconds,
-    becomes hci0, and does not receive the badge. `back` seconds after it was unplugged, the first one returns as
+    becomes hci0, and does not receive the badge. `returns` seconds after it was unplugged, the first one returns as
     hci1.
     """
     first = 10 if backend == "dbus" else 6
-    controllers = [Controller([Noise(), LEFT, Beacon("new", 2, 0, comes=first + back + 0.5)], **controller or {}),
+    controllers = [Controller([Noise(), LEFT, Beacon("new", 2, 0, comes=first + returns + 0.5)], **controller or {}),
                    Controller([Noise(), RIGHT, PASSES, Beacon("new here", 2, 1, comes=first + other + 0.5)], **controller or {})]
     states = {"staff": "satisfied", "forklift-7": "unsatisfied", "absent": "unsatisfied", "staff 1/1": left,
               "staff 1/2": "satisfied", "staff 2/0": "satisfied", "staff 2/1": "satisfied", "staff 3/0": "satisfied unsatisfied"}
     return Scenario("swapped-%s-%s" % (name, backend), about, backend, controllers,
-                    [Implied(), States(states), Clean(), Back(first + other, "staff 2/1"), Back(first + back, "staff 2/0")],
-                    seconds=first + back + (16 if backend == "dbus" else 8),
+                    [Implied(), States(states), Clean(), Recovers(first + other, "staff 2/1"), Recovers(first + returns, "staff 2/0")],
+                    seconds=first + returns + (16 if backend == "dbus" else 8),
                     actions=[air(first, "unplug"), air(first + 0.1, "unplug", which=1), air(first + other, "plug", which=1),
-                             air(first + back, "plug")],
+                             air(first + returns, "plug")],
                     settings={"outage_timeout": outage_timeout}, **options)
 
 

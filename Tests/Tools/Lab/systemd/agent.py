@@ -16,7 +16,7 @@ import sys
 PORT = "/dev/virtio-ports/lab.commands"
 
 
-def obey(command, seconds):
+def execute(command, seconds):
     """Runs a command line. Returns its exit status, or None if it was killed after `seconds`, and its output."""
     # A scope for each command would need two more calls to systemd. A session is enough to kill all its processes.
     process = subprocess.Popen(["/bin/bash", "-c", command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -32,13 +32,13 @@ def obey(command, seconds):
 def main():
     port = os.open(PORT, os.O_RDWR)
 
-    def say(value):
+    def send(value):
         data = json.dumps(value).encode() + b"\n"
         while data:
             data = data[os.write(port, data):]
 
     with open("/proc/sys/kernel/random/boot_id") as boot, open("/proc/uptime") as uptime:
-        say({"boot": boot.read().strip(), "uptime": float(uptime.read().split()[0])})
+        send({"boot": boot.read().strip(), "uptime": float(uptime.read().split()[0])})
     waiting = b""
     while True:
         chunk = os.read(port, 65536)
@@ -46,9 +46,9 @@ def main():
             return 0
         *lines, waiting = (waiting + chunk).split(b"\n")
         for line in filter(None, lines):
-            asked = json.loads(line)
-            status, output = obey(asked["run"], asked["seconds"])
-            say({"id": asked["id"], "status": status, "output": output.decode(errors="replace")})
+            request = json.loads(line)
+            status, output = execute(request["run"], request["seconds"])
+            send({"id": request["id"], "status": status, "output": output.decode(errors="replace")})
 
 
 if __name__ == "__main__":

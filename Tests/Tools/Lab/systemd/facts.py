@@ -19,32 +19,32 @@ def table(text, separator):
     return {key: value.strip() for key, found, value in (line.partition(separator) for line in text.splitlines()) if found}
 
 
-def user_and_rights(who, status, user, bounding=0):
+def user_and_rights(process, status, user, bounding=0):
     """Checks /proc/PID/status: user, group, no capability, NoNewPrivs, a seccomp filter, and that the bounding set has
     at most the bits of `bounding`."""
     found, wrong = table(status, ":"), []
     missing = [key for key in ("Uid", "Gid", "NoNewPrivs", "Seccomp", "CapBnd", *SETS) if key not in found]
     if missing:
-        return ["%s: /proc/PID/status does not have %s" % (who, ", ".join(missing))]
+        return ["%s: /proc/PID/status does not have %s" % (process, ", ".join(missing))]
     for key in ("Uid", "Gid"):
         if found[key].split() != [str(user)] * 4:
-            wrong.append("%s: %s is %s, not four times %d" % (who, key, found[key], user))
-    wrong += ["%s: %s is %s" % (who, key, found[key]) for key in SETS if int(found[key], 16)]
+            wrong.append("%s: %s is %s, not four times %d" % (process, key, found[key], user))
+    wrong += ["%s: %s is %s" % (process, key, found[key]) for key in SETS if int(found[key], 16)]
     if int(found["CapBnd"], 16) & ~bounding:
-        wrong.append("%s: the capability bounding set is %s" % (who, found["CapBnd"]))
+        wrong.append("%s: the capability bounding set is %s" % (process, found["CapBnd"]))
     if found["NoNewPrivs"] != "1":
-        wrong.append("%s: NoNewPrivs is %s" % (who, found["NoNewPrivs"]))
+        wrong.append("%s: NoNewPrivs is %s" % (process, found["NoNewPrivs"]))
     if found["Seccomp"] != "2":
-        wrong.append("%s: system calls are not filtered" % who)
+        wrong.append("%s: system calls are not filtered" % process)
     return wrong
 
 
-def limit(who, limits, name, most):
+def limit(process, limits, name, most):
     """Checks in /proc/PID/limits that a limit, soft and hard, is at most `most`."""
     found = re.search(r"^%s +(\S+) +(\S+)" % re.escape(name), limits, re.M)
     if not found:
-        return ["%s: the limit %s does not exist" % (who, name)]
-    return ["%s: %s is %s" % (who, name, each) for each in set(found.groups()) if each == "unlimited" or int(each) > most]
+        return ["%s: the limit %s does not exist" % (process, name)]
+    return ["%s: %s is %s" % (process, name, each) for each in set(found.groups()) if each == "unlimited" or int(each) > most]
 
 
 def lines(text):
@@ -78,23 +78,23 @@ def states(found, identifier):
             if line["type"] == "event" and line["identifier"] == identifier and line["scope"] != "beacon"]
 
 
-def stays(found, identifier):
+def check_never_exited(found, identifier):
     """Checks that a condition entered once and never exited, because its beacon was always present."""
-    told = states(found, identifier)
-    return [] if told == ["satisfied"] else ["%s: its states are %s; must be one satisfied" % (
-        identifier, told or "missing")]
+    actual = states(found, identifier)
+    return [] if actual == ["satisfied"] else ["%s: its states are %s; must be one satisfied" % (
+        identifier, actual or "missing")]
 
 
-def came_and_left(found, identifier):
+def check_entered_and_exited(found, identifier):
     """Checks that a condition entered once and exited once. An `unsatisfied` before that is accepted."""
-    told = states(found, identifier)
-    if told[:1] == ["unsatisfied"]:
-        told = told[1:]
-    return [] if told == ["satisfied", "unsatisfied"] else ["%s: its states are %s; must be satisfied, unsatisfied" % (
-        identifier, told or "missing")]
+    actual = states(found, identifier)
+    if actual[:1] == ["unsatisfied"]:
+        actual = actual[1:]
+    return [] if actual == ["satisfied", "unsatisfied"] else ["%s: its states are %s; must be satisfied, unsatisfied" % (
+        identifier, actual or "missing")]
 
 
-def kept(shipped, after):
+def check_preserved(published, after):
     """Checks that each line that a broker received still exists unchanged, and that no number was used twice."""
     wrong, by_number = [], {}
     for line in after:
@@ -102,22 +102,22 @@ def kept(shipped, after):
             if line["sequence"] in by_number:
                 wrong.append("the sequence number %d was used twice" % line["sequence"])
             by_number[line["sequence"]] = line
-    lost = sorted(line["sequence"] for line in shipped if line["sequence"] not in by_number)
+    lost = sorted(line["sequence"] for line in published if line["sequence"] not in by_number)
     if lost:
         wrong.append("%d lines that a broker received are missing: %s" % (len(lost), lost[:5]))
-    changed = [line["sequence"] for line in shipped if by_number.get(line["sequence"], line) != line]
+    changed = [line["sequence"] for line in published if by_number.get(line["sequence"], line) != line]
     return wrong + (["line %d differs from the one that the broker received" % changed[0]] if changed else [])
 
 
-def refusals(told, wanted, control):
+def refusals(results, wanted, control):
     """Checks the results of a probe inside the unit. All arguments are dictionaries by the name of an attempt.
 
-    `told`: "done", or the reason of the refusal. `wanted`: whether the attempt must succeed (True) or must be
+    `results`: "done", or the reason of the refusal. `wanted`: whether the attempt must succeed (True) or must be
     refused. `control`: the results of the same probe outside the unit, where each attempt that must be refused
     inside must succeed."""
     wrong = []
     for name, allowed in wanted.items():
-        answer = told.get(name, "not tried")
+        answer = results.get(name, "not tried")
         if answer == "not tried" or allowed != (answer == "done"):
             wrong.append("%s: %s" % (name, answer if allowed or answer != "done" else "it was not refused"))
         if not allowed and control.get(name) != "done":
@@ -140,7 +140,7 @@ def journal(text):
     return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
 
 
-def moments(entries, pattern):
+def times_of(entries, pattern):
     """Returns the times of all entries whose message matches `pattern`, in seconds of the boot."""
     return [int(entry["__MONOTONIC_TIMESTAMP"]) / 1e6 for entry in entries
             if isinstance(entry.get("MESSAGE"), str) and re.search(pattern, entry["MESSAGE"])]
@@ -149,8 +149,8 @@ def moments(entries, pattern):
 def scans(log):
     """Returns the times at which the host enabled scanning, in seconds of the boot, from the controller's log. The last
     line of the log may be incomplete, and is ignored then."""
-    told = [json.loads(line) for line in log.rpartition("\n")[0].splitlines() if '"scan"' in line]
-    return [each["t"] for each in told if each["event"] == "scan" and each.get("enabled")]
+    entries = [json.loads(line) for line in log.rpartition("\n")[0].splitlines() if '"scan"' in line]
+    return [each["t"] for each in entries if each["event"] == "scan" and each.get("enabled")]
 
 
 def watchdog(stopped, entries, interval, restart):
@@ -158,8 +158,8 @@ def watchdog(stopped, entries, interval, restart):
     that it started again within `restart` after that. LATE is added to both limits, in seconds.
 
     Returns the seconds from `stopped` to the kill and to the start, None if there was none, and the problems."""
-    killed = [each for each in moments(entries, "Watchdog timeout") if each >= stopped]
-    started = [each for each in moments(entries, "^Started ") if each >= stopped]
+    killed = [each for each in times_of(entries, "Watchdog timeout") if each >= stopped]
+    started = [each for each in times_of(entries, "^Started ") if each >= stopped]
     if not killed:
         return None, None, ["the watchdog did not kill it"]
     wrong = []
@@ -172,27 +172,27 @@ def watchdog(stopped, entries, interval, restart):
     return killed[0] - stopped, started[0] - stopped, wrong
 
 
-def kinds(entries):
+def check_kinds(entries):
     """Checks that each entry has a kind of the table in docs/messages.md."""
     known = set(KINDS.values())
     return ["an entry has an unknown kind (MESSAGE_ID %s): %s" % (each.get("MESSAGE_ID"), each.get("MESSAGE"))
             for each in entries if each.get("MESSAGE_ID") not in known]
 
 
-def warns(entries, when, wanted, bearable):
-    """Checks that there are entries of all kinds in `wanted`, and of no others except `bearable`; None accepts any."""
+def check_warnings(entries, when, wanted, tolerated):
+    """Checks that there are entries of all kinds in `wanted`, and of no others except `tolerated`; None accepts any."""
     names = {identifier: name for name, identifier in KINDS.items()}
-    said = [(names.get(each.get("MESSAGE_ID"), "no kind"), str(each.get("MESSAGE"))) for each in entries]
-    wrong = ["%s: the journal has no entry \u201c%s\u201d" % (when, each) for each in wanted if each not in dict(said)]
-    if bearable is None:
+    messages = [(names.get(each.get("MESSAGE_ID"), "no kind"), str(each.get("MESSAGE"))) for each in entries]
+    wrong = ["%s: the journal has no entry \u201c%s\u201d" % (when, each) for each in wanted if each not in dict(messages)]
+    if tolerated is None:
         return wrong
-    return wrong + ["%s: unexpected warning \u201c%s\u201d: %s" % (when, kind, text) for kind, text in said
-                    if kind not in (*wanted, *bearable)]
+    return wrong + ["%s: unexpected warning \u201c%s\u201d: %s" % (when, kind, text) for kind, text in messages
+                    if kind not in (*wanted, *tolerated)]
 
 
-def left_orderly(available):
-    """Checks that a gateway that was stopped reported this. `available`: all values of its availability at a broker, in
-    order."""
-    if "online" not in available:
+def check_ended_offline(availability):
+    """Checks that a gateway that was stopped reported this. `availability`: all values of its availability at a broker,
+    in order."""
+    if "online" not in availability:
         return ["the broker never received that the gateway is online"]
-    return [] if available[-1] == "offline" else ["after a normal stop the broker has %s, not offline" % available[-1]]
+    return [] if availability[-1] == "offline" else ["after a normal stop the broker has %s, not offline" % availability[-1]]

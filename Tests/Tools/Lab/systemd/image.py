@@ -43,7 +43,7 @@ WRITTEN = {
 }
 
 
-def prepare(say):
+def prepare(log):
     """Returns the folder with `vmlinuz`, `initramfs` and `disk`. Creates them if the disk is missing."""
     recipe = b"".join(path.read_bytes() for path in [pathlib.Path(__file__), *sorted(FILES.iterdir())])
     folder = kernel.prepared_folder("systemd", recipe)
@@ -51,22 +51,22 @@ def prepare(say):
         if os.geteuid() != 0:
             raise kernel.KernelError("the disk of the guest must be made as root, because root owns its files")
         with tempfile.TemporaryDirectory(dir=folder, prefix="making-") as scratch:
-            _make(folder, pathlib.Path(scratch), say)
+            _make(folder, pathlib.Path(scratch), log)
     return folder
 
 
-def _make(folder, scratch, say):
-    tree = kernel.fetch(folder, scratch, say) / "lib/modules"
+def _make(folder, scratch, log):
+    tree = kernel.fetch(folder, scratch, log) / "lib/modules"
     (folder / "initramfs").write_bytes(kernel.initramfs(tree, FIRST, FILES / "initramfs-init"))
     root = scratch / "root"
-    say("running debootstrap, which takes a few minutes")
+    log("running debootstrap, which takes a few minutes")
     # debootstrap would fail again in the folder of a failed attempt, so each attempt removes the folder first.
     kernel.run(kernel.THRICE, "sh", "-c", 'rm -rf --one-file-system "$4" && exec debootstrap "$@"', "debootstrap",
                "--variant=minbase", "--include=" + PACKAGES, SUITE, str(root), MIRROR)
     _add_modules(tree, root)
-    _add_archive(root, say)
+    _add_archive(root, log)
     _write(root)
-    say("running mke2fs")
+    log("running mke2fs")
     with open(scratch / "disk", "wb"):
         pass
     kernel.run("mke2fs", "-q", "-F", "-t", "ext4", "-m", "0", "-L", "lab", "-E", "lazy_itable_init=0,lazy_journal_init=0",
@@ -87,7 +87,7 @@ def _add_modules(tree, root):
     kernel.run("depmod", "-b", str(root), version)
 
 
-def _add_archive(root, say):
+def _add_archive(root, log):
     """Makes the archive from which apt installs, and its index."""
     archive = root / "srv/archive"
     archive.mkdir(parents=True)
@@ -95,7 +95,7 @@ def _add_archive(root, say):
     wanted = kernel.run("apt-cache", "depends", "--recurse", "--no-recommends", "--no-suggests", "--no-conflicts", "--no-breaks",
                         "--no-replaces", "--no-enhances", *ARCHIVE, *SOURCES)
     names = sorted({line.strip() for line in wanted.splitlines() if line[:1].isalpha()} - set(installed))
-    say("fetching %s" % " ".join(names))
+    log("fetching %s" % " ".join(names))
     kernel.run(kernel.THRICE, "apt-get", "-q", "-o", "APT::Sandbox::User=root", "download", *names, cwd=archive)
     entries = []
     for path in sorted(archive.glob("*.deb")):

@@ -106,14 +106,14 @@ def tries(folder):
 
 
 def main(folder, into):
-    told = {}
+    results = {}
     for name, attempt in tries(folder).items():
         try:
             attempt()
-            told[name] = "done"
+            results[name] = "done"
         except Exception as problem:  # any error is a refusal
-            told[name] = "%s: %s" % (type(problem).__name__, problem)
-    text = json.dumps(told, indent=1)
+            results[name] = "%s: %s" % (type(problem).__name__, problem)
+    text = json.dumps(results, indent=1)
     if into == "-":
         print(text)
     else:

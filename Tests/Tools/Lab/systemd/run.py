@@ -50,7 +50,7 @@ class Run:
         """Adds problems."""
         self.problems += problems
 
-    def demand(self, holds, text):
+    def require(self, holds, text):
         """Adds the problem `text` if `holds` is false. Returns `holds`."""
         if not holds:
             self.problems.append(text)
@@ -82,12 +82,12 @@ class Run:
         """Returns the gateway's entries of this boot. `arguments` are passed to journalctl."""
         return facts.journal(self.guest.must("journalctl -b -o json --no-pager -u %s %s" % (UNIT, " ".join(arguments))))
 
-    def shipped(self):
+    def published(self):
         """Returns the lines that the broker received, according to its record."""
         path = self.guest.out / "broker.out"
         return payloads(path, damaged=True) if path.exists() else []
 
-    def available(self):
+    def availability(self):
         """Returns the values of `availability` that the broker received, in order. The guest may be off."""
         path = self.guest.out / "broker.out.availability"
         return path.read_text().split() if path.exists() else []
@@ -129,7 +129,7 @@ class Run:
         """Writes the configuration, checks it, and restarts the service without waiting for it, as an operator does."""
         self.guest.put(CONFIGURATION, text)
         result = self.guest.run("beacon-gateway check")
-        self.demand(result.status == 0, "`beacon-gateway check` reports problems: " + result.output)
+        self.require(result.status == 0, "`beacon-gateway check` reports problems: " + result.output)
         self.guest.must("systemctl restart --no-block " + UNIT)
 
     def plug(self):
@@ -138,41 +138,41 @@ class Run:
         self.guest.until("ls /sys/class/bluetooth/hci0", MOMENT)
         return self.now()
 
-    def tell(self, **command):
+    def command_controller(self, **command):
         """Sends a command to the controller; see guest/controller.py."""
         self.guest.must("echo '%s' >/run/lab/controller.in" % json.dumps(command))
 
-    def listens(self, seconds=MOMENT):
+    def require_scanning(self, seconds=MOMENT):
         """Waits until the unit is active. Demands that systemd and `beacon-gateway status` report that it scans."""
         self.guest.until("systemctl is-active " + UNIT, seconds)
         # If the adapter receives nothing for `deaf_after`, the status text reports this until the next advertisement.
         # So the expected text can need a moment.
         self.guest.until("systemctl show -P StatusText " + UNIT, seconds, lambda result: "scans on hci0" in result.output)
         shown = self.show("ActiveState", "SubState", "StatusText")
-        self.demand(shown["ActiveState"] == "active", "the unit is %s (%s), not active: %s" % (
+        self.require(shown["ActiveState"] == "active", "the unit is %s (%s), not active: %s" % (
             shown["ActiveState"], shown["SubState"], shown["StatusText"]))
-        self.demand("scans on hci0" in shown["StatusText"], "systemctl status shows: " + shown["StatusText"])
+        self.require("scans on hci0" in shown["StatusText"], "systemctl status shows: " + shown["StatusText"])
         found = self.status()
-        if self.demand(found is not None, "`beacon-gateway status` gets no answer"):
-            self.demand(found["state"] == "listening", "`beacon-gateway status` reports the state " + found["state"])
-        said = self.guest.run("beacon-gateway status").output
-        self.demand("scans on hci0" in said, "`beacon-gateway status` prints: " + said[:300])
+        if self.require(found is not None, "`beacon-gateway status` gets no answer"):
+            self.require(found["state"] == "listening", "`beacon-gateway status` reports the state " + found["state"])
+        output = self.guest.run("beacon-gateway status").output
+        self.require("scans on hci0" in output, "`beacon-gateway status` prints: " + output[:300])
 
-    def waits(self):
+    def require_waiting(self):
         """Demands that the unit waits for an adapter, and that `systemctl status` reports this."""
         result = self.guest.until("systemctl status --no-pager " + UNIT, MOMENT,
                                   lambda result: "waits for a Bluetooth adapter" in result.output)
-        self.demand("waits for a Bluetooth adapter" in result.output,
-                    "systemctl status does not show that it waits for an adapter: " + result.output)
+        self.require("waits for a Bluetooth adapter" in result.output,
+                     "systemctl status does not show that it waits for an adapter: " + result.output)
         state = self.show("ActiveState")["ActiveState"]
-        self.demand(state == "activating", "without an adapter the unit is not activating, but " + state)
+        self.require(state == "activating", "without an adapter the unit is not activating, but " + state)
 
-    def until_told(self, identifier, state="satisfied", seconds=MOMENT):
+    def wait_for_event(self, identifier, state="satisfied", seconds=MOMENT):
         """Waits for an event with a state of a condition, and demands it."""
         result = self.guest.until("cat %s/events-*.jsonl" % EVENTS, seconds,
                                   lambda result: state in facts.states(facts.lines(result.output)[0], identifier))
-        self.demand(state in facts.states(facts.lines(result.output)[0], identifier),
-                    "%s has no event with the state %s" % (identifier, state))
+        self.require(state in facts.states(facts.lines(result.output)[0], identifier),
+                     "%s has no event with the state %s" % (identifier, state))
 
     def pids(self):
         """Returns the process IDs of the gateway and of its publisher; 0 if a process does not exist."""
@@ -184,10 +184,10 @@ class Run:
         """Returns the user ID of the service."""
         return int(self.guest.must("id -u beacon-gateway"))
 
-    def quiet(self):
+    def require_no_failed_units(self):
         """Demands that no unit of the machine has failed."""
         failed = self.guest.must("systemctl --failed --no-legend --plain --no-pager").strip()
-        self.demand(not failed, "units failed: " + failed)
+        self.require(not failed, "units failed: " + failed)
 
 
 __all__ = ["BADGE", "CONFIGURATION", "EVENTS", "MOMENT", "PATIENT", "UNIT", "GuestError", "Run", "condition", "configuration"]

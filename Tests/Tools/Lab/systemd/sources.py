@@ -37,33 +37,33 @@ def make_install(run):
     (run.guest.out / "sources").mkdir(parents=True)
     bring(run)
     run.guest.must("DEBIAN_FRONTEND=noninteractive apt-get install -y make " + " ".join(image.ARCHIVE), 600)
-    said = run.guest.must("make -s -C /out/sources install", 300)
-    run.demand("systemctl enable --now beacon-gateway" in said,
-               "make install does not print the next commands: " + said[-500:])
-    run.demand(run.guest.run("id -u beacon-gateway").status == 0, "make install did not create the user")
+    output = run.guest.must("make -s -C /out/sources install", 300)
+    run.require("systemctl enable --now beacon-gateway" in output,
+                "make install does not print the next commands: " + output[-500:])
+    run.require(run.guest.run("id -u beacon-gateway").status == 0, "make install did not create the user")
     run.guest.put(CONFIGURATION, configuration(monitor=PATIENT))
-    run.demand(run.guest.run("beacon-gateway check").status == 0, "`beacon-gateway check` reports problems")
+    run.require(run.guest.run("beacon-gateway check").status == 0, "`beacon-gateway check` reports problems")
     # The commands that `make install` prints, but without waiting for the adapter.
     run.guest.must("systemctl enable " + UNIT)
     run.guest.must("systemctl start --no-block " + UNIT)
-    run.waits()
+    run.require_waiting()
     run.guest.must("systemctl stop " + UNIT)
     # The installed udev rule must start it.
     run.plug()
     run.guest.until("systemctl is-active " + UNIT, MOMENT)
-    run.listens()
-    run.until_told("badge")
+    run.require_scanning()
+    run.wait_for_event("badge")
     explained = run.guest.run("journalctl -b -x --no-pager MESSAGE_ID=" + facts.KINDS["gateway runs"]).output
-    run.demand("Subject: gateway runs" in explained,
-               "the journal's catalog does not explain its messages: " + explained[-500:])
+    run.require("Subject: gateway runs" in explained,
+                "the journal's catalog does not explain its messages: " + explained[-500:])
     run.guest.must("make -s -C /out/sources uninstall", 300)
     left = run.guest.run("ls -d %s 2>/dev/null" % " ".join(INSTALLED)).output.split()
-    run.demand(not left, "make uninstall leaves " + " ".join(left))
-    run.demand(run.guest.run("pgrep -x beacon-gateway").status == 1, "the gateway still runs after make uninstall")
+    run.require(not left, "make uninstall leaves " + " ".join(left))
+    run.require(run.guest.run("pgrep -x beacon-gateway").status == 1, "the gateway still runs after make uninstall")
     run.check(facts.numbers(run.lines()))
-    run.demand(run.guest.run("ls %s %s" % (CONFIGURATION, EVENTS)).status == 0,
-               "make uninstall removed the operator's files")
-    run.quiet()
+    run.require(run.guest.run("ls %s %s" % (CONFIGURATION, EVENTS)).status == 0,
+                "make uninstall removed the operator's files")
+    run.require_no_failed_units()
     run.guest.off()
 
 

@@ -52,7 +52,7 @@ def late(line, seconds):
         line["time"] += round(seconds * 1000)
 
 
-def tell_late(lines, entry, seconds):
+def move_entry(lines, entry, seconds):
     """Moves an entry to a later time, and changes all lines that mention it accordingly."""
     before = entry["date"]
     late(entry, seconds)
@@ -92,24 +92,24 @@ def an_entry_is_missing(lines):
 def an_exit_is_invented(lines):
     place = find(lines, "event", state="satisfied", scope="condition")
     entry, last = lines[place], [line for line in lines if "sequence" in line][-1]
-    leaving = copy.deepcopy(entry)
-    leaving |= {"state": "unsatisfied", "previous": {"state": "satisfied", "date": entry["date"]}}
+    exited = copy.deepcopy(entry)
+    exited |= {"state": "unsatisfied", "previous": {"state": "satisfied", "date": entry["date"]}}
     for key in ("date", "monotonic"):
-        leaving[key] = last[key]
-    del leaving["refinement"]
-    visit = {key: value for key, value in leaving.items() if key not in (
+        exited[key] = last[key]
+    del exited["refinement"]
+    visit = {key: value for key, value in exited.items() if key not in (
         "state", "previous", "sighting", "lastSeen", "diagnostics", "refinement")}
     visit |= {"type": "visit", "arrival": entry["date"], "departure": entry["lastSeen"], "duration": 0.0, "sightings": 1,
               "reason": "exitTimeout"}
-    lines += [leaving, visit]
+    lines += [exited, visit]
     renumber(lines)
 
 
-def an_entry_is_told_late(lines):
-    tell_late(lines, lines[find(lines, "event", state="satisfied", scope="beacon")], 2)
+def an_entry_is_late(lines):
+    move_entry(lines, lines[find(lines, "event", state="satisfied", scope="beacon")], 2)
 
 
-def an_exit_is_told_late(lines):
+def an_exit_is_late(lines):
     visit = find(lines, "visit", scope="beacon")
     if visit is None:
         return False
@@ -160,7 +160,7 @@ def a_departure_is_wrong(lines):
     change(lines[visit], -0.75, "departure")
 
 
-def a_departure_and_all_that_speaks_of_it_is_wrong(lines):
+def a_departure_and_its_copies_are_wrong(lines):
     visit = find(lines, "visit")
     if visit is None:
         return False
@@ -244,15 +244,15 @@ def a_stop_is_invented_and_excuses_an_entry(lines):
         if "time" in line:
             line["time"] = entry["time"] + round(seconds * 1000)
     lines += [stop, start]
-    tell_late(lines, entry, 1.45)
+    move_entry(lines, entry, 1.45)
     for line in lines[lines.index(stop):lines.index(start)]:
         if line["type"] == "event":
             line["diagnostics"].insert(0, "scannerUnavailable")
 
 
-def nothing_was_said(lines):
+def all_lines_are_missing(lines):
     lines.clear()
 
 
 KINDS = [value for name, value in list(globals().items()) if callable(value) and value.__module__ == __name__
-         and name not in ("moved", "find", "renumber", "same", "change", "late", "tell_late", "sort")]
+         and name not in ("moved", "find", "renumber", "same", "change", "late", "move_entry", "sort")]

@@ -6,7 +6,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from lab.checks import Back, Clean, Complete, Implied, Lines, Replayed, States, Timing, Unprivileged  # noqa: E402
+from lab.checks import Clean, Complete, Implied, Lines, Recovers, States, Timing, Unprivileged  # noqa: E402
 from lab.measures import Cost, Loss  # noqa: E402
 from lab.outcome import Outcome, micros  # noqa: E402
 from lab.scenario import STAFF, Beacon, Condition, Controller, Noise, Scenario, act  # noqa: E402
@@ -42,15 +42,15 @@ def visit(time, sequence, beacon=None, arrival=2.01, departure=2.91, sightings=1
                 duration=round(departure - arrival, 6), sightings=sightings, reason="exitTimeout")
 
 
-HERE = {"state": "satisfied", "date": moment(2.01)}
+ENTRY = {"state": "satisfied", "date": moment(2.01)}
 
 
 def good():
     """Returns the lines about a badge that is received ten times from 2 s to 2.9 s; exit_timeout is 4 s."""
     return [line("adapter", 1, 1, adapter="hci0", state="listening"),
             event(2.01, 2, "satisfied", refinement=BADGE), event(2.01, 3, "satisfied", BADGE),
-            event(6.91, 4, "unsatisfied", seen=2.91, previous=HERE), visit(6.91, 5),
-            event(6.91, 6, "unsatisfied", BADGE, seen=2.91, previous=HERE), visit(6.91, 7, BADGE)]
+            event(6.91, 4, "unsatisfied", seen=2.91, previous=ENTRY), visit(6.91, 5),
+            event(6.91, 6, "unsatisfied", BADGE, seen=2.91, previous=ENTRY), visit(6.91, 7, BADGE)]
 
 
 class Checks(unittest.TestCase):
@@ -63,10 +63,10 @@ class Checks(unittest.TestCase):
             "clock": [{"t": 0.5, "offset": micros(moment(0))}], "synchronized": True,
             "started": 0.5, "zero": 1.5, "ending": 12.0, "status": 0, "problems": [], "samples": {},
             "actions": [{"at": 0.2, "do": "rfkill", "began": 1.7, "ended": 1.8}],
-            "controllers": [{"offered": 50, "by_name": {"noise": 40, "badge": 10}, "hears": False, "late": 0.1}]}
+            "controllers": [{"offered": 50, "by_name": {"noise": 40, "badge": 10}, "receives": False, "late": 0.1}]}
 
     def outcome(self, lines):
-        log = [{"t": 0.4, "event": "plug", "index": 0}, {"t": 0.9, "event": "ear", "hears": True}]
+        log = [{"t": 0.4, "event": "plug", "index": 0}, {"t": 0.9, "event": "reception", "receives": True}]
         log += [{"t": 1 + n * 0.25, "event": "sent", "name": "noise", "device": 0} for n in range(44)]
         log += [{"t": 2 + n * 0.1, "event": "sent", "name": "badge", "device": 0} for n in range(10)]
         log = sorted(log + self.more, key=lambda each: each["t"])
@@ -83,7 +83,7 @@ class Checks(unittest.TestCase):
 
     def test_correct_lines_have_no_problems(self):
         for check in (Lines(), Implied(), States({"staff": "satisfied unsatisfied", "staff 1/1": "satisfied unsatisfied"}),
-                      Complete(), Clean(), Back(0.2, "staff 1/1"), Loss("management", 10, "none", lossless=True)):
+                      Complete(), Clean(), Recovers(0.2, "staff 1/1"), Loss("management", 10, "none", lossless=True)):
             self.assertEqual(self.found(check), [], check)
 
     def test_gateway_lines_about_start_and_stop_are_accepted_if_numbered_correctly(self):
@@ -91,7 +91,7 @@ class Checks(unittest.TestCase):
         for number, each in enumerate(lines, 1):
             each["payload"]["sequence"] = number
         lines.append(line("gateway", 11.9, len(lines) + 1, state="stopped", reason="asked to end"))
-        for check in (Lines(), Implied(), Complete(), Clean(), Back(0.2, "staff 1/1")):
+        for check in (Lines(), Implied(), Complete(), Clean(), Recovers(0.2, "staff 1/1")):
             self.assertEqual(self.found(check, lines), [], check)
         lines[-1]["payload"]["sequence"] += 1
         self.assertTrue(self.found(Lines(), lines))
@@ -123,7 +123,7 @@ class Checks(unittest.TestCase):
         lines[4], lines[6] = (visit(6.91, n, each, arrival=2.5, sightings=5) for n, each in ((5, None), (7, BADGE)))
         self.assertEqual(self.found(Implied(), lines), [])
         gone = line("adapter", 7.5, 8, adapter="hci0", state="off")
-        self.more = [{"t": 7.45, "event": "ear", "hears": False}, {"t": 7.46, "event": "ear", "hears": True}]
+        self.more = [{"t": 7.45, "event": "reception", "receives": False}, {"t": 7.46, "event": "reception", "receives": True}]
         for back, wrong in ((8.4, False), (9.4, True)):
             more = [*lines, gone, line("adapter", back, 9, adapter="hci0", state="listening")]
             self.assertEqual(bool(self.found(Implied(), more)), wrong)
@@ -138,7 +138,7 @@ class Checks(unittest.TestCase):
                  visit(6.902, 7, BADGE, arrival=2.902, departure=2.902, sightings=1)]
         self.assertEqual(self.found(Implied(), lines), [])
         # An earlier scan received it.
-        self.more = [{"t": 2.901, "event": "ear", "hears": False}, {"t": 2.9015, "event": "ear", "hears": True}]
+        self.more = [{"t": 2.901, "event": "reception", "receives": False}, {"t": 2.9015, "event": "reception", "receives": True}]
         self.assertTrue(self.found(Implied(), lines))
         self.more = []
         lines[1:3] = [event(3.4, 2, "satisfied", refinement=BADGE), event(3.4, 3, "satisfied", BADGE)]
@@ -156,13 +156,15 @@ class Checks(unittest.TestCase):
             each["payload"]["sequence"] = number + 1
         # The controller's log contains no stop.
         self.assertEqual(len(self.found(Implied(), late)), 3)
-        stopped = [{"t": 1.49, "event": "ear", "hears": False}, {"t": 1.51, "event": "ear", "hears": True}]
+        stopped = [{"t": 1.49, "event": "reception", "receives": False}, {"t": 1.51, "event": "reception", "receives": True}]
         self.more = stopped
         self.assertEqual(len(self.found(Implied(), late)), 2)
-        self.more = [*stopped, {"t": 2.22, "event": "ear", "hears": False}, {"t": 2.23, "event": "ear", "hears": True}]
+        self.more = [*stopped, {"t": 2.22, "event": "reception", "receives": False},
+                     {"t": 2.23, "event": "reception", "receives": True}]
         self.assertEqual(self.found(Implied(), late), [])
         # If that scan itself received a report, the report must count.
-        self.more = [*stopped, {"t": 1.97, "event": "ear", "hears": False}, {"t": 1.98, "event": "ear", "hears": True}]
+        self.more = [*stopped, {"t": 1.97, "event": "reception", "receives": False},
+                     {"t": 1.98, "event": "reception", "receives": True}]
         self.assertEqual(len(self.found(Implied(), late)), 2)
 
     def test_a_missing_scan_a_wrong_scan_window_and_a_missing_flag_are_reported(self):
@@ -187,7 +189,7 @@ class Checks(unittest.TestCase):
 
     def test_a_gap_in_the_sequence_a_wrong_exit_status_and_a_remaining_scan_are_reported(self):
         self.report["status"] = None
-        self.report["controllers"][0]["hears"] = True
+        self.report["controllers"][0]["receives"] = True
         self.assertEqual(len(self.found(Clean())), 2)
         self.assertIn("the sequence has a gap", self.found(Lines(), good()[:2] + good()[3:])[0])
 
@@ -197,8 +199,8 @@ class Checks(unittest.TestCase):
         self.assertEqual(self.found(Clean()), ["record ended with 74"])
 
     def test_a_new_beacon_that_enters_late_or_never_is_reported(self):
-        self.assertTrue(self.found(Back(0.2, "staff 1/1", within=0.1)))
-        self.assertTrue(self.found(Back(0.2, "staff 1/2")))
+        self.assertTrue(self.found(Recovers(0.2, "staff 1/1", within=0.1)))
+        self.assertTrue(self.found(Recovers(0.2, "staff 1/2")))
 
     def test_a_remaining_capability_is_reported_except_in_the_bounding_set(self):
         names = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")

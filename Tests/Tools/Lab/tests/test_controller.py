@@ -35,17 +35,17 @@ class Scanning(unittest.TestCase):
             link.packet(bytes.fromhex(packet))
         return self.sent[-1]
 
-    def hear(self, link, data=DATA):
-        return link.hear(1, ADDRESS, -60, data)
+    def receive(self, link, data=DATA):
+        return link.receive(1, ADDRESS, -60, data)
 
     def test_advertisements_are_reported_only_while_the_controller_scans(self):
         link = self.link()
-        self.assertEqual(self.hear(link), "not scanning")
+        self.assertEqual(self.receive(link), "not scanning")
         self.assertEqual(self.send(link, SET_SCAN, ENABLE).hex(), "040e04010c2000")
-        self.assertIsNone(self.hear(link))
+        self.assertIsNone(self.receive(link))
         self.assertEqual(self.sent[-1].hex(), "043e2a02010301" + ADDRESS.hex() + "1e" + DATA.hex() + "c4")
         self.send(link, DISABLE)
-        self.assertEqual(self.hear(link), "not scanning")
+        self.assertEqual(self.receive(link), "not scanning")
 
     def test_an_ibeacon_has_the_bytes_that_rule_b1_defines(self):
         self.assertEqual(DATA.hex(), "0201061aff4c000215" + UUID.replace("-", "").lower() + "00640007c5")
@@ -53,7 +53,7 @@ class Scanning(unittest.TestCase):
     def test_extended_scan_commands_give_extended_reports(self):
         link = self.link(extended=True)
         self.send(link, "014120080000010060003000", "01422006010000000000")
-        self.assertIsNone(self.hear(link))
+        self.assertIsNone(self.receive(link))
         self.assertEqual(self.sent[-1].hex(),
                          "043e380d01100001" + ADDRESS.hex() + "0100ff7fc4000000000000000000" + "1e" + DATA.hex())
 
@@ -66,24 +66,24 @@ class Scanning(unittest.TestCase):
             with self.subTest(kind):
                 link = self.link(duplicates=kind)
                 self.send(link, ENABLE)
-                self.assertEqual([self.hear(link), self.hear(link)], [None, None])
+                self.assertEqual([self.receive(link), self.receive(link)], [None, None])
                 self.send(link, DISABLE, FILTERING)
-                self.assertEqual([self.hear(link), self.hear(link), self.hear(link, other)], [None, same, changed])
+                self.assertEqual([self.receive(link), self.receive(link), self.receive(link, other)], [None, same, changed])
                 self.send(link, DISABLE, FILTERING)
-                self.assertIsNone(self.hear(link))
+                self.assertIsNone(self.receive(link))
 
     def test_the_accept_list_applies_if_the_filter_policy_requires_it(self):
         link = self.link()
         self.send(link, "010b200700600030000001", ENABLE)
-        self.assertEqual(self.hear(link), "not accepted")
+        self.assertEqual(self.receive(link), "not accepted")
         self.send(link, "01112007" + "01" + ADDRESS.hex())
-        self.assertIsNone(self.hear(link))
+        self.assertIsNone(self.receive(link))
 
     def test_a_controller_that_hangs_sends_nothing(self):
         link = self.link()
         self.send(link, ENABLE)
         link.hung, count = True, len(self.sent)
-        self.assertEqual(self.hear(link), "hung")
+        self.assertEqual(self.receive(link), "hung")
         self.send(link, DISABLE)
         self.assertEqual(len(self.sent), count)
 
@@ -93,21 +93,21 @@ class Scanning(unittest.TestCase):
                 link = self.link()
                 self.send(link, ENABLE)
                 link.mute = until
-                self.assertEqual(self.hear(link), "mute")
+                self.assertEqual(self.receive(link), "mute")
                 self.send(link, ENABLE)  # it scans already, so this starts no new scan
-                self.assertEqual(self.hear(link), "mute")
+                self.assertEqual(self.receive(link), "mute")
                 self.send(link, DISABLE, healed_by, ENABLE)
-                self.assertIsNone(self.hear(link))
+                self.assertIsNone(self.receive(link))
 
     def test_the_adapter_counts_as_closed_while_the_host_accepts_no_reports(self):
         link = self.link()
         self.send(link, ENABLE)
         self.taken = False
-        self.assertEqual(self.hear(link), "closed")
-        self.assertEqual(link.deaf(), "closed")
+        self.assertEqual(self.receive(link), "closed")
+        self.assertEqual(link.obstacle(), "closed")
         self.taken = True
-        self.assertIsNone(self.hear(link))
-        self.assertIsNone(link.deaf())
+        self.assertIsNone(self.receive(link))
+        self.assertIsNone(link.obstacle())
 
     def test_an_unknown_command_is_refused(self):
         self.assertEqual(self.send(self.link(), "01fffc00").hex(), "040e0401fffc01")
@@ -129,9 +129,9 @@ class Logging(unittest.TestCase):
             controller._log_file.close()
             host.close()
             device.close()
-            told = [json.loads(line) for line in log.read_text().splitlines()]
-            self.assertEqual([each["hears"] for each in told if each["event"] == "ear"], [False, True, False, True])
-            self.assertEqual(told[-1]["event"], "ear")
+            entries = [json.loads(line) for line in log.read_text().splitlines()]
+            self.assertEqual([each["receives"] for each in entries if each["event"] == "reception"], [False, True, False, True])
+            self.assertEqual(entries[-1]["event"], "reception")
 
 
 class Adverts(unittest.TestCase):

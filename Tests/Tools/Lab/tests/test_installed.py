@@ -70,37 +70,37 @@ class Lines(unittest.TestCase):
             self.assertTrue(facts.numbers(made(*numbers)), numbers)
 
     def test_a_beacon_that_is_always_present_must_enter_once_and_never_change_again(self):
-        self.assertEqual(facts.stays([event(1, "satisfied"), event(2, "unsatisfied", "other")], "badge"), [])
-        self.assertTrue(facts.stays([], "badge"))
+        self.assertEqual(facts.check_never_exited([event(1, "satisfied"), event(2, "unsatisfied", "other")], "badge"), [])
+        self.assertTrue(facts.check_never_exited([], "badge"))
         for states in (("satisfied", "unsatisfied"), ("satisfied", "unknown"), ("satisfied", "satisfied")):
-            self.assertTrue(facts.stays([event(number, state) for number, state in enumerate(states)], "badge"))
+            self.assertTrue(facts.check_never_exited([event(number, state) for number, state in enumerate(states)], "badge"))
 
-    def test_a_beacon_that_came_and_left_must_enter_and_exit_exactly_once(self):
-        stay = [event(1, "satisfied"), event(2, "unsatisfied")]
-        for good in (stay, [event(0, "unsatisfied"), *stay]):
-            self.assertEqual(facts.came_and_left(good, "badge"), [])
-        for bad in ([], stay[:1], stay[1:], stay + stay, [*stay, event(3, "unsatisfied")], [*stay, event(3, "satisfied")]):
-            self.assertTrue(facts.came_and_left(bad, "badge"))
+    def test_a_beacon_that_entered_and_exited_must_do_so_exactly_once(self):
+        visit = [event(1, "satisfied"), event(2, "unsatisfied")]
+        for good in (visit, [event(0, "unsatisfied"), *visit]):
+            self.assertEqual(facts.check_entered_and_exited(good, "badge"), [])
+        for bad in ([], visit[:1], visit[1:], visit + visit, [*visit, event(3, "unsatisfied")], [*visit, event(3, "satisfied")]):
+            self.assertTrue(facts.check_entered_and_exited(bad, "badge"))
 
     def test_each_line_that_a_broker_received_must_exist_unchanged_and_once(self):
-        shipped = [event(1, "satisfied"), event(2, "unsatisfied")]
-        self.assertEqual(facts.kept(shipped, [*shipped, event(3, "satisfied")]), [])
-        self.assertTrue(facts.kept(shipped, shipped[:1]))
-        self.assertTrue(facts.kept(shipped, [shipped[0], event(2, "satisfied")]))
-        self.assertTrue(facts.kept(shipped, [*shipped, event(2, "unsatisfied")]))
+        published = [event(1, "satisfied"), event(2, "unsatisfied")]
+        self.assertEqual(facts.check_preserved(published, [*published, event(3, "satisfied")]), [])
+        self.assertTrue(facts.check_preserved(published, published[:1]))
+        self.assertTrue(facts.check_preserved(published, [published[0], event(2, "satisfied")]))
+        self.assertTrue(facts.check_preserved(published, [*published, event(2, "unsatisfied")]))
 
 
 class Sandbox(unittest.TestCase):
     def test_a_missing_or_wrong_result_and_a_refusal_outside_the_unit_are_reported(self):
-        told = {name: "done" if allowed else "OSError: no" for name, allowed in AS_USER.items()}
+        results = {name: "done" if allowed else "OSError: no" for name, allowed in AS_USER.items()}
         control = {name: "done" for name in AS_USER}
-        self.assertEqual(facts.refusals(told, AS_USER, control), [])
+        self.assertEqual(facts.refusals(results, AS_USER, control), [])
         for name in AS_USER:
             other = "OSError: no" if AS_USER[name] else "done"
-            self.assertEqual(len(facts.refusals({**told, name: other}, AS_USER, control)), 1, name)
-            self.assertTrue(facts.refusals({key: value for key, value in told.items() if key != name}, AS_USER, control), name)
+            self.assertEqual(len(facts.refusals({**results, name: other}, AS_USER, control)), 1, name)
+            self.assertTrue(facts.refusals({key: value for key, value in results.items() if key != name}, AS_USER, control), name)
             if not AS_USER[name]:
-                self.assertTrue(facts.refusals(told, AS_USER, {**control, name: "OSError: no"}), name)
+                self.assertTrue(facts.refusals(results, AS_USER, {**control, name: "OSError: no"}), name)
 
     def test_each_attempt_of_the_probe_is_checked(self):
         self.assertEqual(set(probe.tries("/nowhere")), set(AS_USER))
@@ -139,28 +139,28 @@ class Watchdog(unittest.TestCase):
             self.assertTrue(facts.watchdog(100, entries, 60, 10)[2])
 
 
-class Told(unittest.TestCase):
+class Messages(unittest.TestCase):
     """Tests of the kinds of the journal's entries, and of the last availability that a broker received."""
     GONE = {"MESSAGE_ID": facts.KINDS["adapter gone"], "MESSAGE": "hci0 is gone"}
 
     def test_an_entry_without_a_known_kind_is_reported(self):
-        self.assertEqual(facts.kinds([self.GONE]), [])
-        self.assertTrue(facts.kinds([self.GONE, {"MESSAGE": "something"}]))
-        self.assertTrue(facts.kinds([{"MESSAGE_ID": "0" * 32, "MESSAGE": "something"}]))
+        self.assertEqual(facts.check_kinds([self.GONE]), [])
+        self.assertTrue(facts.check_kinds([self.GONE, {"MESSAGE": "something"}]))
+        self.assertTrue(facts.check_kinds([{"MESSAGE_ID": "0" * 32, "MESSAGE": "something"}]))
 
     def test_an_availability_that_was_never_online_or_does_not_end_offline_is_reported(self):
-        self.assertEqual(facts.left_orderly(["offline", "online", "offline"]), [])
-        self.assertTrue(facts.left_orderly(["offline", "online"]))
-        self.assertTrue(facts.left_orderly(["offline"]))
-        self.assertTrue(facts.left_orderly([]))
+        self.assertEqual(facts.check_ended_offline(["offline", "online", "offline"]), [])
+        self.assertTrue(facts.check_ended_offline(["offline", "online"]))
+        self.assertTrue(facts.check_ended_offline(["offline"]))
+        self.assertTrue(facts.check_ended_offline([]))
 
     def test_missing_and_unexpected_kinds_of_entries_are_reported(self):
-        self.assertEqual(facts.warns([self.GONE], "now", ("adapter gone",), ()), [])
-        self.assertTrue(facts.warns([], "now", ("adapter gone",), ()))
-        self.assertTrue(facts.warns([self.GONE], "now", (), ("broker error",)))
-        self.assertEqual(facts.warns([self.GONE], "now", (), ("adapter gone",)), [])
-        self.assertTrue(facts.warns([self.GONE, {"MESSAGE": "something"}], "now", ("adapter gone",), ()))
-        self.assertEqual(facts.warns([self.GONE, {"MESSAGE": "something"}], "now", ("adapter gone",), None), [])
+        self.assertEqual(facts.check_warnings([self.GONE], "now", ("adapter gone",), ()), [])
+        self.assertTrue(facts.check_warnings([], "now", ("adapter gone",), ()))
+        self.assertTrue(facts.check_warnings([self.GONE], "now", (), ("broker error",)))
+        self.assertEqual(facts.check_warnings([self.GONE], "now", (), ("adapter gone",)), [])
+        self.assertTrue(facts.check_warnings([self.GONE, {"MESSAGE": "something"}], "now", ("adapter gone",), ()))
+        self.assertEqual(facts.check_warnings([self.GONE, {"MESSAGE": "something"}], "now", ("adapter gone",), None), [])
 
 
 if __name__ == "__main__":

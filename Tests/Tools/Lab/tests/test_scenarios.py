@@ -6,40 +6,40 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from lab import scenario  # noqa: E402
-from lab.checks import Back, Implied, States, name  # noqa: E402
+from lab.checks import Implied, Recovers, States, name  # noqa: E402
 from lab.implied import implied  # noqa: E402
-from lab.outcome import Ear, Report  # noqa: E402
+from lab.outcome import ReceptionChange, Report  # noqa: E402
 
 CLOSING, OPENING = {"unplug", "hang", "mute"}, {"plug", "unhang", "unmute"}
 
 
-def ears(each):
+def reception(each):
     """Returns when the adapters of a scenario start and stop scanning, if every action takes effect at once."""
     adapters = ["hci%d" % n for n in range(len(each.controllers))]
     away = {"hci%d" % action["which"] for action in each.before
-            if action["do"] == "controller" and action["say"]["do"] in CLOSING}
-    found = [Ear(0.0, adapter, adapter not in away) for adapter in adapters]
+            if action["do"] == "controller" and action["request"]["do"] in CLOSING}
+    found = [ReceptionChange(0.0, adapter, adapter not in away) for adapter in adapters]
     for action in sorted(each.actions, key=lambda action: action["at"]):
-        change, which = None, adapters
+        receives, which = None, adapters
         if action["do"] == "controller":
-            change = True if action["say"]["do"] in OPENING else False if action["say"]["do"] in CLOSING else None
+            receives = True if action["request"]["do"] in OPENING else False if action["request"]["do"] in CLOSING else None
             which = [adapters[action["which"]]]
         elif action["do"] in ("rfkill", "power"):
-            change = action.get("on", not action.get("block"))
-        elif action["do"] == "bluetoothd" and (each.backend == "dbus" or action["what"] != "kill"):
-            change = action["what"] == "start"
-        if change is not None:
-            found += [Ear(action["at"], adapter, change) for adapter in which]
-            if not change and action.get("say", {}).get("until") in ("scan", "reset"):
-                found += [Ear(action["at"] + 4, adapter, True) for adapter in which]  # the watchdog's step
-            if not change and action["do"] == "bluetoothd" and each.backend != "dbus":
+            receives = action.get("on", not action.get("block"))
+        elif action["do"] == "bluetoothd" and (each.backend == "dbus" or action["command"] != "kill"):
+            receives = action["command"] == "start"
+        if receives is not None:
+            found += [ReceptionChange(action["at"], adapter, receives) for adapter in which]
+            if not receives and action.get("request", {}).get("until") in ("scan", "reset"):
+                found += [ReceptionChange(action["at"] + 4, adapter, True) for adapter in which]  # the watchdog's step
+            if not receives and action["do"] == "bluetoothd" and each.backend != "dbus":
                 # If bluetoothd is terminated, not killed, it switches the adapter off. The gateway switches it on
                 # again after five seconds.
-                found += [Ear(action["at"] + 6, adapter, True) for adapter in which]
-    return sorted(found, key=lambda ear: ear.time)
+                found += [ReceptionChange(action["at"] + 6, adapter, True) for adapter in which]
+    return sorted(found, key=lambda change: change.time)
 
 
-def reports(each, heard):
+def reports(each, changes):
     """Returns the reports of the controllers if they send at exactly the times of the script."""
     found = []
     for number, controller in enumerate(each.controllers):
@@ -48,7 +48,7 @@ def reports(each, heard):
             time, end = item.get("from", 0.0), item.get("until", each.seconds)
             beacon = (item["uuid"], item["major"], item["minor"]) if "uuid" in item else None
             while time < end:
-                if [ear.hears for ear in heard if ear.adapter == adapter and ear.time <= time][-1]:
+                if [change.receives for change in changes if change.adapter == adapter and change.time <= time][-1]:
                     found.append(Report(time, adapter, beacon))
                 time += item["every"]
     return sorted(found, key=lambda report: report.time)
@@ -72,23 +72,23 @@ class Scenarios(unittest.TestCase):
 
     def test_listed_states_are_those_that_the_rules_imply(self):
         for each in self.all:
-            said = [check.states for check in each.checks if isinstance(check, States)]
-            if not said or not any(isinstance(check, Implied) for check in each.checks):
+            listed = [check.states for check in each.checks if isinstance(check, States)]
+            if not listed or not any(isinstance(check, Implied) for check in each.checks):
                 continue
             with self.subTest(each.name):
-                heard = ears(each)
-                found = implied(each.conditions, each.all_settings(), reports(each, heard), heard, 0.0, each.seconds,
+                changes = reception(each)
+                found = implied(each.conditions, each.all_settings(), reports(each, changes), changes, 0.0, each.seconds,
                                 canary=each.canary_beacon())
                 # No event may be so near the end that a slow machine could miss it.
                 self.assertFalse([subject for subject, events in found.items() if events[-1].optional])
                 self.assertEqual({name(subject): " ".join(event.state for event in events)
-                                  for subject, events in found.items()}, said[0])
+                                  for subject, events in found.items()}, listed[0])
 
     def test_checks_name_existing_actions_and_actions_and_names_are_within_their_bounds(self):
         for each in self.all:
             moments = {action["at"] for action in each.actions}
             with self.subTest(each.name):
-                for check in (one for one in each.checks if isinstance(one, Back)):
+                for check in (one for one in each.checks if isinstance(one, Recovers)):
                     self.assertIn(check.at, moments)
                 for begin, end in each.blind:
                     self.assertLessEqual({begin, end}, moments)

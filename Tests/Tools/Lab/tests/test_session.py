@@ -7,7 +7,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from lab.checks import Hard  # noqa: E402
+from lab.checks import ConclusiveProblem  # noqa: E402
 from lab.session import Session, excused, share, summarize  # noqa: E402
 
 GOOD, STALLED, WRONG = ([], 0.1), (["staff: no satisfied at 1.00"], 1.5), (["staff: no satisfied at 1.00"], 0.2)
@@ -18,7 +18,7 @@ class Summary(unittest.TestCase):
         self.assertTrue(excused(*STALLED))
         self.assertFalse(excused(*WRONG))
         self.assertFalse(excused([], 1.5))
-        self.assertFalse(excused(["staff: no satisfied at 1.00", Hard("the gateway ended with 1")], 1.5))
+        self.assertFalse(excused(["staff: no satisfied at 1.00", ConclusiveProblem("the gateway ended with 1")], 1.5))
 
     def test_a_pass_at_the_second_attempt_is_reported_and_counted(self):
         text, passed = summarize({"a": [GOOD], "b": [STALLED, GOOD]})
@@ -63,20 +63,20 @@ class Fetching(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             out = pathlib.Path(folder)
             for machine in (out / "machine-2", out):
-                (machine / "hears-hci").mkdir(parents=True)
-                (machine / "hears-hci" / "report.json").write_text("{}")
+                (machine / "receives-hci").mkdir(parents=True)
+                (machine / "receives-hci" / "report.json").write_text("{}")
                 (machine / "calibration").write_text("2.5")
-                Session([], out)._fetch("hears-hci", machine)
-                self.assertEqual((out / "hears-hci" / "calibration").read_text(), "2.5")
-                self.assertTrue((out / "hears-hci" / "report.json").exists())
-                shutil.rmtree(out / "hears-hci")
+                Session([], out)._fetch("receives-hci", machine)
+                self.assertEqual((out / "receives-hci" / "calibration").read_text(), "2.5")
+                self.assertTrue((out / "receives-hci" / "report.json").exists())
+                shutil.rmtree(out / "receives-hci")
 
     def test_a_scenario_without_results_is_skipped(self):
         with tempfile.TemporaryDirectory() as folder:
             out = pathlib.Path(folder)
             (out / "machine-1").mkdir()
-            Session([], out)._fetch("hears-hci", out / "machine-1")
-            self.assertFalse((out / "hears-hci").exists())
+            Session([], out)._fetch("receives-hci", out / "machine-1")
+            self.assertFalse((out / "receives-hci").exists())
 
 
 if __name__ == "__main__":

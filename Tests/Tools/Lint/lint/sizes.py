@@ -3,11 +3,11 @@
 import ast
 import re
 
-from .package import kept_lines
+from .package import code_lines
 from .tree import Finding
 
 FILE_MAX, FUNCTION_MAX = 800, 60
-LONGER = "Tests/Tools/House/longer"
+LONGER = "Tests/Tools/Lint/longer"
 MODIFIER = (r"(?:public|package|private|fileprivate|internal|static|final|class|mutating|nonmutating|override|convenience"
             r"|required|nonisolated|borrowing|consuming|prefix|postfix|infix|isolated|unowned|weak)")
 # A declaration whose braces contain statements: a function, an initializer, `deinit`, a subscript or a computed
@@ -49,7 +49,7 @@ def functions(path, text):
     if path.endswith(".py"):
         nodes = (node for node in ast.walk(ast.parse(text)) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)))
         return [(node.lineno, node.name, node.end_lineno - node.lineno + 1) for node in nodes]
-    return list(swift_functions(kept_lines(text).split("\n"))) if path.endswith(".swift") else []
+    return list(swift_functions(code_lines(text).split("\n"))) if path.endswith(".swift") else []
 
 
 def swift_functions(lines):

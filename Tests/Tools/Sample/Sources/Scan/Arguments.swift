@@ -32,7 +32,7 @@ struct Arguments {
             throw UsageError(
                 description: "\(source) is not automatic, management, bluetoothd, hci, scripted or capture")
         }
-        scanning = scanning.logging { _, text in Hear.say(text) }
+        scanning = scanning.logging { _, text in Scan.say(text) }
         while let option = words.popFirst() {
             guard let number = words.popFirst().flatMap({ Int($0) }), number > 0 else {
                 throw UsageError(description: "\(option) requires a number greater than 0")
@@ -49,7 +49,7 @@ struct Arguments {
     func perform() async {
         guard let script else { return }
         for _ in 0..<6 {
-            await script.receive(BeaconIdentity(uuid: Hear.staff, major: 1, minor: 7))
+            await script.receive(BeaconIdentity(uuid: Scan.staff, major: 1, minor: 7))
             await script.wait(.seconds(10))
         }
         await script.wait(exitTimeout)

@@ -2,15 +2,15 @@
 
 import unittest
 
-from world import ROOT, TEXTS, said, tree
+from sample import ROOT, TEXTS, messages, tree
 
-from house import links, names
-from house.tree import Tree
+from lint import links, names
+from lint.tree import Tree
 
 
 class Links(unittest.TestCase):
     def test_an_undamaged_repository_has_no_broken_links(self):
-        self.assertEqual(said(links.check(tree())), [])
+        self.assertEqual(messages(links.check(tree())), [])
 
     def test_each_kind_of_broken_link_is_reported_at_its_line(self):
         for text, expected in [
@@ -26,27 +26,27 @@ class Links(unittest.TestCase):
             ("[b](/docs/loop.md)", "README.md:1: the link to /docs/loop.md starts at a root that readers do not have; "
                                    "write it relative to the folder of the file"),
         ]:
-            self.assertEqual(said(links.check(tree().with_text("README.md", text))), [expected])
+            self.assertEqual(messages(links.check(tree().with_text("README.md", text))), [expected])
 
     def test_links_to_other_servers_and_links_in_code_are_not_checked(self):
         text = "[a](https://example.com/x#y) `[b](c)`\n\n~~~\n[d](e)\n~~~\n"
-        self.assertEqual(said(links.check(tree().with_text("README.md", text))), [])
+        self.assertEqual(messages(links.check(tree().with_text("README.md", text))), [])
 
     def test_renaming_a_heading_breaks_the_link_to_it(self):
         renamed = TEXTS["docs/loop.md"].replace("Turns", "Rounds")
-        self.assertEqual(len(said(links.check(tree().with_text("docs/loop.md", renamed)))), 1)
+        self.assertEqual(len(messages(links.check(tree().with_text("docs/loop.md", renamed)))), 1)
 
 
     def test_a_document_that_is_not_in_the_list_of_documents_is_reported(self):
-        world = tree().with_text("docs/README.md", "[a](../README.md) [b](../CHANGELOG.md) [c](architecture.md) [d](loop.md)")
-        self.assertEqual(said(links.check(world)), [])
-        self.assertEqual(said(links.check(world.with_text("docs/new.md", "New."))), [
+        changed = tree().with_text("docs/README.md", "[a](../README.md) [b](../CHANGELOG.md) [c](architecture.md) [d](loop.md)")
+        self.assertEqual(messages(links.check(changed)), [])
+        self.assertEqual(messages(links.check(changed.with_text("docs/new.md", "New."))), [
             "docs/README.md: does not describe new.md; add a row"])
 
 
 class Names(unittest.TestCase):
     def test_an_undamaged_repository_has_no_unknown_names(self):
-        self.assertEqual(said(names.check(tree())), [])
+        self.assertEqual(messages(names.check(tree())), [])
 
     def test_each_name_of_something_that_does_not_exist_is_reported(self):
         for path, text, expected in [
@@ -69,34 +69,34 @@ class Names(unittest.TestCase):
              "docs/architecture.md:1: Loop.swift has no `trun`"),
             ("docs/architecture.md", "\n\n`ClockWerk`", "docs/architecture.md:3: `ClockWerk` is not in any source"),
         ]:
-            self.assertEqual(said(names.check(tree().with_text(path, text))), [expected] if isinstance(expected, str) else expected)
+            self.assertEqual(messages(names.check(tree().with_text(path, text))), [expected] if isinstance(expected, str) else expected)
 
     def test_a_placeholder_in_a_path_matches_any_text(self):
         for word in ["Sources/<Target>/Loop.swift", "Loo….swift", "Sources/*/shim.h", "docs/"]:
-            self.assertEqual(said(names.check(tree().with_text("README.md", f"`{word}`\n`make install`"))), [], word)
+            self.assertEqual(messages(names.check(tree().with_text("README.md", f"`{word}`\n`make install`"))), [], word)
 
 
 class Repository(unittest.TestCase):
     """The same checks with this repository, whose documents are longer than the test data."""
 
     def test_removing_a_document_breaks_the_links_to_it(self):
-        whole = Tree.of_repository(ROOT)
-        before = len(said(links.check(whole)))
-        self.assertGreater(len(said(links.check(whole.with_text("docs/monitor.md", None)))), before)
+        repository = Tree.of_repository(ROOT)
+        before = len(messages(links.check(repository)))
+        self.assertGreater(len(messages(links.check(repository.with_text("docs/monitor.md", None)))), before)
 
     def test_the_makefile_must_install_the_libraries_that_package_swift_names_and_no_others(self):
-        whole = Tree.of_repository(ROOT)
-        self.assertEqual(said(names.packages(whole)), [])
-        less = whole.with_text("Makefile", whole.text("Makefile").replace(" libexpat1-dev", ""))
-        self.assertEqual(said(names.packages(less)), ["Makefile: packages.build lacks libexpat1-dev, which Package.swift names"])
-        more = whole.with_text("Makefile", whole.text("Makefile").replace(" libexpat1-dev", " libexpat1-dev libbluetooth-dev"))
-        self.assertEqual(said(names.packages(more)),
+        repository = Tree.of_repository(ROOT)
+        self.assertEqual(messages(names.packages(repository)), [])
+        less = repository.with_text("Makefile", repository.text("Makefile").replace(" libexpat1-dev", ""))
+        self.assertEqual(messages(names.packages(less)), ["Makefile: packages.build lacks libexpat1-dev, which Package.swift names"])
+        more = repository.with_text("Makefile", repository.text("Makefile").replace(" libexpat1-dev", " libexpat1-dev libbluetooth-dev"))
+        self.assertEqual(messages(names.packages(more)),
                          ["Package.swift: no target names libbluetooth-dev, which the Makefile installs"])
 
     def test_removing_a_target_of_the_makefile_is_reported(self):
-        whole = Tree.of_repository(ROOT)
-        makefile = whole.text("Makefile").replace("\nlab: ", "\nlaboratory: ")
-        self.assertGreater(len(said(names.check(whole.with_text("Makefile", makefile)))), len(said(names.check(whole))))
+        repository = Tree.of_repository(ROOT)
+        makefile = repository.text("Makefile").replace("\nlab: ", "\nlaboratory: ")
+        self.assertGreater(len(messages(names.check(repository.with_text("Makefile", makefile)))), len(messages(names.check(repository))))
 
 
 if __name__ == "__main__":

@@ -2,10 +2,10 @@
 
 import unittest
 
-from world import said, tree
+from sample import messages, tree
 
-from house import prose
-from house.tree import Tree
+from lint import prose
+from lint.tree import Tree
 
 
 def only(path, text):
@@ -13,12 +13,12 @@ def only(path, text):
 
 
 def findings(path, text):
-    return said(prose.check(only(path, text)))
+    return messages(prose.check(only(path, text)))
 
 
 class Refused(unittest.TestCase):
     def test_a_repository_with_clear_text_has_no_finding(self):
-        self.assertEqual(said(prose.check(tree())), [])
+        self.assertEqual(messages(prose.check(tree())), [])
 
     def test_a_refused_word_is_reported_with_its_line_in_each_kind_of_file(self):
         for path, text in [("docs/loop.md", "# Loop\nIt is read anew.\n"), ("Sources/Values/A.swift", "\n/// Reads anew.\nlet a = 1\n"),

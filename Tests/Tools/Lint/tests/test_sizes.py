@@ -2,13 +2,13 @@
 
 import unittest
 
-from world import said, tree
+from sample import messages, tree
 
-from house import sizes
+from lint import sizes
 
 
 def with_source(text, longer="# none\n", path="Sources/Values/A.swift"):
-    return said(sizes.check(tree().with_text("Tests/Tools/House/longer", longer).with_text(path, text)))
+    return messages(sizes.check(tree().with_text("Tests/Tools/Lint/longer", longer).with_text(path, text)))
 
 
 def of_length(count, head="func turn() {", tail="}"):

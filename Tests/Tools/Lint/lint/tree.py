@@ -25,7 +25,7 @@ class Tree:
     def with_text(self, path, text):
         """Returns the same tree with another text at `path`, or without this file if `text` is None."""
         paths = set(self.paths) - {path} if text is None else set(self.paths) | {path}
-        texts = {name: kept for name, kept in self._texts.items() if name != path}
+        texts = {name: content for name, content in self._texts.items() if name != path}
         return Tree(self.root, paths, texts if text is None else texts | {path: text})
 
     def has(self, path):

@@ -5,12 +5,12 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from house.package import Package  # noqa: E402
-from house.tree import Tree  # noqa: E402
+from lint.package import Package  # noqa: E402
+from lint.tree import Tree  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))))
 
-ARCHITECTURE = """# House
+ARCHITECTURE = """# Sample
 
 See [the loop](loop.md#turns-and-turns) and `Sources/Waiting`; `ClockWork` turns.
 
@@ -48,7 +48,7 @@ TEXTS = {
     "Sources/CLinux/shim.h": "// the kernel\n",
     "Sources/tool/Program.swift": 'enum Program {\n    static let version = "1.2.0"\n}\n',
     "Sources/tool/Tool.swift": 'import SystemPackage\nimport Waiting\nlet text = "poll("\n',
-    "Tests/Tools/House/longer": "# none\n",
+    "Tests/Tools/Lint/longer": "# none\n",
 }
 
 
@@ -73,5 +73,5 @@ def tree(**texts):
     return Tree("/nowhere", TEXTS, TEXTS)
 
 
-def said(findings):
+def messages(findings):
     return [str(finding) for finding in findings]

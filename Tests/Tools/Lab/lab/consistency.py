@@ -16,13 +16,13 @@ RADIO = {"authorizationDenied", "authorizationDeniedGlobally", "authorizationReq
          "serviceUnavailable", "scannerUnavailable"}
 
 
-class Sound:
+class Consistency:
     """The checks that the numbers, dates, visits, flags and versions of one set of lines are consistent."""
 
-    def __init__(self, outcome, telling, live=True):
+    def __init__(self, outcome, line_set, live=True):
         """`live`: whether a gateway wrote the lines, not a replay."""
-        self._outcome, self._telling, self._live = outcome, telling, live
-        self._problems, self._told = [], {}
+        self._outcome, self._line_set, self._live = outcome, line_set, live
+        self._problems = []
 
     def problems(self):
         """Returns the problems as text; only the first of each kind."""
@@ -44,7 +44,7 @@ class Sound:
         """Checks that the numbers count up from 1, without a gap or a repetition. If the scenario damages the files
         that the numbers depend on, gaps are permitted."""
         last = 0
-        for line in self._telling.lines:
+        for line in self._line_set.lines:
             if "sequence" not in line:
                 continue
             gap = self._outcome.scenario.gaps and line["sequence"] > last
@@ -56,7 +56,7 @@ class Sound:
         """Checks that all lines between two `clock` lines have one offset, that of the machine's clocks, and that the
         timeline does not go back."""
         offset, boot, last = None, None, 0
-        for line in self._telling.lines:
+        for line in self._line_set.lines:
             if "date" not in line:
                 continue
             mine = offset_of(line)
@@ -90,29 +90,29 @@ class Sound:
     def _subjects(self):
         """Checks that the data about the previous event equals that event. Each exit must have its visit, and each
         visit its exit."""
-        states, entered, leaving = {}, {}, None
-        for line in self._telling.lines:
+        states, entered, exited = {}, {}, None
+        for line in self._line_set.lines:
             if line["type"] not in ("event", "visit") or line["type"] == "event" and line["state"] == "unmonitored":
                 continue
             subject = line["monitor"], line["identifier"], line["scope"] == "beacon" and beacon_of(line["refinement"])
             if line["type"] == "visit":
-                self._visit(line, subject, leaving, entered.pop(subject, None))
-                leaving = None
+                self._visit(line, subject, exited, entered.pop(subject, None))
+                exited = None
                 continue
-            if leaving:
-                self._wrong(leaving[0], "the exit is not followed by its visit")
-            leaving = None
+            if exited:
+                self._wrong(exited[0], "the exit is not followed by its visit")
+            exited = None
             time, before = line["monotonic"] / 1e6, states.get(subject)
             if before and before[0] == line["state"]:
                 self._wrong(line, "the state was %s already", line["state"])
-            told = line.get("previous")
+            previous = line.get("previous")
             forgotten = line["scope"] == "beacon" and before and before[0] == "unsatisfied"
-            if before and not forgotten and not told:
+            if before and not forgotten and not previous:
                 self._wrong(line, "`previous` is missing")
-            if told:
+            if previous:
                 # `previous` has the date as it was printed, even if the wall clock was set later (T1).
-                if before is None or (told["state"], told["date"]) != before:
-                    self._wrong(line, "`previous` is %s since %s, unlike the event before", told["state"], told["date"])
+                if before is None or (previous["state"], previous["date"]) != before:
+                    self._wrong(line, "`previous` is %s since %s, unlike the event before", previous["state"], previous["date"])
             seen = timeline(line, "lastSeen")
             if line["state"] == "satisfied" and (seen is None or abs(seen - time) > CUT):
                 self._wrong(line, "`lastSeen` differs from `date`")
@@ -121,19 +121,19 @@ class Sound:
             if line["state"] == "satisfied":
                 entered.setdefault(subject, time)
             if line["state"] == "unsatisfied" and subject in entered:
-                leaving = line, subject, seen
+                exited = line, subject, seen
             states[subject] = line["state"], line["date"]
-        if leaving and leaving[0]["monotonic"] / 1e6 < self._outcome.ending - 0.5:
-            self._wrong(leaving[0], "the exit is not followed by its visit")
+        if exited and exited[0]["monotonic"] / 1e6 < self._outcome.ending - 0.5:
+            self._wrong(exited[0], "the exit is not followed by its visit")
 
-    def _visit(self, line, subject, leaving, entered):
+    def _visit(self, line, subject, exited, entered):
         """Checks that a visit follows its exit and agrees with the events."""
         arrival, departure = timeline(line, "arrival"), timeline(line, "departure")
-        if leaving is None or leaving[1] != subject or leaving[0]["monotonic"] != line["monotonic"]:
+        if exited is None or exited[1] != subject or exited[0]["monotonic"] != line["monotonic"]:
             return self._wrong(line, "the visit does not follow its exit")
         if arrival is None or entered is None or abs(arrival - entered) > CUT:
             self._wrong(line, "`arrival` differs from the time of the entry")
-        if departure is None or leaving[2] is None or abs(departure - leaving[2]) > CUT:
+        if departure is None or exited[2] is None or abs(departure - exited[2]) > CUT:
             self._wrong(line, "`departure` differs from the exit's `lastSeen`")
         elif "duration" not in line or arrival is None or abs(line["duration"] - (departure - arrival)) > CUT:
             self._wrong(line, "`duration` is not `departure` minus `arrival`")
@@ -148,7 +148,7 @@ class Sound:
         permitted."""
         scenario, states = self._outcome.scenario, {}
         thin = {"accuracyLimited"} if scenario.backend == "dbus" or scenario.thinned else set()
-        for line in self._telling.lines:
+        for line in self._line_set.lines:
             if line["type"] == "adapter":
                 states[self._outcome.controller(line)] = line["state"]
             if line["type"] != "event":
@@ -156,16 +156,16 @@ class Sound:
             flags = set(line["diagnostics"])
             if self._live and ("clockUnsynchronized" in flags) == self._outcome.report["synchronized"]:
                 self._wrong(line, "clockUnsynchronized is %s, unlike in the kernel", "clockUnsynchronized" in flags)
-            troubled = not states or any(state != "listening" for state in states.values())
+            not_scanning = not states or any(state != "listening" for state in states.values())
             if states and ("scannerUnavailable" in flags) != any(state != "listening" for state in states.values()):
                 self._wrong(line, "scannerUnavailable is %s, unlike the `adapter` lines", "scannerUnavailable" in flags)
-            extra = flags - {"clockUnsynchronized"} - thin - set(scenario.flags) - (RADIO if troubled else set())
+            extra = flags - {"clockUnsynchronized"} - thin - set(scenario.flags) - (RADIO if not_scanning else set())
             if extra:
                 self._wrong(line, "unexpected flags: %s", " ".join(sorted(extra)))
 
     def _forms(self):
         """Checks that each line has the form of its version."""
-        for line, topic in zip(self._telling.lines, self._telling.topics, strict=True):
+        for line, topic in zip(self._line_set.lines, self._line_set.topics, strict=True):
             if line["version"] not in (1, 2):
                 self._wrong(line, "unknown version %r", line["version"])
             if line["version"] >= 2 and "date" in line:

@@ -3,19 +3,19 @@ docs/architecture.md."""
 
 import unittest
 
-from world import ARCHITECTURE, TEXTS, package, said, target, tree
+from sample import ARCHITECTURE, TEXTS, package, messages, target, tree
 
-from house import architecture
+from lint import architecture
 
 
 def after(old, new):
     assert old in ARCHITECTURE, old
-    return said(architecture.check(tree().with_text(architecture.PATH, ARCHITECTURE.replace(old, new)), package()))
+    return messages(architecture.check(tree().with_text(architecture.PATH, ARCHITECTURE.replace(old, new)), package()))
 
 
 class Document(unittest.TestCase):
     def test_an_undamaged_repository_has_no_findings(self):
-        self.assertEqual(said(architecture.check(tree(), package())), [])
+        self.assertEqual(messages(architecture.check(tree(), package())), [])
 
     def test_writing_does_not_change_an_up_to_date_document(self):
         self.assertEqual(architecture.written(tree(), package()), ARCHITECTURE)
@@ -76,30 +76,30 @@ class Document(unittest.TestCase):
 class Sources(unittest.TestCase):
     def test_a_second_target_that_calls_poll_is_reported(self):
         sources = tree().with_text("Sources/tool/Tool.swift", "import SystemPackage\nimport Waiting\nGlibc.poll(x)")
-        found = said(architecture.check(sources, package()))
+        found = messages(architecture.check(sources, package()))
         self.assertEqual(len(found), 1)
         self.assertIn("the sources have `tool`, `Waiting`; is this intended?", found[0])
 
     def test_declarations_methods_and_comments_with_the_name_poll_are_not_reported(self):
         text = "import SystemPackage\nimport Waiting\nfunc poll() {} // poll(2)\nx.poll()\n"
-        self.assertEqual(said(architecture.check(tree().with_text("Sources/tool/Tool.swift", text), package())), [])
+        self.assertEqual(messages(architecture.check(tree().with_text("Sources/tool/Tool.swift", text), package())), [])
 
     def test_a_second_target_that_imports_a_c_library_is_reported(self):
         text = "private import CLinux\n" + TEXTS["Sources/tool/Tool.swift"]
-        found = said(architecture.check(tree().with_text("Sources/tool/Tool.swift", text), package()))
+        found = messages(architecture.check(tree().with_text("Sources/tool/Tool.swift", text), package()))
         self.assertTrue(any("`CLinux`: the sources have `tool`, `Waiting`" in line for line in found), found)
         self.assertTrue(any("imports CLinux, which Package.swift does not list for tool" in line for line in found),
                         found)
 
     def test_an_import_of_one_type_of_foundation_is_reported(self):
-        found = said(architecture.check(tree().with_text("Sources/Values/A.swift", "import struct Foundation.Date"), package()))
+        found = messages(architecture.check(tree().with_text("Sources/Values/A.swift", "import struct Foundation.Date"), package()))
         self.assertEqual(len(found), 1)
 
 
 class Manifest(unittest.TestCase):
     def test_a_new_unused_dependency_has_findings_for_its_row_its_reason_and_its_imports(self):
         changed = package(Values=target("Values", own=["CLinux"]))
-        found = said(architecture.check(tree(), changed))
+        found = messages(architecture.check(tree(), changed))
         self.assertEqual(len(found), 3)
         self.assertIn("`Values` depends on CLinux", found[0])
         self.assertIn("`Values` must not depend on CLinux, directly or indirectly", found[1])

@@ -3,7 +3,7 @@
 import json
 import re
 
-from .package import imports, kept_lines
+from .package import code_lines, imports
 from .tree import Finding
 
 ZEROS = [
@@ -72,7 +72,7 @@ def version(tree):
 def zeros(tree):
     for path in tree.ending(".swift", under="Sources/"):
         text = tree.text(path)
-        code = kept_lines(text)
+        code = code_lines(text)
         for pattern, hint in ZEROS:
             for found in pattern.finditer(code):
                 yield Finding(path, code[:found.start()].count("\n") + 1, hint)

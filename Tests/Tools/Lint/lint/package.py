@@ -94,7 +94,7 @@ def without_words(text):
     return re.sub(pattern, lambda found: '""' if found[0].startswith('"') else " ", text, flags=re.DOTALL)
 
 
-def kept_lines(text):
+def code_lines(text):
     """Returns the text without comments and without the contents of string literals. Line numbers stay the same."""
     return "\n".join(without_words(line) for line in
                      re.sub(r'""".*?"""|/\*.*?\*/', lambda found: "\n" * found[0].count("\n"), text, flags=re.DOTALL).split("\n"))

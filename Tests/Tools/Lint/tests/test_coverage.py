@@ -2,9 +2,9 @@
 
 import unittest
 
-import world  # noqa: F401
+import sample  # noqa: F401
 
-from house.coverage import totals
+from lint.coverage import totals
 
 
 def file(path, count, covered):

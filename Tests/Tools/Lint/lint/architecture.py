@@ -51,20 +51,20 @@ def arrows(text, package):
         yield Finding(PATH, 0, f"has no block with arrows ({ARROW})")
         return
     first = text[:found.start()].count("\n") + 2
-    said = {}
+    drawn_arrows = {}
     for number, line in enumerate(found[1].split("\n"), first):
         parts = [part.strip() for part in line.split(ARROW)]
         for left, right in zip(parts, parts[1:]):
-            said.setdefault(left, (number, set()))[1].update(name.strip() for name in right.split(","))
+            drawn_arrows.setdefault(left, (number, set()))[1].update(name.strip() for name in right.split(","))
     true = dict(reduced(package))
-    for name, (number, direct) in said.items():
+    for name, (number, direct) in drawn_arrows.items():
         if name not in true:
             yield Finding(PATH, number, f"an arrow starts at {name}, which is not a target that needs another; {HINT}")
             continue
         for other in sorted(direct - set(true[name])):
             yield Finding(PATH, number, f"{name} {ARROW} {other} is wrong, or follows from other arrows; {HINT}")
     for name, direct in true.items():
-        number, drawn = said.get(name, (first, set()))
+        number, drawn = drawn_arrows.get(name, (first, set()))
         for other in sorted(set(direct) - drawn):
             yield Finding(PATH, number, f"{name} {ARROW} {other} is missing; {HINT}")
 
@@ -130,7 +130,7 @@ def rows(text, package):
 # The table of modules and functions that only some targets may use.
 
 
-def who(tree, package, words):
+def users_of(tree, package, words):
     """Returns the targets that use one of `words`: import it if all of them are modules, or otherwise call it as a
     function."""
     modules = TOOLCHAIN | {target.module for target in package.targets.values()}
@@ -150,7 +150,7 @@ def who(tree, package, words):
     return found
 
 
-def who_cell(names):
+def users_cell(names):
     return ", ".join(f"`{name}`" for name in sorted(names, key=str.lower)) or "no target"
 
 
@@ -163,7 +163,7 @@ def touches(tree, package):
     for number, row in found:
         words = codes(row[0])
         seen.update(words)
-        true = who_cell(who(tree, package, words))
+        true = users_cell(users_of(tree, package, words))
         if row[1] != true:
             yield Finding(PATH, number, f"{row[0]}: the sources have {true}; is this intended? {HINT}")
     for target in package.system():
@@ -203,5 +203,5 @@ def written(tree, package):
         if target is not None and target.is_shipped:
             lines[number - 1] = f"| {row[0]} | {row[1]} | {row[2]} | {cell(target)} |"
     for number, row in table(text, TOUCHES) or []:
-        lines[number - 1] = f"| {row[0]} | {who_cell(who(tree, package, codes(row[0])))} |"
+        lines[number - 1] = f"| {row[0]} | {users_cell(users_of(tree, package, codes(row[0])))} |"
     return "\n".join(lines)

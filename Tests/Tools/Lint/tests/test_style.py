@@ -2,18 +2,18 @@
 
 import unittest
 
-from world import said, tree
+from sample import messages, tree
 
-from house import style
+from lint import style
 
 
 def with_source(text):
-    return said(style.check(tree().with_text("Sources/Values/A.swift", text)))
+    return messages(style.check(tree().with_text("Sources/Values/A.swift", text)))
 
 
 class Zeros(unittest.TestCase):
     def test_an_undamaged_repository_has_no_findings(self):
-        self.assertEqual(said(style.check(tree())), [])
+        self.assertEqual(messages(style.check(tree())), [])
 
     def test_each_forbidden_construct_is_reported_with_its_file(self):
         for text in ["final class A: @unchecked Sendable {}", "nonisolated(unsafe) var a = 1", "let a = try! b()",
@@ -26,7 +26,7 @@ class Zeros(unittest.TestCase):
         self.assertEqual(with_source('// no try! here\nlet a = "fatalError()" // @unchecked\n'), [])
 
     def test_a_target_whose_name_ends_with_foundation_may_import_foundation(self):
-        self.assertEqual(said(style.check(tree().with_text("Sources/ValuesFoundation/A.swift", "import Foundation"))), [])
+        self.assertEqual(messages(style.check(tree().with_text("Sources/ValuesFoundation/A.swift", "import Foundation"))), [])
 
 
 class Formats(unittest.TestCase):
@@ -34,8 +34,8 @@ class Formats(unittest.TestCase):
         for tests, findings in [('{"rules": {"NeverForceUnwrap": false, "A": true}, "lineLength": 120}', 0),
                                 ('{"rules": {"NeverForceUnwrap": false, "A": false}, "lineLength": 120}', 1),
                                 ('{"rules": {"NeverForceUnwrap": false, "A": true}, "lineLength": 121}', 1)]:
-            world = tree().with_text(".swift-format", '{"rules": {"NeverForceUnwrap": true, "A": true}, "lineLength": 120}')
-            self.assertEqual(len(said(style.check(world.with_text("Tests/.swift-format", tests)))), findings, tests)
+            changed = tree().with_text(".swift-format", '{"rules": {"NeverForceUnwrap": true, "A": true}, "lineLength": 120}')
+            self.assertEqual(len(messages(style.check(changed.with_text("Tests/.swift-format", tests)))), findings, tests)
 
 
 class Version(unittest.TestCase):
@@ -43,15 +43,15 @@ class Version(unittest.TestCase):
         for path, text in [("CHANGELOG.md", "## [1.3.0] - unreleased"), ("CHANGELOG.md", "## [1.2.0] - soon"),
                            ("Sources/tool/Program.swift", "enum Program {}"),
                            ("Sources/Values/Program.swift", 'enum Program { static let version = "1.2.0" }')]:
-            self.assertEqual(len(said(style.check(tree().with_text(path, text)))), 1, text)
+            self.assertEqual(len(messages(style.check(tree().with_text(path, text)))), 1, text)
 
 
 class Variables(unittest.TestCase):
     def found(self, **sources):
-        world = tree()
+        changed = tree()
         for name, text in sources.items():
-            world = world.with_text(f"Tests/ValuesTests/{name}.swift", text)
-        return said(style.check(world))
+            changed = changed.with_text(f"Tests/ValuesTests/{name}.swift", text)
+        return messages(style.check(changed))
 
     def test_a_second_test_file_that_reads_an_environment_variable_is_reported(self):
         one, two = 'environment("BEACON_RUNS", default: 3)', 'environment("BEACON_KILLS", default: 3)'

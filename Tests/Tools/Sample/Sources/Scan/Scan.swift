@@ -5,10 +5,10 @@ import BeaconMonitoringTesting
 import BeaconScanning
 import Glibc
 
-@main struct Hear {
+@main struct Scan {
     static let staff = ProximityUUID(high: 0xF782_6DA6_4FA2_4E98, low: 0x8024_BC5B_71E0_893E)
 
-    /// Runs `Hear SOURCE [FILE] [--exit SECONDS] [--events COUNT]`. Without any argument, the source is `automatic`.
+    /// Runs `Scan SOURCE [FILE] [--exit SECONDS] [--events COUNT]`. Without any argument, the source is `automatic`.
     ///
     /// The exit status is EX_NOPERM if a permission is missing, EX_UNAVAILABLE if scanning is unavailable, EX_USAGE if
     /// an argument is invalid, and EXIT_FAILURE after any other error.
