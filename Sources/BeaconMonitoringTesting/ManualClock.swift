@@ -103,7 +103,7 @@ public final class ManualClock: MonitorClock {
 
     /// Returns as soon as a task sleeps until exactly `instant`. A test can use it to wait until a monitor has set a
     /// deadline.
-    public func sleeper(until instant: Instant) async {
+    public func waitForSleeper(until instant: Instant) async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in
                 if state.sleepers.values.contains(where: { $0.until == instant }) { return true }

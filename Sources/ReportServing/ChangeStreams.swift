@@ -39,7 +39,7 @@ final class ChangeStreams {
 
     init(on loop: EventLoop) {
         self.loop = loop
-        timer = loop.makeTimer { [unowned self] _ in report() }
+        timer = loop.makeTimer { [unowned self] _ in notifyStreams() }
     }
 
     deinit {
@@ -69,10 +69,10 @@ final class ChangeStreams {
     /// Records the current content of pages, which can have changed.
     func note(_ shown: Shown) {
         self.shown = shown
-        if rest == nil { report() }
+        if rest == nil { notifyStreams() }
     }
 
-    private func report() {
+    private func notifyStreams() {
         // Content that was already reported is not reported again. Without open streams, nothing is sent: a client
         // loads the current page when its stream opens (live.js).
         guard let timer, shown != reported else { return }

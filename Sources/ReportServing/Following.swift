@@ -72,7 +72,7 @@ final class Following {
 
     /// Creates a follower that continues after the totals in `file`, or else starts at the first line. It reads when
     /// the loop runs.
-    init(_ directory: FilePath, keptIn file: TotalsCache? = nil, on loop: EventLoop) {
+    init(_ directory: FilePath, storedIn file: TotalsCache? = nil, on loop: EventLoop) {
         (self.directory, self.loop, self.file) = (directory, loop, file)
         if let totals = file?.read() {
             (state, dating, segment, filesBefore) = (totals.state, totals.dating, totals.position.segment, totals.files)

@@ -74,7 +74,8 @@ final class ReportServer {
         directory = BeaconDirectory(source.names)
         orders = ReportOrders(configuration: source.configuration, time: source.time)
         following = Following(
-            source.directory, keptIn: source.cacheDirectory.map { TotalsCache(in: $0, of: source.directory) }, on: loop)
+            source.directory, storedIn: source.cacheDirectory.map { TotalsCache(in: $0, of: source.directory) },
+            on: loop)
         changes = ChangeStreams(on: loop)
         runner = ReportRunner(source.program, on: loop)
         daemon = source.statusSocket.isEmpty ? nil : DaemonStatus(source.statusSocket, on: loop)

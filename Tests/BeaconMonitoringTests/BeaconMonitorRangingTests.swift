@@ -12,7 +12,7 @@ import Testing
         var updates = site.monitor.ranging(for: condition).makeAsyncIterator()
         try await site.running {
             await site.sighted(at: .milliseconds(200))
-            await site.clock.sleeper(at: .seconds(1))
+            await site.clock.waitForSleeper(at: .seconds(1))
             site.clock.setOffset(.seconds(5))
             site.clock.set(.seconds(1))
             let first = await updates.next()
@@ -21,7 +21,7 @@ import Testing
             #expect(first?.beacons.map(\.beacon) == [.a(1)])
             #expect(first?.beacons.first?.rssi == -60)
             #expect(first?.beacons.first?.proximity == .near)
-            await site.clock.sleeper(at: .seconds(2))
+            await site.clock.waitForSleeper(at: .seconds(2))
         }
         #expect(await updates.next() == nil)
         #expect(site.clock.sleepers == 0)

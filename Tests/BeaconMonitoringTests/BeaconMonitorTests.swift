@@ -55,7 +55,7 @@ import Testing
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { [monitor] in try await monitor.run() }
                 try await monitor.add(.anyA, identifier: "lobby")
-                await clock.sleeper(at: .seconds(60))
+                await clock.waitForSleeper(at: .seconds(60))
                 group.cancelAll()
                 await #expect(throws: CancellationError.self) { try await group.next() }
             }
@@ -72,7 +72,7 @@ import Testing
             let monitor = try BeaconMonitor("N1 again", clock: clock)
             try await monitor.add(.anyA, identifier: "lobby")
             let loop = Task { [monitor] in try await monitor.run() }
-            await clock.sleeper(at: .seconds(60))
+            await clock.waitForSleeper(at: .seconds(60))
             loop.cancel()
         }
     }
@@ -82,7 +82,7 @@ import Testing
         try await site.lobby(.satisfied)
         var events = site.monitor.events.makeAsyncIterator()
         let loop = Task { [monitor = site.monitor] in try await monitor.run() }
-        await site.clock.sleeper(at: .seconds(30))
+        await site.clock.waitForSleeper(at: .seconds(30))
         loop.cancel()
         let successor = try BeaconMonitor("N1 lost", clock: site.clock)
         #expect(try await events.next() == nil)
@@ -97,7 +97,7 @@ import Testing
         try await site.lobby(.satisfied)
         for _ in 0..<2 {
             let loop = Task { [monitor = site.monitor] in try await monitor.run() }
-            await site.clock.sleeper(at: .seconds(30))
+            await site.clock.waitForSleeper(at: .seconds(30))
             #expect(throws: MonitorError.nameTaken("N1 run again")) {
                 try BeaconMonitor("N1 run again", clock: ManualClock())
             }
@@ -204,7 +204,7 @@ import Testing
         try await site.running {
             await site.sighted(at: .zero)
             await expect(.satisfied(at: .zero), from: &events)
-            await site.clock.sleeper(at: .seconds(30))
+            await site.clock.waitForSleeper(at: .seconds(30))
             site.clock.set(.seconds(30))
             await expect(.unsatisfied(at: .seconds(30)), from: &events)
         }
@@ -217,7 +217,7 @@ import Testing
         try await site.running {
             await site.sighted(at: .zero)
             await expect(.satisfied(at: .zero), from: &events)
-            await site.clock.sleeper(at: .seconds(30))
+            await site.clock.waitForSleeper(at: .seconds(30))
             site.clock.set(.seconds(4000))
             await expect(.unsatisfied(at: .seconds(30)), from: &events)
         }
@@ -228,11 +228,11 @@ import Testing
         var events = site.monitor.events.makeAsyncIterator()
         try await site.running {
             try await site.lobby(.satisfied)
-            await site.clock.sleeper(at: .seconds(30))
+            await site.clock.waitForSleeper(at: .seconds(30))
             var settings = ConditionSettings()
             settings.exitTimeout = .seconds(5)
             try await site.monitor.add(.anyA, identifier: "lobby", settings: settings)
-            await site.clock.sleeper(at: .seconds(5))
+            await site.clock.waitForSleeper(at: .seconds(5))
             site.clock.set(.seconds(5))
             await expect(.unsatisfied(at: .seconds(5)), from: &events)
         }
@@ -243,7 +243,7 @@ import Testing
         let site = try await Site("loop")
         try await site.running {
             try await site.lobby(.satisfied)
-            await site.clock.sleeper(at: .seconds(30))
+            await site.clock.waitForSleeper(at: .seconds(30))
             await #expect(throws: MonitorError.running("loop")) { try await site.monitor.run() }
         }
     }

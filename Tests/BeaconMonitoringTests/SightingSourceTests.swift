@@ -127,12 +127,12 @@ import Testing
         let adapter = try await monitor.adapter(named: "hci0")
         await monitor.sighted(
             Sighting(time: Fixture.start, adapter: adapter, beacon: .a(1), measuredPower: -59, rssi: RSSI(dBm: -60)))
-        await source.manualClock.sleeper(at: .seconds(30))
+        await source.manualClock.waitForSleeper(at: .seconds(30))
         // One sighting was in the source's buffer, and one arrived during the drain.
         source.put([.seconds(29), .seconds(31)])
         source.manualClock.set(.seconds(30))
         // A deadline can be early: the loop wakes for the deadline of the first sighting before that of the second.
-        await source.manualClock.sleeper(at: .seconds(59))
+        await source.manualClock.waitForSleeper(at: .seconds(59))
         #expect(try await monitor.requestState(for: "lobby") == .satisfied)
         #expect(await monitor.counters.lateInputs == 0)
         #expect(await monitor.counters.futureInputs == 0)

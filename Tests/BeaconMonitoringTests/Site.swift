@@ -11,7 +11,7 @@ extension ManualClock {
     func setOffset(_ duration: Duration) { offset = ClockOffset(nanoseconds: duration.nanoseconds) }
 
     /// Returns as soon as a task sleeps until exactly `time`.
-    func sleeper(at time: Duration) async { await sleeper(until: Fixture.start + time) }
+    func waitForSleeper(at time: Duration) async { await waitForSleeper(until: Fixture.start + time) }
 }
 
 /// A monitor with a test clock and one adapter, which scans unless `listening` is `false`.

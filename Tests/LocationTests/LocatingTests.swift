@@ -67,7 +67,7 @@ import Testing
         #expect(try await events.next()?.state == .satisfied)
         clock.advance(to: at(5))
         script.lose(since: at(0), reason: "a tunnel")
-        await clock.sleeper(until: at(60))
+        await clock.waitForSleeper(until: at(60))
         clock.advance(to: at(60))
         let event = try await events.next()
         #expect(event?.state == .unknown)
@@ -94,7 +94,7 @@ import Testing
         async let running: Void = monitor.run()
         #expect(try await events.next()?.state == .satisfied)
         for second in 1...10 {
-            await clock.sleeper(until: at(Double(second)))
+            await clock.waitForSleeper(until: at(Double(second)))
             clock.advance(to: at(Double(second)))
         }
         let exit = try await events.next()
@@ -103,7 +103,7 @@ import Testing
         #expect(exit?.time == at(3))
         // The monitor continues: other deadlines are still handled.
         clock.advance(to: at(60))
-        await clock.sleeper(until: at(70))
+        await clock.waitForSleeper(until: at(70))
         clock.advance(to: at(70))
         let outage = try await events.next()
         #expect(outage?.state == .unknown)

@@ -34,7 +34,7 @@ import Testing
                 #expect(totals.position.segment == fixture.files[count - 1].name)
             }
             for file in fixture.files[count...] { try fixture.write(file) }
-            let begun = Following(fixture.directory, keptIn: fixture.file, on: fixture.loop)
+            let begun = Following(fixture.directory, storedIn: fixture.file, on: fixture.loop)
             #expect(
                 begun.state.counts.sequence == totals?.position.sequence ?? 0, "lines in the cache are not read again")
             try await fixture.turn(begun)
@@ -98,7 +98,7 @@ import Testing
             #expect(TotalsCache(in: fixture.cache, of: FilePath("/elsewhere")).read() == nil)
             try change()
             #expect(fixture.file.read() == nil, "\(what)")
-            let begun = Following(fixture.directory, keptIn: fixture.file, on: fixture.loop)
+            let begun = Following(fixture.directory, storedIn: fixture.file, on: fixture.loop)
             #expect(begun.state.counts.sequence == 0, "\(what)")
         }
     }
@@ -246,7 +246,7 @@ private final class TotalsFixture {
 
     /// Returns a follower that has read all lines. It uses the cache if `keeping` is `true`.
     func follow(keeping: Bool) async throws -> Following {
-        let following = Following(directory, keptIn: keeping ? file : nil, on: loop)
+        let following = Following(directory, storedIn: keeping ? file : nil, on: loop)
         try await turn(following)
         return following
     }

@@ -15,7 +15,7 @@ final class BrokerLink {
     // Changes of adapters within this time are reported in one status.
     private static let statusPause: Duration = .seconds(1)
     // Selecting a backend and switching on an adapter takes up to 3 s, and up to 3 s more on a slow machine.
-    private static let firstChance: Duration = .seconds(10)
+    private static let firstAttemptTime: Duration = .seconds(10)
 
     private let mqtt: MQTTConfiguration
     private let loop: EventLoop
@@ -24,15 +24,15 @@ final class BrokerLink {
     private var process: PublisherProcess?
     private var statusTimer: EventLoop.Timer?
     /// The timer after which the status is sent even if no adapter scans.
-    private var chanceTimer: EventLoop.Timer?
+    private var firstAttemptTimer: EventLoop.Timer?
     /// The number of lines without a sequence number that the publisher was notified of.
     private var reportedUnnumbered = 0
     /// The numbers of the adapters that scan now, and of those that scanned when the last status was scheduled.
     private var listening: [Int] = []
-    private var reportedListening: [Int] = []
+    private var listeningWhenScheduled: [Int] = []
     /// Whether an adapter has scanned, or had the time to start. Before that, no status is sent, because it would
     /// report “not scanning” at every start.
-    private var hadItsChance = false
+    private var mayReport = false
 
     /// The last line that the publisher will not need again: the broker has it and all lines before it, and the
     /// publisher has stored its checkpoint and its state. The journal can delete lines up to it.
@@ -66,7 +66,7 @@ final class BrokerLink {
             reportStatus()
             if let statusTimer { loop.set(statusTimer, at: now + Self.statusInterval) }
         }
-        chanceTimer = loop.makeTimer { [unowned self] _ in giveChance() }
+        firstAttemptTimer = loop.makeTimer { [unowned self] _ in scheduleStatus() }
     }
 
     deinit { endTimers() }
@@ -75,7 +75,7 @@ final class BrokerLink {
     func start(durable: Int) {
         process?.update(durable: durable)
         process?.start()
-        if let chanceTimer { loop.set(chanceTimer, at: loop.now + Self.firstChance) }
+        if let firstAttemptTimer { loop.set(firstAttemptTimer, at: loop.now + Self.firstAttemptTime) }
     }
 
     /// Reports the last durable line, and the number of lines without a sequence number since the start.
@@ -90,7 +90,7 @@ final class BrokerLink {
     /// Schedules a status if other adapters scan than before: at once if it is the first one, otherwise within 1 s.
     func note(listening: [Int]) {
         self.listening = listening
-        if listening != reportedListening { giveChance() }
+        if listening != listeningWhenScheduled { scheduleStatus() }
     }
 
     /// Notifies the publisher that names, secrets and certificates may have been fixed.
@@ -105,22 +105,22 @@ final class BrokerLink {
     }
 
     private func endTimers() {
-        for timer in [statusTimer, chanceTimer] { if let timer { loop.end(timer) } }
-        (statusTimer, chanceTimer) = (nil, nil)
+        for timer in [statusTimer, firstAttemptTimer] { if let timer { loop.end(timer) } }
+        (statusTimer, firstAttemptTimer) = (nil, nil)
     }
 
-    private func giveChance() {
+    private func scheduleStatus() {
         guard let statusTimer else { return }
-        if let chanceTimer { loop.set(chanceTimer, at: nil) }
-        reportedListening = listening
-        let isFirst = !hadItsChance
-        hadItsChance = true
+        if let firstAttemptTimer { loop.set(firstAttemptTimer, at: nil) }
+        listeningWhenScheduled = listening
+        let isFirst = !mayReport
+        mayReport = true
         let soon = loop.now + (isFirst ? .zero : Self.statusPause)
         loop.set(statusTimer, at: min(loop.time(of: statusTimer) ?? soon, soon))
     }
 
     private func reportStatus() {
-        guard hadItsChance else { return }
+        guard mayReport else { return }
         process?.update(status: Array(status().utf8.dropLast()))
     }
 
@@ -129,7 +129,7 @@ final class BrokerLink {
         case .remark(let remark): log(remark.isError ? .brokerError : .brokerAvailable, "mqtt: \(remark.text)")
         // A status from before the connection reports that there is none, so it must be sent again.
         case .connection(isThere: true):
-            guard hadItsChance, let statusTimer else { return }
+            guard mayReport, let statusTimer else { return }
             loop.set(statusTimer, at: loop.now)
         case .connection, .ended: break
         }
