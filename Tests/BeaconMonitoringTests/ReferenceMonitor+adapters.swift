@@ -69,7 +69,7 @@ extension ReferenceMonitor {
     }
 
     /// Returns whether an adapter is forgotten in every monitor (rule L3), so that its name is free again.
-    private func isForgotten(_ adapter: Adapter) -> Bool {
+    func isForgotten(_ adapter: Adapter) -> Bool {
         guard adapter !== source, !adapter.listens else { return false }
         guard let stopped = adapter.stoppedInFact ?? adapter.stopped else { return adapter.state == .gone }
         guard adapter.stopped != nil else { return adapter.state == .gone }

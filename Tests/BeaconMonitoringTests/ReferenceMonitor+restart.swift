@@ -10,9 +10,11 @@ extension ReferenceMonitor {
         var memory = MonitorSnapshot()
         memory.monitors = monitors.map { MonitorSnapshot.Monitor(name: $0.name.text, settings: $0.settings) }
         // Adapters are in the order in which they were first seen. If a name without an address could mean several
-        // adapters, this order decides (rule L7).
+        // adapters, this order decides (rule L7). Adapters that are forgotten and hold nothing are left out.
+        let holds = entries.flatMap { [$0.own] + $0.beacons }.flatMap(\.holds)
         for adapter in adapters.sorted(by: { $0.id.index < $1.id.index })
         where adapter.listens || adapter.stopped != nil {
+            guard !isForgotten(adapter) || holds.contains(where: { $0.adapter === adapter }) else { continue }
             let stopped = adapter.stoppedInFact ?? adapter.stopped
             memory.adapters.append(
                 MonitorSnapshot.Adapter(
@@ -185,9 +187,10 @@ struct RestartMemory {
     /// The time from which an adapter counts as stopped for rule L2, if this is not the time at which it stopped.
     var outages: [String: Instant] = [:]
 
-    mutating func apply(_ action: Action, adapterName: (AdapterID) -> String) {
+    /// Applies an action; `adapter` is the name of the adapter of its sighting.
+    mutating func apply(_ action: Action, adapter: String) {
         switch action {
-        case .event(let event): apply(event, adapterName)
+        case .event(let event): apply(event, adapter)
         case .visit(let visit):
             edit(visit.identifier, visit.scope == .beacon ? visit.refinement : nil) { $0.visit = nil }
             if ![.exitTimeout, .left].contains(visit.reason), let beacon = visit.refinement,
@@ -271,7 +274,7 @@ struct RestartMemory {
         return (outages[adapter] ?? stopped) + timeout <= time
     }
 
-    private mutating func apply(_ event: BeaconMonitor.Event, _ adapterName: (AdapterID) -> String) {
+    private mutating func apply(_ event: BeaconMonitor.Event, _ adapter: String) {
         if place(event.identifier) == nil {
             // The line that added the condition was lost.
             snapshot.conditions.append(
@@ -295,12 +298,12 @@ struct RestartMemory {
                 subject.lastRefresh = MonitorSnapshot.Refresh(
                     time: .timeline(event.lastSeen!), beacon: sighting.beacon,
                     measuredPower: sighting.measuredPower, rssi: sighting.rssi, address: sighting.address,
-                    adapter: adapterName(sighting.adapter))
+                    adapter: adapter)
             }
             if event.condition.isCircle { subject.lastSeen = event.lastSeen.map { .timeline($0) } }
             switch event.state {
             case .satisfied:
-                if let adapter = event.sighting.map({ adapterName($0.adapter) }) {
+                if event.sighting != nil {
                     subject.holders.removeAll { $0 == adapter || memory.isOut($0, event.monitor, at: event.time) }
                     subject.holders = (subject.holders + [adapter]).suffix(8)
                 }

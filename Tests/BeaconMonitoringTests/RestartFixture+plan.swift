@@ -13,7 +13,8 @@ extension RestartFixture {
             var random = SeededGenerator(state: seed)
             durability = random.pick([.event, .event, .every(.seconds(2))])
             rotateSize = random.pick([2_000, 6_000, 1 << 20])
-            retainSize = random.pick([1 << 30, 1 << 30, 20_000])
+            // A configuration with a smaller `retain_size` than `rotate_size` is refused.
+            retainSize = max(random.pick([1 << 30, 1 << 30, 20_000]), rotateSize)
             envelope = random.chance(50)
         }
     }

@@ -15,6 +15,14 @@ struct RestartFixture {
         var description: String
     }
 
+    /// A line of a process.
+    private struct ProcessLine {
+        var number: Int
+        var action: Action
+        /// The name that the adapter of the sighting had when the line was written.
+        var adapter: String
+    }
+
     /// A running process: engine, journal and model.
     private struct Life {
         var engine: MonitorEngine
@@ -22,8 +30,9 @@ struct RestartFixture {
         var journal: Journal
         var modelEncoder: LineEncoder
         var engineEncoder: LineEncoder
-        /// The actions of the present process, each with its sequence number.
-        var actions: [(number: Int, action: Action)] = []
+        /// The name of each adapter in lines, by its index.
+        var names: [UInt16: String] = [:]
+        var lines: [ProcessLine] = []
         /// The number of the start, the last line before it, and its time.
         var begin: (start: UInt32, sequence: Int, time: Instant)
     }
@@ -232,12 +241,18 @@ struct RestartFixture {
         let (engine, model) = (life.engine, life.model)
         var texts: [String] = []
         for action in actions {
+            if case .adapterNamed(let adapter, let name) = action { life.names[adapter.index] = name }
             var text = LineBuffer()
             life.engineEncoder.encode(action, into: &text)
             guard text.count > 0 else { continue }
             texts.append(String(decoding: text.bytes, as: UTF8.self))
             lines[life.engineEncoder.sequence] = texts.last
-            life.actions.append((life.engineEncoder.sequence, action))
+            var adapter = ""
+            if case .event(let event) = action, let sighting = event.sighting {
+                adapter = life.names[sighting.adapter.index] ?? ""
+            }
+            life.lines.append(
+                ProcessLine(number: life.engineEncoder.sequence, action: action, adapter: adapter))
         }
         let expectedTexts = expected.compactMap { action -> String? in
             var text = LineBuffer()
@@ -315,14 +330,14 @@ struct RestartFixture {
         disk.restart(after: kill)
         if kill == .power { powerWasCut = true }
         if let life {
-            dead = life.actions
+            dead = life.lines
             deadBegin = life.begin
         }
         life = nil
     }
 
     private var powerWasCut = false
-    private var dead: [(number: Int, action: Action)] = []
+    private var dead: [ProcessLine] = []
     /// The start of the process that was killed.
     private var deadBegin: (start: UInt32, sequence: Int, time: Instant) = (0, 0, .earliest)
 
@@ -343,8 +358,8 @@ struct RestartFixture {
                 memory.snapshot.adapters[index].stopped = .timeline(began)
             }
         }
-        for (number, action) in dead where number > memorySequence && left.contains(number) {
-            memory.apply(action, adapterName: { self.deadNames[$0.index] ?? "" })
+        for line in dead where line.number > memorySequence && left.contains(line.number) {
+            memory.apply(line.action, adapter: line.adapter)
         }
         dead = []
         // Rule N4: for L2, adapters count as stopped from this start on.
@@ -355,14 +370,6 @@ struct RestartFixture {
 
     private func isOfTheDead(_ file: [UInt8]) -> Bool {
         (try? StateFile(parsing: file).boot) == BootID(machine: "5f0c5f0c", process: deadBegin.start).text
-    }
-
-    private var deadNames: [UInt16: String] = [:]
-
-    /// Stores the names that the killed process gave its adapters.
-    mutating func rememberNames() {
-        guard let life else { return }
-        for adapter in life.engine.knownAdapters { deadNames[adapter.index] = life.engine.name(of: adapter) }
     }
 
     // MARK: A run
@@ -381,7 +388,6 @@ struct RestartFixture {
             if disk.isDead {
                 let kill = pending.removeFirst().kill
                 calls.append(disk.calls)
-                rememberNames()
                 bury(kill)
                 disk.killAt = pending.first?.call
                 try start(after: random.pick([.zero, .seconds(1), .seconds(7), .seconds(30)]))
