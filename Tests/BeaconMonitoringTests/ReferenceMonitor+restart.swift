@@ -68,9 +68,11 @@ extension ReferenceMonitor {
         }
         for saved in memory.conditions {
             guard let monitor = monitors.first(where: { $0.name.text == saved.monitor }) else { continue }
+            var settings = saved.settings ?? ConditionSettings()
+            settings.perBeacon = settings.perBeacon || !saved.beacons.isEmpty
             let entry = Entry(
                 identifier: ScriptGenerator.identifier(saved.identifier), monitor: monitor,
-                condition: saved.condition, settings: saved.settings ?? ConditionSettings())
+                condition: saved.condition, settings: settings)
             entries.append(entry)
             entriesByIdentifier.append(entry)
             entriesByIdentifier.sort { $0.identifier < $1.identifier }
@@ -218,10 +220,26 @@ struct RestartMemory {
         }
     }
 
+    /// Returns a condition of which only an event or a change of its settings is known.
+    private static func unknown(
+        _ identifier: String, _ monitor: String, _ condition: Condition
+    ) -> MonitorSnapshot.Condition {
+        MonitorSnapshot.Condition(
+            monitor: monitor, identifier: identifier, condition: condition, settings: nil,
+            own: MonitorSnapshot.Subject(state: .unknown))
+    }
+
     private mutating func apply(_ change: ConditionChange) {
         let old = place(change.identifier)
         switch change.kind {
-        case .changed: if let old { snapshot.conditions[old].settings = change.settings }
+        case .changed:
+            guard let old else { break }
+            let known = snapshot.conditions[old]
+            let isSame = known.settings == nil || known.settings?.perBeacon == change.settings.perBeacon
+            if !isSame || known.condition != change.condition {
+                snapshot.conditions[old] = Self.unknown(change.identifier, change.monitor, change.condition)
+            }
+            snapshot.conditions[old].settings = change.settings
         case .removed: if let old { snapshot.conditions.remove(at: old) }
         case .added, .replaced:
             var own = MonitorSnapshot.Subject(state: change.assumed!)
@@ -275,14 +293,14 @@ struct RestartMemory {
     }
 
     private mutating func apply(_ event: BeaconMonitor.Event, _ adapter: String) {
-        if place(event.identifier) == nil {
-            // The line that added the condition was lost.
-            snapshot.conditions.append(
-                MonitorSnapshot.Condition(
-                    monitor: event.monitor, identifier: event.identifier, condition: event.condition, settings: nil,
-                    own: MonitorSnapshot.Subject(state: .unknown)))
-        }
+        // The line that added or replaced the condition can be lost.
+        let new = Self.unknown(event.identifier, event.monitor, event.condition)
+        if place(event.identifier) == nil { snapshot.conditions.append(new) }
         guard let place = place(event.identifier) else { return }
+        if snapshot.conditions[place].condition != event.condition { snapshot.conditions[place] = new }
+        if event.scope == .beacon, snapshot.conditions[place].settings?.perBeacon == false {
+            snapshot.conditions[place].settings?.perBeacon = true
+        }
         let beacon = event.scope == .beacon ? event.refinement : nil
         if let beacon, !snapshot.conditions[place].beacons.contains(where: { $0.beacon == beacon }) {
             snapshot.conditions[place].beacons.append(MonitorSnapshot.Subject(beacon: beacon, state: .unsatisfied))

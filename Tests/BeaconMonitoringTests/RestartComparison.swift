@@ -44,15 +44,38 @@ enum RestartComparison {
     /// Checks that `record(for:)` returns the event in the last line of the condition.
     static func checkRecords(of journal: Journal, after lines: [Int: String]) throws {
         var last: [Identifier: String] = [:]
+        // The condition that each identifier has by the lines, and whether it has `per_beacon`, if that is known.
+        var known: [Identifier: (condition: Condition, perBeacon: Bool?)] = [:]
         for (_, line) in lines.sorted(by: { $0.key < $1.key }) {
             var parser = LineParser()
             parser.text = JSONText(Array(line.utf8.dropLast()))
             guard parser.parse() else { continue }
-            if let event = parser.event(), parser.head.kind == .event, event.scope == .condition {
-                last[Identifier(lookup: event.identifier)] = Self.text(event)
-            } else if let change = parser.conditionChange(), change.kind != .changed {
-                last[Identifier(lookup: change.identifier)] =
-                    change.kind == .removed ? nil : Self.text(BeaconMonitor.Record(beginning: change).lastEvent)
+            if parser.head.kind == .event, let event = parser.event() {
+                let identifier = Identifier(lookup: event.identifier)
+                if known[identifier]?.condition != event.condition {
+                    known[identifier] = (event.condition, nil)
+                    last[identifier] = Self.placeholder(
+                        of: ConditionChange(
+                            monitor: event.monitor, identifier: event.identifier, kind: .added, time: event.time,
+                            clockOffset: event.clockOffset, condition: event.condition,
+                            settings: ConditionSettings(), assumed: .unknown))
+                }
+                if event.scope == .condition { last[identifier] = Self.text(event) }
+                if event.scope == .beacon, known[identifier]?.perBeacon == false {
+                    known[identifier]?.perBeacon = true
+                }
+            } else if let change = parser.conditionChange() {
+                let identifier = Identifier(lookup: change.identifier)
+                let (old, perBeacon) = (known[identifier], change.settings.perBeacon)
+                if change.kind == .changed {
+                    guard let old else { continue }
+                    if old.condition != change.condition || (old.perBeacon ?? perBeacon) != perBeacon {
+                        last[identifier] = Self.placeholder(of: change)
+                    }
+                } else {
+                    last[identifier] = change.kind == .removed ? nil : Self.placeholder(of: change)
+                }
+                known[identifier] = change.kind == .removed ? nil : (change.condition, perBeacon)
             }
         }
         for identifier in Set(last.keys).union(journal.recordIdentifiers) {
@@ -63,6 +86,10 @@ enum RestartComparison {
                         "the record of \(identifier) is \(record ?? "none"), expected \(last[identifier] ?? "none")")
             }
         }
+    }
+
+    private static func placeholder(of change: ConditionChange) -> String {
+        text(BeaconMonitor.Record(beginning: change).lastEvent)
     }
 
     private static func text(_ event: BeaconMonitor.Event) -> String {

@@ -59,9 +59,13 @@ import Testing
             perform(.advance(to: Fixture.start + time))
         }
 
-        /// Restarts the process. Only the snapshot is passed on.
-        @discardableResult mutating func restart(at time: Duration) throws -> [Outcome] {
-            try begin(from: engine.snapshot, at: time)
+        /// Restarts the process. Only the snapshot is passed on, as `change` has changed it.
+        @discardableResult mutating func restart(
+            at time: Duration, _ change: (inout MonitorSnapshot) -> Void = { _ in }
+        ) throws -> [Outcome] {
+            var snapshot = engine.snapshot
+            change(&snapshot)
+            try begin(from: snapshot, at: time)
             return actions.compactMap { Outcome($0) }
         }
 
@@ -225,6 +229,46 @@ import Testing
         #expect(site.visits.map(\.reason) == [.removed])
         #expect(site.visits.map(\.monitor) == ["site"])
         #expect(site.engine.identifiers.isEmpty)
+    }
+
+    @Test(arguments: [true, false])
+    func `N4: if the settings of a condition are lost, its beacons show that it had per_beacon`(
+        isConfigured: Bool
+    ) throws {
+        var site = try Site({ $0.perBeacon = true })
+        site.listening(at: .zero)
+        site.sighted(at: .seconds(1))
+        if isConfigured {
+            site.setups[0].conditions[0].settings.perBeacon = false
+        } else {
+            site.setups[0].conditions = []
+        }
+        try site.restart(at: .seconds(10)) { $0.conditions[0].settings = nil }
+        let reason = isConfigured ? Visit.Reason.replaced : .removed
+        #expect(site.visits.map(\.reason) == [reason, reason])
+        #expect(site.visits.map(\.scope) == [.condition, .beacon])
+        #expect(site.visits.last?.refinement == .a(1))
+    }
+
+    @Test(arguments: [true, false])
+    func `N4: an enter_window above outage_timeout is restored, so that its condition is changed or removed`(
+        isConfigured: Bool
+    ) throws {
+        var site = try Site()
+        site.listening(at: .zero)
+        site.sighted(at: .seconds(1))
+        // The restored settings have an `enter_window` of 10 s.
+        site.setups[0].settings.outageTimeout = .seconds(6)
+        if isConfigured {
+            site.setups[0].conditions[0].settings.enterWindow = .seconds(6)
+        } else {
+            site.setups[0].conditions = []
+        }
+        try site.restart(at: .seconds(10)) { if !isConfigured { $0.conditions[0].settings = nil } }
+        guard case .condition(let change)? = site.actions.last else { throw Missing() }
+        #expect(change.kind == (isConfigured ? .changed : .removed))
+        #expect(change.settings.enterWindow == (isConfigured ? .seconds(6) : .seconds(10)))
+        #expect(site.visits.map(\.reason) == (isConfigured ? [] : [.removed]))
     }
 
     @Test func `N4: after a reboot, dates from before it do not change`() throws {

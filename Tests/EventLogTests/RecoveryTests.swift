@@ -1,5 +1,6 @@
 import BaseTypes
 import Foundation
+import JSON
 import SystemPackage
 import Testing
 
@@ -235,5 +236,113 @@ import Testing
         try FileManager.default.removeItem(atPath: path)
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
         #expect(throws: EventLogError.readFailed(path, .isDirectory)) { try Journal(in: folder, process: 2) }
+    }
+
+    // MARK: Missing lines
+
+    /// Applies the lines of some actions.
+    private func builder(after actions: [Action]) throws -> RecordBuilder {
+        var builder = RecordBuilder()
+        for (index, action) in actions.enumerated() {
+            var parser = LineParser()
+            let line = try Sample.line(action) { $0.boot = "aaaaaaaa-00000001" }
+            let numbered = line.replacing("\"sequence\":1,", with: "\"sequence\":\(index + 1),")
+            parser.text = JSONText(Array(numbered.utf8))
+            let isLine = parser.parse()
+            try #require(isLine)
+            builder.apply(&parser)
+        }
+        return builder
+    }
+
+    private func snapshot(after actions: [Action]) throws -> MonitorSnapshot {
+        try builder(after: actions).snapshot(machine: "aaaaaaaa")
+    }
+
+    private func condition(after actions: [Action]) throws -> MonitorSnapshot.Condition {
+        let conditions = try snapshot(after: actions).conditions
+        try #require(conditions.count == 1)
+        return conditions[0]
+    }
+
+    private static let other = Condition.beacon(BeaconMonitor.BeaconIdentityCondition(uuid: Sample.uuid, major: 100))
+
+    @Test(arguments: [BeaconMonitor.Event.State.satisfied, .unsatisfied])
+    func `C2: an event of a beacon shows that the condition was replaced by one with per_beacon`(
+        state: BeaconMonitor.Event.State
+    ) throws {
+        var event = Sample.event
+        var settings = ConditionSettings()
+        settings.exitTimeout = .seconds(7)
+        var change = Sample.change
+        change.settings = settings
+        settings.perBeacon = true
+        var actions = [Action.condition(change), .event(event)]
+        event.state = state
+        if state == .unsatisfied { actions.append(.event(event)) }
+        let condition = try condition(after: actions)
+        #expect(condition.settings == settings)
+        #expect(condition.beacons.map(\.beacon) == (state == .satisfied ? [Sample.beacon] : []))
+    }
+
+    @Test func `C2: an event of another condition shows that the condition was replaced`() throws {
+        var event = Sample.event(at: 5)
+        event.condition = Self.other
+        let before = try condition(after: [.condition(Sample.change), .event(Sample.event(at: 1)), .event(event)])
+        // The entry before was to the replaced condition, so it is not part of the visit.
+        #expect(before.condition == Self.other)
+        #expect(before.settings == nil)
+        #expect(before.own.state == .satisfied)
+        #expect(before.own.visit?.arrival == .timeline(event.time))
+        #expect(before.own.visit?.refreshes == 1)
+        // An exit without its entry has no visit, and no beacon of the replaced condition stays.
+        (event.state, event.refinement) = (.unsatisfied, nil)
+        let after = try condition(after: [.condition(Sample.change), .event(Sample.event), .event(event)])
+        #expect(after.own.state == .unsatisfied)
+        #expect(after.own.visit == nil)
+        #expect(after.beacons.isEmpty)
+    }
+
+    @Test(arguments: [true, false])
+    func `C2: a change of settings shows that the condition was replaced`(isOther: Bool) throws {
+        var change = Sample.change
+        change.kind = .changed
+        change.assumed = nil
+        if isOther { change.condition = Self.other } else { change.settings.perBeacon = true }
+        let condition = try condition(
+            after: [.condition(Sample.change), .event(Sample.event(at: 1)), .condition(change)])
+        #expect(condition.condition == change.condition)
+        #expect(condition.settings == change.settings)
+        #expect(condition.own == MonitorSnapshot.Subject(state: .unknown))
+    }
+
+    @Test func `C1: the record of a condition whose line is missing is a placeholder with the time of the next line`()
+        throws
+    {
+        var (change, event) = (Sample.change, Sample.event)
+        change.kind = .changed
+        change.assumed = nil
+        (change.condition, event.condition) = (Self.other, Self.other)
+        (change.time, event.time) = (.start, .start)
+        for action in [Action.condition(change), .event(event)] {
+            let builder = try builder(after: [.condition(Sample.change), .event(Sample.event(at: 1)), action])
+            let record = try #require(builder.records[Identifier(lookup: "staff")])
+            #expect(record.isPlaceholder)
+            #expect(record.event.condition == Self.other)
+            #expect(record.event.state == .unknown)
+            #expect(record.event.time == .start)
+        }
+    }
+
+    @Test func `C2: a change of other settings keeps the state`() throws {
+        var change = Sample.change
+        change.kind = .changed
+        change.assumed = nil
+        change.settings.exitTimeout = .seconds(7)
+        let condition = try condition(
+            after: [.condition(Sample.change), .event(Sample.event(at: 1)), .condition(change)])
+        #expect(condition.settings == change.settings)
+        #expect(condition.own.state == .satisfied)
+        #expect(condition.own.visit != nil)
     }
 }

@@ -502,9 +502,11 @@ public struct MonitorEngine: Sendable {
         for saved in snapshot.conditions {
             guard let identifier = try? Identifier(saved.identifier), conditions.index(of: identifier) == nil,
                 let monitor = restoreMonitor(saved.monitor, snapshot),
-                let settings = [saved.settings, configured[identifier], ConditionSettings()].lazy
-                    .compactMap(\.self).first(where: { isPossible($0, in: monitor) })
+                var settings = [saved.settings, configured[identifier], ConditionSettings()].lazy
+                    .compactMap(\.self).first(where: { (try? $0.validate()) != nil })
             else { continue }
+            // If the line with the settings was lost, the beacons show that the condition had `perBeacon`.
+            if !saved.beacons.isEmpty { settings.perBeacon = true }
             let condition = evaluator.held.conditions.add(saved.condition, identifier, in: monitor, settings)
             restored.append((saved, condition))
         }
@@ -519,11 +521,6 @@ public struct MonitorEngine: Sendable {
             evaluator.held.conditions.link(condition)
         }
         for (saved, condition) in restored { restore(saved, condition, into: &actions) }
-    }
-
-    private func isPossible(_ settings: ConditionSettings, in monitor: MonitorIndex) -> Bool {
-        (try? settings.validate()) != nil
-            && settings.enterWindow.nanoseconds <= evaluator.held.monitors[monitor].outageTimeout
     }
 
     /// The monitor of a restored condition. A monitor that is not in the setups is added, so that its conditions can be

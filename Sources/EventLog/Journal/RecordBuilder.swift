@@ -178,25 +178,16 @@ struct RecordBuilder {
     private mutating func apply(_ change: ConditionChange) {
         let identifier = Identifier(lookup: change.identifier)
         switch change.kind {
-        case .added, .replaced:
-            var own = MonitorSnapshot.Subject(state: change.assumed ?? .unknown)
-            if own.state == .satisfied {
-                own.visit = MonitorSnapshot.OpenVisit(arrival: nil, refreshes: 0, strength: nil)
-            }
-            if change.kind == .added {
-                order.removeAll { $0 == identifier }
-                order.append(identifier)
-            } else if entries[identifier] == nil {
-                order.append(identifier)
-            }
-            entries[identifier] = Entry(
-                condition: MonitorSnapshot.Condition(
-                    monitor: change.monitor, identifier: change.identifier, condition: change.condition,
-                    settings: change.settings, own: own))
-            records[identifier] = StoredRecord(
-                event: BeaconMonitor.Record(beginning: change).lastEvent, adapter: "", isPlaceholder: true)
+        case .added, .replaced: begin(change, change.settings)
         case .changed:
-            entries[identifier]?.condition.settings = change.settings
+            guard let known = entries[identifier]?.condition else { break }
+            let perBeacon = known.settings?.perBeacon ?? change.settings.perBeacon
+            if known.condition != change.condition || perBeacon != change.settings.perBeacon {
+                // The line that replaced the condition is missing.
+                begin(change, change.settings)
+            } else {
+                entries[identifier]?.condition.settings = change.settings
+            }
         case .removed:
             entries[identifier] = nil
             order.removeAll { $0 == identifier }
@@ -204,17 +195,36 @@ struct RecordBuilder {
         }
     }
 
+    /// Starts a condition in its assumed state, as a line of kind `added` or `replaced` does. A line of another kind
+    /// shows that this line was deleted, or lost in a power failure; then the state is unknown (rule C2).
+    private mutating func begin(_ change: ConditionChange, _ settings: ConditionSettings?) {
+        let identifier = Identifier(lookup: change.identifier)
+        var own = MonitorSnapshot.Subject(state: change.assumed ?? .unknown)
+        if own.state == .satisfied {
+            own.visit = MonitorSnapshot.OpenVisit(arrival: nil, refreshes: 0, strength: nil)
+        }
+        if change.kind == .added { order.removeAll { $0 == identifier } }
+        if change.kind == .added || entries[identifier] == nil { order.append(identifier) }
+        entries[identifier] = Entry(
+            condition: MonitorSnapshot.Condition(
+                monitor: change.monitor, identifier: change.identifier, condition: change.condition,
+                settings: settings, own: own))
+        records[identifier] = StoredRecord(
+            event: BeaconMonitor.Record(beginning: change).lastEvent, adapter: "", isPlaceholder: true)
+    }
+
     private mutating func apply(_ event: BeaconMonitor.Event, adapters names: AdapterNames) {
         let identifier = Identifier(lookup: event.identifier)
         let adapter = event.sighting.map { names.name(of: $0.adapter) } ?? ""
-        if entries[identifier] == nil {
-            // The line that added it has been deleted.
-            order.append(identifier)
-            entries[identifier] = Entry(
-                condition: MonitorSnapshot.Condition(
-                    monitor: event.monitor, identifier: event.identifier, condition: event.condition, settings: nil,
-                    own: MonitorSnapshot.Subject(state: .unknown)))
+        if entries[identifier]?.condition.condition != event.condition {
+            // The line that added or replaced the condition is missing.
+            let change = ConditionChange(
+                monitor: event.monitor, identifier: event.identifier, kind: .replaced, time: event.time,
+                clockOffset: event.clockOffset, condition: event.condition, settings: ConditionSettings(), assumed: nil)
+            begin(change, nil)
         }
+        // Only a condition with `per_beacon` has events of beacons.
+        if event.scope == .beacon { entries[identifier]?.condition.settings?.perBeacon = true }
         guard let condition = entries[identifier]?.condition else { return }
         if event.scope == .condition {
             var own = condition.own
