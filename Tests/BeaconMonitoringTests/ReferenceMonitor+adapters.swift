@@ -109,7 +109,7 @@ extension ReferenceMonitor {
 
     private static func isSame(_ name: String, _ other: String) -> Bool { Array(name.utf8) == Array(other.utf8) }
 
-    private static func gateway(of name: String) -> String {
+    static func gateway(of name: String) -> String {
         name.contains("/") ? name.split(separator: "/").dropLast().joined(separator: "/") + "/" : ""
     }
 

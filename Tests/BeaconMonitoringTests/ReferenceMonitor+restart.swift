@@ -254,6 +254,17 @@ struct RestartMemory {
     }
 
     private mutating func apply(_ change: AdapterChange) {
+        // The adapter had another name when it was forgotten.
+        if change.address != nil {
+            let gateway = ReferenceMonitor.gateway(of: change.adapter)
+            for former in snapshot.adapters
+            where former.address == change.address && former.name != change.adapter
+                && ReferenceMonitor.gateway(of: former.name) == gateway
+            {
+                snapshot.adapters.removeAll { $0.name == former.name }
+                forget(former.name)
+            }
+        }
         let place = snapshot.adapters.firstIndex { $0.name == change.adapter }
         if let before = place.map({ snapshot.adapters[$0] }) {
             var isForgotten = before.address != nil && change.address != nil && before.address != change.address

@@ -1,4 +1,5 @@
 import BaseTypes
+import BluetoothLE
 import Foundation
 import JSON
 import SystemPackage
@@ -344,5 +345,27 @@ import Testing
         #expect(condition.settings == change.settings)
         #expect(condition.own.state == .satisfied)
         #expect(condition.own.visit != nil)
+    }
+
+    @Test func `L7: a line with the address of another adapter shows that this one was forgotten and has a new name`()
+        throws
+    {
+        var change = Sample.adapterChange
+        change.address = DeviceAddress(0x00AA_0100_0002, kind: .unspecified)
+        var renamed = change
+        renamed.adapter = "hci1"
+        let snapshot = try snapshot(
+            after: [
+                .condition(Sample.change), .adapter(change), .event(Sample.event(at: 1)), .event(Sample.event),
+                .adapter(renamed),
+            ])
+        #expect(snapshot.adapters == [MonitorSnapshot.Adapter(name: "hci1", address: change.address, stopped: nil)])
+        #expect(snapshot.conditions[0].own.holders.isEmpty)
+        #expect(snapshot.conditions[0].beacons.map(\.holders) == [[]])
+        // The name in the last sighting stays, because the line had it.
+        #expect(snapshot.conditions[0].own.lastRefresh?.adapter == "hci0")
+        // The same address at another gateway is another adapter.
+        (change.adapter, renamed.adapter) = ("lobby/hci0", "yard/hci1")
+        #expect(try self.snapshot(after: [.adapter(change), .adapter(renamed)]).adapters.count == 2)
     }
 }

@@ -91,7 +91,7 @@ struct AdapterDirectory: Sendable, Hashable {
     /// share.
     private mutating func usable(_ address: DeviceAddress?, of name: String) -> DeviceAddress? {
         guard let address, address.value != 0 else { return nil }
-        let key = Key(gateway: Self.gateway(of: name), address: address.value)
+        let key = Key(gateway: name.gatewayOfAdapter, address: address.value)
         guard !shared.contains(key) else { return nil }
         let bare = DeviceAddress(address.value, kind: .unspecified)
         guard let index = index(bare, of: name) else { return shared.count < Self.sharedMax ? bare : nil }
@@ -110,14 +110,8 @@ struct AdapterDirectory: Sendable, Hashable {
     }
 
     private func index(_ address: DeviceAddress, of name: String) -> Int? {
-        let gateway = Self.gateway(of: name)
-        return entries.firstIndex { $0.address == address && Self.gateway(of: $0.present).isSpelt(as: gateway) }
-    }
-
-    /// Returns the part of a name up to and including the last slash, which separates the adapters of several gateways.
-    static func gateway(of name: String) -> String {
-        guard let slash = name.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "" }
-        return String(name[...slash])
+        let gateway = name.gatewayOfAdapter
+        return entries.firstIndex { $0.address == address && $0.present.gatewayOfAdapter.isSpelt(as: gateway) }
     }
 
     // MARK: Names in lines
@@ -155,4 +149,11 @@ struct AdapterDirectory: Sendable, Hashable {
 extension String {
     /// Returns whether both strings have the same bytes. Names are compared as in lines, not by Unicode equivalence.
     func isSpelt(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
+
+    /// The part of an adapter's name up to and including its last slash, which separates the adapters of several
+    /// gateways; empty if there is none.
+    package var gatewayOfAdapter: String {
+        guard let slash = utf8.lastIndex(of: UInt8(ascii: "/")) else { return "" }
+        return String(self[...slash])
+    }
 }

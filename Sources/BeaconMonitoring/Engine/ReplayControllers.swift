@@ -38,7 +38,7 @@ package struct ReplayControllers: Sendable {
 
     /// Returns whether an adapter of the same gateway had an address.
     package func knowsAddresses(besides name: String) -> Bool {
-        gatewaysWithAddresses.contains(AdapterDirectory.gateway(of: name))
+        gatewaysWithAddresses.contains(name.gatewayOfAdapter)
     }
 
     /// Handles the first record of an adapter after it got its name or address, and stops the adapter that had the
@@ -58,7 +58,7 @@ package struct ReplayControllers: Sendable {
     ) throws(MonitorError) -> AdapterID {
         let id = try engine.adapter(named: adapter.name, address: adapter.address, at: time, into: &actions)
         sources[source][adapter.index] = adapter
-        if adapter.address != nil { gatewaysWithAddresses.insert(AdapterDirectory.gateway(of: adapter.name)) }
+        if adapter.address != nil { gatewaysWithAddresses.insert(adapter.name.gatewayOfAdapter) }
         for (name, other) in names where other == id && name != adapter.name { names[name] = nil }
         if let former = names.updateValue(id, forKey: adapter.name), former != id {
             let change = ListeningChange(

@@ -308,6 +308,15 @@ struct RecordBuilder {
 
     private mutating func apply(_ change: AdapterChange) {
         let name = change.adapter
+        // Only a forgotten adapter gets another name in lines, when it scans again (rule L7).
+        if let address = change.address {
+            for former in adapterOrder
+            where former != name && adapters[former]?.address == address
+                && former.gatewayOfAdapter == name.gatewayOfAdapter
+            {
+                remove(former)
+            }
+        }
         if let known = adapters[name], isAnother(known, change) { forget(name) }
         if adapters[name] == nil {
             adapters[name] = AdapterEntry()
@@ -318,11 +327,14 @@ struct RecordBuilder {
         case .deaf, .off:
             adapters[name] = AdapterEntry(
                 address: change.address, stopped: moment(change.since), outage: change.since)
-        case .gone:
-            adapters[name] = nil
-            adapterOrder.removeAll { $0 == name }
-            forget(name)
+        case .gone: remove(name)
         }
+    }
+
+    private mutating func remove(_ name: String) {
+        adapters[name] = nil
+        adapterOrder.removeAll { $0 == name }
+        forget(name)
     }
 
     /// Returns whether the adapter with this name was forgotten, and its name now belongs to another one (rule L7).
