@@ -58,9 +58,19 @@ package final class Broker {
         try child.line(with: "running")
     }
 
+    /// Ends the broker.
+    ///
+    /// mosquitto 2.0 logs "running" shortly before it starts its main loop, and ignores a SIGTERM that arrives between
+    /// the two. The signal is therefore sent again each second, for at most a minute.
     package func stop(_ signal: Int32 = SIGTERM) {
-        child?.end(signal)
-        child = nil
+        guard let child else { return }
+        self.child = nil
+        for _ in 0..<60 where child.process.isRunning {
+            child.signal(signal)
+            child.signal(SIGCONT)
+            for _ in 0..<1000 where child.process.isRunning { poll(nil, 0, 1) }
+        }
+        child.end(signal)
     }
 
     package func signal(_ number: Int32) { child?.signal(number) }
