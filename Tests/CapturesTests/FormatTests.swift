@@ -286,7 +286,7 @@ private func packet(_ stamp: UInt64, interface: UInt32 = 0, isBig: Bool, _ data:
     @Test(
         arguments: [
             ([], CaptureError.empty(path: "test")), (Array(" \n".utf8), .empty(path: "test")),
-            ([0x7F, 0x45, 0x4C, 0x46], .unrecognised(path: "test", beginning: "7F 45 4C 46")),
+            ([0x7F, 0x45, 0x4C, 0x46], .unrecognised(path: "test", beginning: nil)),
             (Array("btsnoop\0".utf8) + big(UInt32(1)) + big(UInt32(1003)), .datalinkUnsupported(path: "test", 1003)),
             (
                 little(UInt32(0xA1B2_C3D4)) + [UInt8](repeating: 0, count: 16) + little(UInt32(1)),

@@ -36,13 +36,17 @@ import Testing
 
     @Test func `65: the input is not a capture`() throws {
         try check("replay", "-", status: 65, says: "standard input is empty")
-        try check("replay", "-", status: 65, says: "not a supported format", input: Array("hello\n".utf8))
-        try check("replay", Fixtures.path("README.md"), status: 65, says: "README.md starts with 23 20")
+        try check(
+            "replay", "-", status: 65,
+            says: "standard input starts with “hello”, which is the text of an unknown format",
+            input: Array("hello\n".utf8))
+        try check("replay", Fixtures.path("README.md"), status: 65, says: "README.md starts with “# Captures”")
         // Android exports its log in a zip archive.
         let zip = try scratch.write("bugreport.zip", Array("PK\u{3}\u{4}\u{14}\0\0\0\u{8}\0".utf8))
-        try check(
-            "replay", zip, status: 65,
-            says: "is a zip archive, which is not supported; for an Android bug report: unzip -p ")
+        try check("replay", zip, status: 65, says: "is a zip archive, which is not read.")
+        try check("convert", zip, scratch.path("result.btsnoop"), status: 65, says: "Unpack the capture")
+        let events = Array(try Gateway.replay([capture]).text.utf8)
+        try check("replay", "-", status: 65, says: "with: beacon-gateway visits FILE", input: events)
         // One invalid file of several is enough for an error, and nothing is written.
         let ending = try Gateway.run("replay", capture, Fixtures.path("README.md"))
         #expect(ending.status == 65)

@@ -20,6 +20,8 @@ final class ByteSource {
     private(set) var position = 0
     /// The reason if decompression ended before the end of the file.
     private(set) var problem: String?
+    /// The command that prints the decompressed bytes of a file; `nil` if the file is not compressed.
+    private(set) var decompressor: String?
     private let origin: Origin
     private var inflater: (any Inflater)?
     // The bytes that were read and not delivered yet: the first bytes during detection, later compressed bytes.
@@ -72,9 +74,9 @@ final class ByteSource {
         }
         guard inputEnd > 0 else { throw .empty(path: name) }
         if inputEnd >= 2, input[0] == 0x1F, input[1] == 0x8B {
-            inflater = try GzipInflater(path: name)
+            (inflater, decompressor) = (try GzipInflater(path: name), "zcat")
         } else if inputEnd >= 4, input[1] == 0xB5, input[2] == 0x2F, input[3] == 0xFD, input[0] == 0x28 {
-            inflater = try ZstdInflater(path: name)
+            (inflater, decompressor) = (try ZstdInflater(path: name), "zstdcat")
         }
     }
 

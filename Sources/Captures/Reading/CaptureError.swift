@@ -8,8 +8,10 @@ public enum CaptureError: Error, Hashable {
     case readFailed(path: String, offset: Int, Errno)
     /// The file at `path` is empty.
     case empty(path: String)
-    /// The file at `path` starts with `beginning`, which is not a supported format.
-    case unrecognised(path: String, beginning: String)
+    /// The file at `path` has a format that is recognised but not read.
+    case unsupported(path: String, UnsupportedFormat)
+    /// The file at `path` has an unknown format. If it is a text, `beginning` is the start of its first line, quoted.
+    case unrecognised(path: String, beginning: String?)
     /// The btsnoop file at `path` has a datalink that is not supported.
     case datalinkUnsupported(path: String, UInt32)
     /// The pcap or pcapng file at `path` has a link type that is not supported.
@@ -30,22 +32,26 @@ public enum CaptureError: Error, Hashable {
 }
 
 extension CaptureError: CustomStringConvertible {
+    private static var formats: String {
+        "btsnoop, pcap, pcapng, the text of hcidump --raw and advertisement logs (JSON), each plain or with gzip or zstd"
+    }
+
     /// A text for operators: what failed, where, and what to do.
     public var description: String {
         switch self {
         case .openFailed(let path, let error): "\(path) can't be opened: \(error)"
         case .readFailed(let path, let offset, let error): "\(path) can't be read from byte \(offset) on: \(error)"
         case .empty(let path): "\(path) is empty"
-        // PK\u{3}\u{4} (APPNOTE.TXT §4.3.7). Android provides its log in a zip archive.
-        case .unrecognised(let path, let beginning) where beginning.hasPrefix("50 4B 03 04"):
+        case .unsupported(let path, let format): "\(path) is \(format.description(of: path))"
+        case .unrecognised(let path, let beginning?):
             """
-            \(path) is a zip archive, which is not supported; for an Android bug report: unzip -p FILE '*/btsnoop_hci.log' | \
-            beacon-gateway replay -
+            \(path) starts with \(beginning), which is the text of an unknown format. Supported are \(Self.formats). Convert \
+            the text to JSON, one advertisement per line: {"time":"2026-11-21T07:46:27Z","rssi":-60,"data":"0201…"}
             """
-        case .unrecognised(let path, let beginning):
+        case .unrecognised(let path, nil):
             """
-            \(path) starts with \(beginning), which is not a supported format: btsnoop, pcap, pcapng, the text of \
-            hcidump --raw or the advertisement log (JSON), each plain or compressed with gzip or zstd
+            \(path) has an unknown format. Supported are \(Self.formats). The command file prints the format of a file; if it \
+            can be converted to one of these, convert it.
             """
         case .datalinkUnsupported(let path, let datalink):
             "\(path) is btsnoop of datalink \(datalink); supported are 1001 (H1), 1002 (H4) and 2001 (Linux monitor)"

@@ -21,6 +21,7 @@ extension CaptureReader {
             }
             switch HcidumpText.line(window.span, head, head + end, isBeforePackets: recordCount == 0) {
             case .first(let time, let isReceived, let bytes):
+                if recordCount == 0 { try checkFirstPacket(end) }
                 hcidump.isSkipping = false
                 recordCount += 1
                 if let record = try packet(time, isReceived, bytes - head, end) { return record }
@@ -46,6 +47,12 @@ extension CaptureReader {
                 skipLine(end)
             }
         }
+    }
+
+    /// Throws if the line at the head, of `count` bytes, is a packet that btmon or hcidump without `--raw` printed.
+    private func checkFirstPacket(_ count: Int) throws(CaptureError) {
+        // btmon fills a line of the terminal.
+        if let format = UnsupportedFormat(line: window[head..<head + min(count, 1024)]) { throw unsupported(format) }
     }
 
     private mutating func skipLine(_ end: Int) {

@@ -267,19 +267,64 @@ public struct CaptureReader: ~Copyable {
             default: break
             }
         }
+        // Before blanks are skipped, which have two bytes in UTF-16.
+        if let format = UnsupportedFormat(firstBytes: window[head..<tail]) { throw unsupported(format) }
         try skipLeadingBlanks()
         guard tail > head else { throw .empty(path: name) }
         if window[head] == UInt8(ascii: "{") {
+            if let format = try objectFormat() { throw unsupported(format) }
             layout = .log
             format = .advertisementLog
             return
         }
-        if try isHcidump() {
-            layout = .hcidump
-            format = .hcidump
-            return
+        if try !isHcidump() { try recogniseText() }
+        layout = .hcidump
+        format = .hcidump
+    }
+
+    /// Returns the format of the object at the head if it is a line of a gateway. It reads no further than necessary,
+    /// so that the lines of a pipe are read as they arrive.
+    private mutating func objectFormat() throws(CaptureError) -> UnsupportedFormat? {
+        while true {
+            let bytes = window[head..<min(head + UnsupportedFormat.lookahead, tail)]
+            switch UnsupportedFormat.object(bytes) {
+            case .found(let format): return format
+            case .none: return nil
+            case .undecided:
+                guard bytes.count < UnsupportedFormat.lookahead, try has(bytes.count + 1) else { return nil }
+            }
         }
-        throw .unrecognised(path: name, beginning: beginning())
+    }
+
+    /// Returns if one of the first lines is the heading of hcidump; throws an error for every other text.
+    private mutating func recogniseText() throws(CaptureError) {
+        _ = try has(262)
+        if let format = UnsupportedFormat(firstBytes: window[head..<tail]) { throw unsupported(format) }
+        // hcitool lescan can write to the terminal of hcidump, so its lines count only if no heading follows.
+        var lescan: UnsupportedFormat?
+        var start = 0
+        while start < UnsupportedFormat.lookahead, try has(start + 1) {
+            var end = start
+            while end < UnsupportedFormat.lookahead, try has(end + 1), window[head + end] != 0x0A { end += 1 }
+            let line = window[head + start..<head + end]
+            if line.starts(with: Self.hcidumpHeading) { return }
+            if let format = UnsupportedFormat(line: line) {
+                guard format == .lescanText else { throw unsupported(format) }
+                lescan = format
+            }
+            start = end + 1
+        }
+        if let lescan { throw unsupported(lescan) }
+        let isWhole = tail - head < UnsupportedFormat.lookahead
+        let firstBytes = window[head..<min(head + UnsupportedFormat.lookahead, tail)]
+        throw .unrecognised(path: name, beginning: Self.quoted(firstBytes, isWhole: isWhole))
+    }
+
+    /// Returns the error for an input of a format that is not read.
+    func unsupported(_ format: UnsupportedFormat) -> CaptureError {
+        var format = format
+        format.decompressor = source.decompressor
+        return .unsupported(path: name, format)
     }
 
     mutating func begins(with magic: [UInt8]) -> Bool {
@@ -297,11 +342,13 @@ public struct CaptureReader: ~Copyable {
         }
     }
 
+    private static var hcidumpHeading: [UInt8] { Array("HCI sniffer".utf8) }
+
     /// Returns whether the text at the head is from hcidump: its heading, an arrow, or a time and an arrow.
     private mutating func isHcidump() throws(CaptureError) -> Bool {
         _ = try has(64)
         let line = window[head..<min(head + 64, tail)].prefix { $0 != 0x0A }
-        if line.starts(with: Array("HCI sniffer".utf8)) || line.starts(with: Array("device: ".utf8)) { return true }
+        if line.starts(with: Self.hcidumpHeading) || line.starts(with: Array("device: ".utf8)) { return true }
         // Only digits and separators can be before the arrow.
         guard let arrow = line.firstIndex(where: { $0 == UInt8(ascii: ">") || $0 == UInt8(ascii: "<") }) else {
             return false
@@ -310,13 +357,14 @@ public struct CaptureReader: ~Copyable {
             && (arrow + 1 == line.endIndex || line[arrow + 1] == 0x20)
     }
 
-    private mutating func beginning() -> String {
-        let digits = Array("0123456789ABCDEF")
-        var text = ""
-        for index in head..<min(head + 8, tail) {
-            text +=
-                (text.isEmpty ? "" : " ") + String([digits[Int(window[index] >> 4)], digits[Int(window[index] & 15)]])
+    /// Returns the start of the first line in quotation marks; `nil` if the bytes are not a text. If the input has more
+    /// bytes, the last character can be cut.
+    private static func quoted(_ firstBytes: ArraySlice<UInt8>, isWhole: Bool) -> String? {
+        let line = firstBytes.prefix { $0 != 0x0A && $0 != 0x0D }
+        let scalars = String(decoding: line, as: UTF8.self).unicodeScalars
+        let isText = scalars.dropLast(isWhole || line.count < firstBytes.count ? 0 : 1).allSatisfy {
+            $0.properties.generalCategory != .control && $0 != "\u{FFFD}" || $0 == "\t"
         }
-        return text
+        return isText ? "“\(LogProblem.quoted(line, bytesMax: 40))”" : nil
     }
 }

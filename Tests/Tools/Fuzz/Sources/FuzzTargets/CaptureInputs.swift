@@ -22,7 +22,7 @@ func fuzzCapture(_ input: Span<UInt8>, of target: Target) -> Bool {
         fflush(nil)
         preconditionFailure("the result depends on the size of the window")
     }
-    return target.reads(small.format)
+    return target.keeps(small)
 }
 
 /// The field names of another program's log: with alternatives, and with names that the log of this project has for
@@ -58,12 +58,13 @@ private func begin(_ bytes: inout [UInt8], as target: Target, variant: UInt8) {
 }
 
 extension Target {
-    /// Returns whether libFuzzer should keep an input that was read as `format`; `nil` means that reading failed.
-    /// Inputs of the targets `hcidump` and `log` must have the target's format; all other inputs are kept.
-    fileprivate func reads(_ format: CaptureFormat?) -> Bool {
-        switch (self, format) {
-        case (.hcidump, .hcidump), (.log, .advertisementLog): true
-        case (.hcidump, _), (.log, _): false
+    /// Returns whether libFuzzer should keep an input with this result. Inputs of the targets `hcidump`, `log` and
+    /// `unsupported` must have the target's format; all other inputs are kept.
+    fileprivate func keeps(_ result: Trace) -> Bool {
+        switch self {
+        case .hcidump: result.format == .hcidump
+        case .log: result.format == .advertisementLog
+        case .unsupported: if case .unsupported = result.error { true } else { false }
         default: true
         }
     }
