@@ -138,6 +138,7 @@ import Testing
         Sample("hci0 dev_found: C0:98:E5:00:00:07 type LE Random rssi -60\n", .bluetoothctlText, bluetoothctl),
         Sample("\u{1B}[0;94m[bluetooth]\u{1B}[0m# scan on\n", .bluetoothctlText, bluetoothctl),
         Sample("LE Scan ...\nC0:98:E5:00:00:07 (unknown)\n", .lescanText, lescan),
+        Sample("LE Scan ...\nC0:98:E5:00:00:07 > 04 3E\n", .lescanText, lescan),
         Sample("C0:98:E5:00:00:07 Badge 7\nC0:98:E5:00:00:07 (unknown)\n", .lescanText, lescan),
     ]
 

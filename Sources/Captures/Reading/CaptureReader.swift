@@ -296,25 +296,24 @@ public struct CaptureReader: ~Copyable {
         }
     }
 
-    /// Returns if one of the first lines is the heading of hcidump; throws an error for every other text.
+    /// Returns if one of the first lines is a packet of hcidump or a line of `hcitool lescan`; throws an error for every
+    /// other text.
     private mutating func recogniseText() throws(CaptureError) {
         _ = try has(262)
         if let format = UnsupportedFormat(firstBytes: window[head..<tail]) { throw unsupported(format) }
-        // hcitool lescan can write to the terminal of hcidump, so its lines count only if no heading follows.
-        var lescan: UnsupportedFormat?
         var start = 0
         while start < UnsupportedFormat.lookahead, try has(start + 1) {
             var end = start
             while end < UnsupportedFormat.lookahead, try has(end + 1), window[head + end] != 0x0A { end += 1 }
             let line = window[head + start..<head + end]
-            if line.starts(with: Self.hcidumpHeading) { return }
+            if HcidumpText.isPacket(window.span, head + start, head + end) { return }
             if let format = UnsupportedFormat(line: line) {
-                guard format == .lescanText else { throw unsupported(format) }
-                lescan = format
+                // hcitool lescan can write to the terminal of hcidump, so its packets can follow.
+                if format == .lescanText { return }
+                throw unsupported(format)
             }
             start = end + 1
         }
-        if let lescan { throw unsupported(lescan) }
         let isWhole = tail - head < UnsupportedFormat.lookahead
         let firstBytes = window[head..<min(head + UnsupportedFormat.lookahead, tail)]
         throw .unrecognised(path: name, beginning: Self.quoted(firstBytes, isWhole: isWhole))
@@ -342,13 +341,11 @@ public struct CaptureReader: ~Copyable {
         }
     }
 
-    private static var hcidumpHeading: [UInt8] { Array("HCI sniffer".utf8) }
-
     /// Returns whether the text at the head is from hcidump: its heading, an arrow, or a time and an arrow.
     private mutating func isHcidump() throws(CaptureError) -> Bool {
         _ = try has(64)
         let line = window[head..<min(head + 64, tail)].prefix { $0 != 0x0A }
-        if line.starts(with: Self.hcidumpHeading) || line.starts(with: Array("device: ".utf8)) { return true }
+        if line.starts(with: Array("HCI sniffer".utf8)) || line.starts(with: Array("device: ".utf8)) { return true }
         // Only digits and separators can be before the arrow.
         guard let arrow = line.firstIndex(where: { $0 == UInt8(ascii: ">") || $0 == UInt8(ascii: "<") }) else {
             return false

@@ -98,14 +98,14 @@ public struct UnsupportedFormat: Sendable {
         "sudo btmon -w capture.btsnoop",
         isLine: { line in
             line.hasPrefix("Bluetooth monitor ver ")
-                || hasPlace(line) && btmonWords.contains { line.hasPrefix($0) }
+                || hasPlace(line) && btmonWords.contains { line.contains($0) }
         })
 
     /// The text of hcidump(1) without `--raw`.
     public static let hcidumpText = UnsupportedFormat(
         "the text of hcidump without --raw", "It lacks the bytes of the advertisements. Record them with",
         "sudo hcidump -w capture.btsnoop",
-        isLine: { line in !hasPlace(line) && packetWords.contains { afterTime(line).hasPrefix($0) } })
+        isLine: { line in !hasPlace(line) && packetWords.contains { line.contains($0) } })
 
     /// The text of bluetoothctl(1) or btmgmt(1).
     public static let bluetoothctlText = UnsupportedFormat(
@@ -222,11 +222,6 @@ public struct UnsupportedFormat: Sendable {
     private static let bluetoothctlWords =
         ["NEW", "CHG", "DEL"].flatMap { ["[\($0)] Device ", "[\($0)] Controller "] }
         + ["[bluetooth]#", "[bluetoothctl]>", "Discovery started", "Agent registered", "SetDiscoveryFilter success"]
-
-    /// Returns a line without the time of `hcidump -t`.
-    private static func afterTime(_ line: Substring) -> Substring {
-        line.drop { "0123456789-:. ".contains($0) }
-    }
 
     private static func startsWithAddress(_ line: Substring) -> Bool {
         let characters = Array(line.prefix(18))
