@@ -36,11 +36,11 @@ public final class ScriptedSightings: SightingSource {
     /// - Parameters:
     ///   - beacon: the beacon that advertises.
     ///   - rssi: the signal strength in dBm; `nil` if the controller did not measure it.
-    ///   - measuredPower: the RSSI at one metre that the beacon declares, in dBm.
+    ///   - measuredPower: the RSSI at one metre that the beacon declares, in dBm; `nil` if it is unknown.
     ///   - address: the address of the advertiser; `nil` if the source does not report it.
     ///   - adapter: the name of the adapter that received it.
     public func receive(
-        _ beacon: BeaconIdentity, rssi: RSSI? = RSSI(dBm: -60), measuredPower: Int8 = -59,
+        _ beacon: BeaconIdentity, rssi: RSSI? = RSSI(dBm: -60), measuredPower: Int8? = -59,
         address: DeviceAddress? = nil,
         by adapter: String = "hci0"
     ) async {

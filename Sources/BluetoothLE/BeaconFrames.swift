@@ -7,7 +7,7 @@ public struct BeaconFrame: Sendable {
     /// The address of the advertiser as a word, as packed by `DeviceAddress`.
     public let packedAddress: UInt64
     /// From the lowest bit: major (16 bits), minor (16), 16 zero bits, the RSSI byte of the report (8), measured power
-    /// (8).
+    /// (8; 0x80 if it is unknown).
     public let packed: UInt64
 
     /// The UUID of the beacon.
@@ -44,7 +44,7 @@ public struct BeaconFrame: Sendable {
         packedAddress = report.packedAddress
         packed =
             UInt64(beacon.identity.major) | UInt64(beacon.identity.minor) << 16
-            | UInt64(RSSI.byte(report.rssi)) << 48 | UInt64(UInt8(bitPattern: beacon.measuredPower)) << 56
+            | UInt64(RSSI.byte(report.rssi)) << 48 | UInt64(IBeacon.byte(ofPower: beacon.measuredPower)) << 56
     }
 }
 

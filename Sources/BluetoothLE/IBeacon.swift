@@ -8,14 +8,21 @@
 public struct IBeacon: Sendable, Hashable {
     /// UUID, major and minor.
     public let identity: BeaconIdentity
-    /// The RSSI at a distance of one metre, in dBm, as calibrated by the manufacturer of the beacon.
-    public let measuredPower: Int8
+    /// The RSSI at a distance of one metre, in dBm, as calibrated by the manufacturer of the beacon; `nil` if it is
+    /// unknown. The byte 0x80 of a frame stands for `nil`, because −128 dBm at one metre is not possible.
+    public let measuredPower: Int8?
 
-    /// Creates a frame from its fields.
-    @inlinable public init(identity: BeaconIdentity, measuredPower: Int8) {
+    /// Creates a frame from its fields. A measured power of −128 is stored as `nil`.
+    @inlinable public init(identity: BeaconIdentity, measuredPower: Int8?) {
         self.identity = identity
-        self.measuredPower = measuredPower
+        self.measuredPower = Self.knownPower(measuredPower)
     }
+
+    /// Returns `power`, but `nil` for −128, which stands for an unknown measured power.
+    @inlinable package static func knownPower(_ power: Int8?) -> Int8? { power == .min ? nil : power }
+
+    /// Returns the byte of a frame for a measured power: 0x80 (−128) for `nil`.
+    @inlinable package static func byte(ofPower power: Int8?) -> UInt8 { UInt8(bitPattern: power ?? .min) }
 
     /// The company identifier 0x004C (Apple, little endian), the type and the length of a proximity beacon: the first
     /// four bytes of its manufacturer specific data, read as a big-endian number.
@@ -46,7 +53,7 @@ public struct IBeacon: Sendable, Hashable {
         let minor = unsafe raw.unsafeLoadUnaligned(fromUncheckedByteOffset: start &+ 22, as: UInt16.self)
         let uuid = ProximityUUID(high: UInt64(bigEndian: high), low: UInt64(bigEndian: low))
         identity = BeaconIdentity(uuid: uuid, major: UInt16(bigEndian: major), minor: UInt16(bigEndian: minor))
-        measuredPower = unsafe raw.unsafeLoad(fromUncheckedByteOffset: start &+ 24, as: Int8.self)
+        measuredPower = Self.knownPower(unsafe raw.unsafeLoad(fromUncheckedByteOffset: start &+ 24, as: Int8.self))
     }
 
     /// The manufacturer specific data of the frame: 25 bytes, starting with the company identifier.
@@ -62,7 +69,7 @@ public struct IBeacon: Sendable, Hashable {
             bytes.append(UInt8(truncatingIfNeeded: number >> 8))
             bytes.append(UInt8(truncatingIfNeeded: number))
         }
-        bytes.append(UInt8(bitPattern: measuredPower))
+        bytes.append(Self.byte(ofPower: measuredPower))
         return bytes
     }
 }

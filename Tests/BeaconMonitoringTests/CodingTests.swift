@@ -51,6 +51,22 @@ import Testing
         #expect(try again(VisitUpdate(ended: visit())) == VisitUpdate(ended: visit()))
     }
 
+    @Test func `an unknown measured power has no key, and a value outside -128...127 is refused`() throws {
+        var unknown = event()
+        unknown.sighting?.measuredPower = nil
+        #expect(try again(unknown) == unknown)
+        let text = String(decoding: try JSONEncoder().encode(unknown), as: UTF8.self)
+        #expect(text.contains(#""rssi""#) && !text.contains("measuredPower"))
+        let known = String(decoding: try JSONEncoder().encode(event()), as: UTF8.self)
+        for value in ["128", "-129", #""-59""#, "-59.5"] {
+            let damaged = known.replacing(#""measuredPower":-59"#, with: #""measuredPower":\#(value)"#)
+            #expect(damaged != known)
+            #expect(throws: DecodingError.self) {
+                try JSONDecoder().decode(BeaconMonitor.Event.self, from: Data(damaged.utf8))
+            }
+        }
+    }
+
     @Test func `a decoded adapter does not belong to any monitor`() throws {
         #expect(try again(event(adapter: AdapterID(index: 3))).sighting?.adapter == AdapterID(index: 0))
     }

@@ -20,7 +20,7 @@ private struct Ranged {
         for condition in conditions.isEmpty ? [anyA] : conditions { ranger.add(condition) }
     }
 
-    mutating func receive(_ beacon: BeaconIdentity = .a(1), _ rssi: Int8? = -60, power: Int8 = -59, at seconds: Double)
+    mutating func receive(_ beacon: BeaconIdentity = .a(1), _ rssi: Int8? = -60, power: Int8? = -59, at seconds: Double)
     {
         advance(to: seconds)
         ranger.sighted(beacon, measuredPower: power, rssi: rssi.map { RSSI(dBm: $0) }, at: instant(seconds))
@@ -232,6 +232,28 @@ private struct Ranged {
         fixture.advance(to: 60)
         #expect(fixture.ranger.beacons == 0)
         #expect(fixture.ranger.nextDeadline == nil)
+    }
+
+    @Test func `without measured power, a beacon has no accuracy and unknown proximity, and is after the others`()
+        throws
+    {
+        for power in [nil, Int8.min] {
+            var fixture = Ranged()
+            fixture.receive(.a(1), -40, power: power, at: 10)
+            fixture.receive(.a(2), -90, at: 10)
+            fixture.receive(.a(3), nil, at: 10)
+            fixture.advance(to: 11)
+            let beacons = try #require(fixture.reported.last).beacons
+            #expect(beacons.map(\.beacon) == [.a(2), .a(1), .a(3)])
+            #expect(beacons[1].rssi == -40 && beacons[1].count == 1)
+            #expect(beacons[1].accuracy == nil && beacons[1].proximity == .unknown)
+            // The measured power of the last sighting counts.
+            fixture.receive(.a(1), -40, at: 11)
+            fixture.advance(to: 12)
+            #expect(fixture.reported.last?.beacons.first?.beacon == .a(1))
+            #expect(fixture.reported.last?.beacons.first?.proximity == .immediate)
+        }
+        #expect(DistanceModel.standard.distance(measuredPower: nil, rssi: -60) == nil)
     }
 
     @Test func `a sighting with an earlier time counts at the present, and the end of the timeline does not trap`() {

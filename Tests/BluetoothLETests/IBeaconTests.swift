@@ -8,12 +8,33 @@ import Testing
     }
 
     @Test func `B1: UUID, major and minor can have their highest values, the measured power its lowest`() {
-        let data: [UInt8] = [0x4C, 0x00, 0x02, 0x15] + [UInt8](repeating: 0xFF, count: 20) + [0x80]
+        let data: [UInt8] = [0x4C, 0x00, 0x02, 0x15] + [UInt8](repeating: 0xFF, count: 20) + [0x81]
         let all = decoded(data)
         #expect(all?.identity.uuid == ProximityUUID(high: .max, low: .max))
         #expect(all?.identity.major == 65_535)
         #expect(all?.identity.minor == 65_535)
-        #expect(all?.measuredPower == -128)
+        #expect(all?.measuredPower == -127)
+    }
+
+    @Test func `the byte 0x80 is an unknown measured power, and a frame is encoded as the bytes that it had`() throws {
+        for byte in UInt8.min...UInt8.max {
+            let data = Array(frame.dropLast()) + [byte]
+            let beacon = try #require(decoded(data))
+            #expect(beacon.measuredPower == (byte == 0x80 ? nil : Int8(bitPattern: byte)))
+            #expect(beacon.manufacturerData == data)
+            // The fast path of events has the same value, and packs it as the same byte.
+            let event = legacyEvent(WireReport(data: flags + ad(0xFF, data)))
+            var frames = BeaconFrames(event: event.span)
+            let next = frames.next(in: event.span)
+            let packed = try #require(next)
+            #expect(packed.beacon == beacon)
+            #expect(packed.packed >> 56 == UInt64(byte))
+            let report = try #require(reports(of: event).found.first)
+            #expect(BeaconFrame(beacon, in: report).packed == packed.packed)
+        }
+        let unknown = IBeacon(identity: beacon.identity, measuredPower: nil)
+        #expect(IBeacon(identity: beacon.identity, measuredPower: -128) == unknown)
+        #expect(unknown.manufacturerData == Array(frame.dropLast()) + [0x80])
     }
 
     @Test func `B1: twenty-one bytes after the prefix are a frame, twenty are not`() {

@@ -9,7 +9,7 @@ private func couldHold(_ beacon: IBeacon, _ data: [UInt8]) -> Bool {
         [0xFF, 0x4C, 0x00, 0x02, 0x15] + bytes(beacon.identity.uuid.description.filter { $0 != "-" })
         + [
             UInt8(beacon.identity.major >> 8), UInt8(beacon.identity.major & 0xFF), UInt8(beacon.identity.minor >> 8),
-            UInt8(beacon.identity.minor & 0xFF), UInt8(bitPattern: beacon.measuredPower),
+            UInt8(beacon.identity.minor & 0xFF), UInt8(bitPattern: beacon.measuredPower ?? -128),
         ]
     return data.indices.contains { data[$0...].starts(with: needle) }
 }

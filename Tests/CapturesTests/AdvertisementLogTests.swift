@@ -213,7 +213,10 @@ private func time(_ value: String) throws -> Int64? {
         #"{"time":1,"adapter":7,"data":""}"#,
         #"{"time":1,"adapter":"","data":""}"#, #"{"time":1,"uuid":"F7826DA6","major":1,"minor":2,"measuredPower":3}"#,
         #"{"time":1,"uuid":"F7826DA64FA24E988024BC5B71E0893E","major":65536,"minor":2,"measuredPower":3}"#,
-        #"{"time":1,"uuid":"F7826DA64FA24E988024BC5B71E0893E","major":1,"minor":2}"#, #"{"time":1,"listening":"no"}"#,
+        #"{"time":1,"uuid":"F7826DA64FA24E988024BC5B71E0893E","major":1,"minor":2,"measuredPower":-129}"#,
+        #"{"time":1,"uuid":"F7826DA64FA24E988024BC5B71E0893E","major":1,"minor":2,"measuredPower":128}"#,
+        #"{"time":1,"uuid":"F7826DA64FA24E988024BC5B71E0893E","major":1,"minor":2,"measuredPower":"-59"}"#,
+        #"{"time":1,"uuid":"F7826DA64FA24E988024BC5B71E0893E","major":1}"#, #"{"time":1,"listening":"no"}"#,
         #"{"data":"00"}"#, "{}", #"{"time":1"#, #"{"time":1,"data":"00"#, #"{"time":1 "data":"00"}"#, "garbage",
         #"{"time":nil}"#,
         #"{"time":1,}"#, #"{"time":1,"x":[}"#, #"{"time":1,"x":"\q"}"#, #"{"time":1,"rssi":-50}"#,
@@ -238,15 +241,30 @@ private func time(_ value: String) throws -> Int64? {
             ])
     }
 
+    @Test func `the measured power of a beacon is unknown if it is absent, null or -128`() throws {
+        let start = #"{"t":1,"uuid":"F7826DA6-4FA2-4E98-8024-BC5B71E0893E","major":1,"minor":2"#
+        let found = try records(
+            [#","x":1}"#, #","measuredPower":null}"#, #","measuredPower":-128}"#]
+                .map { start + $0 }.joined(separator: "\n"))
+        #expect(
+            found.sightings
+                == Array(
+                    repeating:
+                        #"{"t":1.000000,"uuid":"F7826DA6-4FA2-4E98-8024-BC5B71E0893E","major":1,"minor":2,"rssi":null,"address":null}"#,
+                    count: 3))
+        #expect(found.damageTotal == 0)
+    }
+
     @Test func `--fields takes the first name that exists and is not 0`() throws {
         let text = """
             {"when":1,"uuid":"F7826DA64FA24E988024BC5B71E0893E","major":1,"minor":1,"a":0,"b":-5,"measuredPower":9}
             {"when":2,"uuid":"F7826DA64FA24E988024BC5B71E0893E","major":1,"minor":1,"a":-4,"b":-5}
             {"when":3,"uuid":"F7826DA64FA24E988024BC5B71E0893E","major":1,"minor":1,"b":0}
             {"when":4,"uuid":"F7826DA64FA24E988024BC5B71E0893E","major":1,"minor":1,"a":null,"measuredPower":9}
+            {"when":5,"uuid":"F7826DA64FA24E988024BC5B71E0893E","major":1,"minor":1,"a":-4.5}
             """
         let found = try records(text, fields: "time=when,measuredPower=a|b")
-        #expect(found.records.map { $0.numbers[7] } == [-5, -4, 0])
+        #expect(found.records.map { $0.numbers[7] } == [-5, -4, 0, -128])
         #expect(found.damageTotal == 1)
     }
 

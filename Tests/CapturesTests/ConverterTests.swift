@@ -128,6 +128,26 @@ func inputs(
         }
     }
 
+    @Test func `a beacon without measured power has none after conversions to every format and back`() throws {
+        let log = Array(
+            #"""
+            {"time":101,"adapter":"hci0","address":"C0:98:E5:00:00:07","addressType":"random","rssi":-61,"uuid":"F7826DA64FA24E988024BC5B71E0893E","major":100,"minor":7}
+            {"time":102,"adapter":"hci0","uuid":"F7826DA64FA24E988024BC5B71E0893E","major":1,"minor":2,"measuredPower":-128}
+            {"time":103,"adapter":"hci0","uuid":"F7826DA64FA24E988024BC5B71E0893E","major":1,"minor":2,"measuredPower":-127}
+            """#.utf8)
+        let sightings = try contents(log).sightings
+        #expect(sightings.map { $0.contains("measuredPower") } == [false, false, true])
+        for target in CaptureWriter.Format.allCases {
+            let converted = try convert(log, to: target).bytes
+            #expect(try contents(converted).sightings == sightings, "\(target)")
+            let again = try convert(converted, to: .advertisementLog).bytes
+            #expect(try contents(again).sightings == sightings, "\(target)")
+            #expect(try inputs(again) == inputs(log), "\(target)")
+        }
+        // A log keeps the form of its records.
+        #expect(String(decoding: try convert(log, to: .advertisementLog).bytes, as: UTF8.self).contains(#""minor":7}"#))
+    }
+
     @Test func `L4: adapters that do not scan at their first record are reported as a loss`() throws {
         let log = #"""
             {"time":1,"adapter":"hci0","adapterAddress":"00:AA:01:00:00:01","data":"00"}

@@ -53,7 +53,7 @@ func numbers(_ content: CaptureRecord.Content) -> [Int64] {
         let uuid = beacon.identity.uuid
         return [
             3, Int64(bitPattern: uuid.high), Int64(bitPattern: uuid.low), Int64(beacon.identity.major),
-            Int64(beacon.identity.minor), Int64(beacon.measuredPower),
+            Int64(beacon.identity.minor), Int64(beacon.measuredPower ?? -128),
         ] + of(report)
     case .listening(let listens): return [4, listens ? 1 : 0]
     case .stopped(let since): return [4, 0, since.nanoseconds]
@@ -75,7 +75,8 @@ struct Collector: ReportHandler {
         if let time { line += "\"t\":\(decimal(time.nanoseconds))," }
         line +=
             "\"uuid\":\"\(beacon.identity.uuid)\",\"major\":\(beacon.identity.major),\"minor\":\(beacon.identity.minor)"
-        line += ",\"measuredPower\":\(beacon.measuredPower),\"rssi\":\(report.rssi.map { "\($0.dBm)" } ?? "null")"
+        if let power = beacon.measuredPower { line += ",\"measuredPower\":\(power)" }
+        line += ",\"rssi\":\(report.rssi.map { "\($0.dBm)" } ?? "null")"
         line += ",\"address\":\(report.address.map { "\"\($0)\"" } ?? "null")}"
         sightings.append(line)
     }

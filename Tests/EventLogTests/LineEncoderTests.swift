@@ -54,6 +54,28 @@ import Testing
             try Sample.line(.event(event), adapter: nil).contains(#""sighting":{"measuredPower":-59,"adapter":""}"#))
     }
 
+    @Test func `a sighting omits an unknown measured power, and a reader gets the same event`() throws {
+        var event = Sample.event(at: 1)
+        event.sighting?.measuredPower = nil
+        let line = try Sample.line(.event(event))
+        #expect(line.contains(#""sighting":{"rssi":-61,"address":"C0:98:E5:00:00:07","adapter":"hci0"}"#))
+        var parser = LineParser()
+        func read(_ line: String) throws -> BeaconMonitor.Event {
+            parser.text = JSONText(Array(line.utf8))
+            let isLine = parser.parse()
+            try #require(isLine)
+            let event = parser.event()
+            return try #require(event)
+        }
+        #expect(try read(line) == event)
+        let start = #""sighting":{"#
+        #expect(try read(line.replacing(start, with: start + #""measuredPower":-128,"#)) == event)
+        // A present value must be valid.
+        for value in ["128", "-129", #""-59""#, "-59.5", "null"] {
+            #expect(try read(line.replacing(start, with: start + #""measuredPower":\#(value),"#)).sighting == nil)
+        }
+    }
+
     @Test func `T1: dates are timeline plus offset, cut to microseconds; monotonic has no offset`() throws {
         var event = Sample.event
         event.time = Instant(nanoseconds: 8_020_980_000_999)

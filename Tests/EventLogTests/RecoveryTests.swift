@@ -268,6 +268,39 @@ import Testing
 
     private static let other = Condition.beacon(BeaconMonitor.BeaconIdentityCondition(uuid: Sample.uuid, major: 100))
 
+    @Test func `a state without measured power is written and read again; an invalid value is refused`() throws {
+        var event = Sample.event(at: 1)
+        event.sighting?.measuredPower = nil
+        let builder = try builder(after: [.condition(Sample.change), .event(event)])
+        var state = StateFile()
+        state.snapshot = builder.snapshot(machine: "aaaaaaaa")
+        state.records = builder.records
+        #expect(state.snapshot.conditions.first?.own.lastRefresh?.beacon == Sample.beacon)
+        #expect(state.snapshot.conditions.first?.own.lastRefresh?.measuredPower == nil)
+        var buffer = LineBuffer(capacity: 4096)
+        _ = state.encode(gateway: "lobby", now: .start, into: &buffer)
+        let text = String(decoding: buffer.bytes, as: UTF8.self)
+        #expect(!text.contains("measuredPower"))
+        let again = try StateFile(parsing: Array(text.utf8))
+        #expect(again.snapshot.conditions == state.snapshot.conditions)
+        let staff = Identifier(lookup: "staff")
+        #expect(again.records[staff]?.event == event)
+        // A file of an older version has -128.
+        func read(_ value: String) throws -> StateFile {
+            let marks = [#""lastRefresh":{"#, #""sighting":{"#]
+            return try StateFile(
+                parsing: Array(
+                    marks.reduce(text) { $0.replacing($1, with: $1 + #""measuredPower":\#(value),"#) }.utf8))
+        }
+        #expect(try read("-128").snapshot.conditions == state.snapshot.conditions)
+        #expect(try read("-128").records[staff]?.event == event)
+        #expect(try read("-127").snapshot.conditions.first?.own.lastRefresh?.measuredPower == -127)
+        for value in ["128", #""-59""#, "null"] {
+            #expect(try read(value).snapshot.conditions.first?.own.lastRefresh == nil)
+            #expect(try read(value).records[staff]?.event.sighting == nil)
+        }
+    }
+
     @Test(arguments: [BeaconMonitor.Event.State.satisfied, .unsatisfied])
     func `C2: an event of a beacon shows that the condition was replaced by one with per_beacon`(
         state: BeaconMonitor.Event.State

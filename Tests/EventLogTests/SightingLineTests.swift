@@ -6,11 +6,12 @@ import Testing
 
 @Suite struct SightingLineTests {
     private func line(
-        _ nanoseconds: Int64?, adapter: String = "hci0", rssi: RSSI? = RSSI(dBm: -61), address: DeviceAddress? = nil
+        _ nanoseconds: Int64?, adapter: String = "hci0", rssi: RSSI? = RSSI(dBm: -61), address: DeviceAddress? = nil,
+        power: Int8? = -59
     ) -> String {
         text {
             $0.append(
-                sighting: IBeacon(identity: Sample.beacon, measuredPower: -59),
+                sighting: IBeacon(identity: Sample.beacon, measuredPower: power),
                 time: nanoseconds.map { Instant(nanoseconds: $0) }, adapter: adapter, rssi: rssi, address: address)
         }
     }
@@ -30,6 +31,11 @@ import Testing
             line(nil, rssi: nil) == """
                 {"adapter":"hci0","uuid":"F7826DA6-4FA2-4E98-8024-BC5B71E0893E","major":100,"minor":7,\
                 "measuredPower":-59}
+
+                """)
+        #expect(
+            line(nil, rssi: nil, power: nil) == """
+                {"adapter":"hci0","uuid":"F7826DA6-4FA2-4E98-8024-BC5B71E0893E","major":100,"minor":7}
 
                 """)
     }

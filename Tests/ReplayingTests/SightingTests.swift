@@ -97,4 +97,21 @@ import Testing
         #expect(visits[0] == visits[1])
         #expect(visits[0].count == 2)
     }
+
+    @Test func `a log without measured power gives the same lines as one with it, except for this key`() throws {
+        let scratch = try Scratch()
+        let config = try scratch.write("c.yaml", Log.configuration)
+        let log = ["10", "11.5", "12", "60", "90"].map { Log.sighting($0) + "\n" }.joined()
+        let unknown = Array(log.replacing(#","measuredPower":-59"#, with: "").utf8)
+        let sightings = try Gateway.replay(["--sightings", "-"], input: unknown)
+        #expect(sightings.lines.count == 5 && !sightings.text.contains("measuredPower"))
+        #expect(try Gateway.replay(["--sightings", "-"], input: sightings.output).output == sightings.output)
+        try Schema.expectValid(sightings.output, "--kind", "sighting")
+        let expected = try Gateway.replay(["--config", config, "--settle", "-"], input: Array(log.utf8)).text
+        let found = try Gateway.replay(["--config", config, "--settle", "-"], input: unknown)
+        #expect(found.text == expected.replacing(#""measuredPower":-59,"#, with: ""))
+        #expect(found.text != expected)
+        try Schema.expectValid(found.output, "--first", "1")
+        #expect(try Gateway.replay(["--config", config, "--settle", "-"], input: sightings.output).text == found.text)
+    }
 }

@@ -60,7 +60,7 @@ extension BeaconMonitor.Event: Codable {
 /// A sighting in the form of an event line.
 private struct CodedSighting: Codable {
     var rssi: RSSI?
-    var measuredPower: Int8
+    var measuredPower: Int8?
     var address: String?
     /// The type of the address; not in lines.
     var addressType: UInt8?

@@ -19,7 +19,7 @@ struct Refresh: Sendable {
         packed =
             UInt64(sighting.beacon.major) | UInt64(sighting.beacon.minor) << 16
             | UInt64(sighting.adapter.index) << 32 | UInt64(RSSI.byte(sighting.rssi)) << 48
-            | UInt64(UInt8(bitPattern: sighting.measuredPower)) << 56
+            | UInt64(IBeacon.byte(ofPower: sighting.measuredPower)) << 56
     }
 
     /// Creates a refresh from a frame, whose words have the same layout except for the adapter.

@@ -112,8 +112,8 @@ public struct MonitorSnapshot: Sendable, Hashable {
         public var time: PastMoment
         /// The beacon.
         public var beacon: BeaconIdentity
-        /// The RSSI at one metre that the frame declares, in dBm.
-        public var measuredPower: Int8
+        /// The RSSI at one metre that the frame declares, in dBm; `nil` if it is unknown. −128 counts as `nil`.
+        public var measuredPower: Int8?
         /// The signal strength; `nil` if the controller did not report it.
         public var rssi: RSSI?
         /// The address of the advertiser; `nil` if the source did not report it.
@@ -123,12 +123,12 @@ public struct MonitorSnapshot: Sendable, Hashable {
 
         /// Creates a refresh.
         public init(
-            time: PastMoment, beacon: BeaconIdentity, measuredPower: Int8, rssi: RSSI?, address: DeviceAddress?,
+            time: PastMoment, beacon: BeaconIdentity, measuredPower: Int8?, rssi: RSSI?, address: DeviceAddress?,
             adapter: String
         ) {
             self.time = time
             self.beacon = beacon
-            self.measuredPower = measuredPower
+            self.measuredPower = IBeacon.knownPower(measuredPower)
             self.rssi = rssi
             self.address = address
             self.adapter = adapter

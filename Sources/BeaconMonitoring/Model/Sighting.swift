@@ -13,8 +13,8 @@ public struct Sighting: Sendable, Hashable {
     public var adapter: AdapterID
     /// The beacon that advertised.
     public var beacon: BeaconIdentity
-    /// The RSSI at one metre that the frame declares, in dBm.
-    public var measuredPower: Int8
+    /// The RSSI at one metre that the frame declares, in dBm; `nil` if it is unknown. −128 counts as `nil`.
+    public var measuredPower: Int8?
     /// The signal strength; `nil` if the controller did not report it.
     public var rssi: RSSI?
     // The address as a word, because a sighting is copied for each report.
@@ -28,13 +28,13 @@ public struct Sighting: Sendable, Hashable {
 
     /// Creates a sighting, for sources outside this package.
     public init(
-        time: Instant, adapter: AdapterID, beacon: BeaconIdentity, measuredPower: Int8, rssi: RSSI?,
+        time: Instant, adapter: AdapterID, beacon: BeaconIdentity, measuredPower: Int8?, rssi: RSSI?,
         address: DeviceAddress? = nil
     ) {
         self.time = time
         self.adapter = adapter
         self.beacon = beacon
-        self.measuredPower = measuredPower
+        self.measuredPower = IBeacon.knownPower(measuredPower)
         self.rssi = rssi
         packedAddress = DeviceAddress.packed(address)
     }

@@ -58,11 +58,12 @@ public enum DistanceModel: Sendable, Hashable {
     /// other ratios have no meaning.
     ///
     /// - Parameters:
-    ///   - measuredPower: the RSSI at one metre that the beacon declares, in dBm.
+    ///   - measuredPower: the RSSI at one metre that the beacon declares, in dBm; `nil` if it is unknown.
     ///   - rssi: the received signal strength in dBm.
-    /// - Returns: the distance in metres, 0 … ``distanceMax``; `nil` if the model has no result.
-    public func distance(measuredPower: Int8, rssi: Double) -> Double? {
-        guard rssi.isFinite else { return nil }
+    /// - Returns: the distance in metres, 0 … ``distanceMax``; `nil` if the model has no result, or the measured
+    ///   power is unknown.
+    public func distance(measuredPower: Int8?, rssi: Double) -> Double? {
+        guard let measuredPower, rssi.isFinite else { return nil }
         switch self {
         case .pathLoss(let exponent):
             let exponent = exponent.clamped(to: Self.exponentRange)

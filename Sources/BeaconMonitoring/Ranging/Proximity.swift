@@ -6,6 +6,6 @@ public enum Proximity: String, Sendable, Hashable, CaseIterable {
     case near
     /// At a distance of ``RangingSettings/nearBelow`` or more.
     case far
-    /// The distance is unknown: no recent sighting, or none with an RSSI.
+    /// The distance is unknown: no recent sighting, none with an RSSI, or the beacon's measured power is unknown.
     case unknown
 }

@@ -34,7 +34,7 @@ public struct Ranger: Sendable {
 
     private struct Entry: Sendable {
         let beacon: BeaconIdentity
-        var measuredPower: Int8
+        var measuredPower: Int8?
         var last: Instant
         var meter: SignalMeter
     }
@@ -127,8 +127,10 @@ public struct Ranger: Sendable {
         sighted(sighting.beacon, measuredPower: sighting.measuredPower, rssi: sighting.rssi, at: sighting.time)
     }
 
-    /// Adds a sighting, given by the parts that ranging uses.
-    public mutating func sighted(_ beacon: BeaconIdentity, measuredPower: Int8, rssi: RSSI?, at time: Instant) {
+    /// Adds a sighting, given by the parts that ranging uses. A beacon has no estimated distance while the measured
+    /// power of its last sighting is `nil`; −128 counts as `nil`.
+    public mutating func sighted(_ beacon: BeaconIdentity, measuredPower: Int8?, rssi: RSSI?, at time: Instant) {
+        let measuredPower = IBeacon.knownPower(measuredPower)
         present = max(present, time)
         let numbers = UInt64(beacon.major) << 16 | UInt64(beacon.minor)
         var place = Int(beaconTable.find(beacon.uuid, extra: numbers))

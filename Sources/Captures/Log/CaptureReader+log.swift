@@ -326,12 +326,10 @@ extension CaptureReader {
         guard let minor = try integer(.minor, in: 0...0xFFFF) else {
             throw LogProblem(.minor, "is absent")
         }
-        guard let power = try integer(.measuredPower, in: -128...127) else {
-            throw LogProblem(.measuredPower, "is absent")
-        }
+        let power = try integer(.measuredPower, in: -128...127)
         return IBeacon(
             identity: BeaconIdentity(uuid: uuid, major: UInt16(major), minor: UInt16(minor)),
-            measuredPower: Int8(power))
+            measuredPower: power.map { Int8($0) })
     }
 }
 

@@ -200,7 +200,7 @@ public struct CaptureWriter: ~Copyable {
         try writeLine(adapter, time) { line in
             Self.write(report, into: &line)
             line.write(beacon.identity)
-            line.write("measuredPower", beacon.measuredPower)
+            if let power = beacon.measuredPower { line.write("measuredPower", power) }
         }
     }
 

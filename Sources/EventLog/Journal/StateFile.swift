@@ -180,7 +180,7 @@ extension LineBuffer {
         write("adapter", refresh.adapter)
         write("time", refresh.time)
         write(refinement: refresh.beacon)
-        write("measuredPower", refresh.measuredPower)
+        if let power = refresh.measuredPower { write("measuredPower", power) }
         if let rssi = refresh.rssi { write("rssi", rssi.dBm) }
         if let address = refresh.address {
             write("address", address)
@@ -306,10 +306,13 @@ extension StateFile {
     }
 
     private static func refresh(_ text: JSONText, _ place: Int) -> MonitorSnapshot.Refresh? {
+        // It may be absent, but a present value must be valid.
+        let powerPlace = text.find("measuredPower", in: place)
+        let power = text.integer(powerPlace, as: Int8.self)
         guard let adapter = text.string(text.find("adapter", in: place)),
             let time = moment(text, text.find("time", in: place)),
             let beacon = text.beacon(text.find("refinement", in: place)),
-            let power = text.integer(text.find("measuredPower", in: place), as: Int8.self)
+            powerPlace == nil || power != nil
         else { return nil }
         let kind = text.integer(text.find("addressKind", in: place), as: UInt8.self)
             .flatMap { DeviceAddress.Kind(rawValue: $0) }

@@ -104,7 +104,7 @@ extension LineBuffer {
         if let sighting = event.sighting {
             object("sighting") { buffer in
                 if let rssi = sighting.rssi { buffer.write("rssi", rssi.dBm) }
-                buffer.write("measuredPower", sighting.measuredPower)
+                if let power = sighting.measuredPower { buffer.write("measuredPower", power) }
                 if let address = sighting.address { buffer.write("address", address) }
                 buffer.write("adapter", adapter)
             }

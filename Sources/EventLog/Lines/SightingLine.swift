@@ -20,7 +20,7 @@ extension LineBuffer {
             }
             if let rssi { buffer.write("rssi", rssi.dBm) }
             buffer.write(beacon.identity)
-            buffer.write("measuredPower", beacon.measuredPower)
+            if let power = beacon.measuredPower { buffer.write("measuredPower", power) }
         }
         append(byte: 0x0A)
     }

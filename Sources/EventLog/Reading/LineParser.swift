@@ -283,9 +283,12 @@ extension LineParser {
 
     private mutating func sighting(in place: Int, of beacon: BeaconIdentity, at time: Instant) -> Sighting? {
         guard readsSightings, let object = text.find("sighting", in: place),
-            let power = text.integer(text.find("measuredPower", in: object), as: Int8.self),
             let adapter = text.string(text.find("adapter", in: object))
         else { return nil }
+        // It may be absent, but a present value must be valid.
+        let powerPlace = text.find("measuredPower", in: object)
+        let power = text.integer(powerPlace, as: Int8.self)
+        guard powerPlace == nil || power != nil else { return nil }
         var sighting = Sighting(
             time: time, adapter: adapters.adapter(named: adapter), beacon: beacon, measuredPower: power,
             rssi: text.rssi(text.find("rssi", in: object)))

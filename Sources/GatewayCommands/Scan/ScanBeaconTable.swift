@@ -10,8 +10,8 @@ struct BeaconTable: Sendable {
     /// The state of a beacon at one time.
     struct Row: Sendable, Hashable {
         let beacon: BeaconIdentity
-        /// The measured power in its last frame, in dBm.
-        let measuredPower: Int8
+        /// The measured power in its last frame, in dBm; `nil` if the frame does not have it.
+        let measuredPower: Int8?
         /// The mean RSSI of the window in tenths of dBm; `nil` if no report in this time had one.
         let strength: Int?
         /// The estimated distance in metres; `nil` if it is not known.
@@ -33,7 +33,7 @@ struct BeaconTable: Sendable {
     }
 
     private struct Details: Sendable {
-        var measuredPower: Int8
+        var measuredPower: Int8?
         var packedAddress: UInt64
         var adapter: Int
         let conditions: [String]
@@ -96,10 +96,16 @@ struct BeaconTable: Sendable {
         }
     }
 
-    /// Returns the beacons in range, the nearest first.
+    // In tenths of dB, more than any difference of measured power and RSSI.
+    private static let unknownDistance = 10_000
+
+    /// Returns the beacons in range, the nearest first. Those without measured power follow, the strongest first, then
+    /// those without an RSSI.
     mutating func rows(at now: Instant) -> [Row] {
         table.forget(at: now)
-        let order = table.ordered(at: now) { Int($0.details.measuredPower) * 10 - $1 }
+        let order = table.ordered(at: now) { entry, strength in
+            (entry.details.measuredPower.map { Int($0) * 10 } ?? Self.unknownDistance) - strength
+        }
         return order.map { index in
             let entry = table.entries[index]
             let reading = entry.meter.reading(of: ranging.window, at: now)

@@ -14,7 +14,7 @@ enum ScanJSON {
             json.write("time", date.lineText)
             json.write(row.beacon)
             if let strength = row.strength { json.write("rssi", millionths: Int64(strength) * 100_000) }
-            json.write("measuredPower", row.measuredPower)
+            if let power = row.measuredPower { json.write("measuredPower", power) }
             json.write("proximity", row.proximity.rawValue)
             if let distance = row.distance { json.write("distance", millionths: centimetres(distance) * 10_000) }
             json.write("rate", millionths: Int64(row.rate) * 100_000)

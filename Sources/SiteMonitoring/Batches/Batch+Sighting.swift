@@ -6,7 +6,7 @@ extension Batch {
     package struct Advertiser: Sendable, Hashable {
         /// UUID, major and minor.
         package let beacon: BeaconIdentity
-        /// The RSSI at a distance of 1 m that the frame contains, in dBm.
+        /// The RSSI at a distance of 1 m that the frame contains, in dBm; −128 if it is unknown.
         package let measuredPower: Int8
         /// The advertiser's address, if the source reports it. No decision depends on it (rule B5); lines contain it.
         package let address: DeviceAddress?

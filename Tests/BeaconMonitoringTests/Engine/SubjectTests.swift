@@ -25,6 +25,18 @@ import Testing
         return (Refresh(sighting, at: 5), sighting.strength)
     }
 
+    @Test(arguments: [(nil, nil), (Int8.min, nil), (-127, -127), (0, 0), (127, 127)] as [(Int8?, Int8?)])
+    func `a refresh has the measured power of its sighting; -128 is unknown`(power: Int8?, expected: Int8?) {
+        let sighting = Sighting(
+            time: Instant(nanoseconds: 5), adapter: AdapterID(index: 1), beacon: .a(1), measuredPower: power, rssi: nil)
+        #expect(sighting.measuredPower == expected)
+        #expect(Refresh(sighting, at: 5).sighting(uuid: .a) == sighting)
+        let saved = MonitorSnapshot.Refresh(
+            time: .timeline(sighting.time), beacon: .a(1), measuredPower: power, rssi: nil, address: nil,
+            adapter: "hci0")
+        #expect(saved.measuredPower == expected)
+    }
+
     @Test func `holds are in the order of their last refreshes`() {
         var subject = subject()
         #expect(!subject.isHeld && subject.holdCount == 0 && subject.hold(by: AdapterIndex(1)) == nil)

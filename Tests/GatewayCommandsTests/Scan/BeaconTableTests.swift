@@ -11,7 +11,7 @@ import Testing
 
 @Suite struct BeaconTableTests {
     private func receive(
-        _ table: inout BeaconTable, _ beacon: BeaconIdentity, _ rssi: Int8?, _ seconds: Double, power: Int8 = -59
+        _ table: inout BeaconTable, _ beacon: BeaconIdentity, _ rssi: Int8?, _ seconds: Double, power: Int8? = -59
     ) {
         let report = AdvertisingReport(
             address: DeviceAddress(7, kind: .random), rssi: rssi.map { RSSI(dBm: $0) }, properties: .legacy, data: 0..<0
@@ -56,6 +56,24 @@ import Testing
         receive(&table, badge(4), -75, 0, power: -80)
         #expect(table.rows(at: at(0)).map(\.beacon.minor) == [3, 4, 1, 2])
         #expect(table.rows(at: at(0)).last?.proximity == .unknown)
+    }
+
+    @Test func `rows without measured power have no distance, and are between those with it and those without an RSSI`()
+        throws
+    {
+        var table = BeaconTable()
+        receive(&table, badge(1), nil, 0)
+        receive(&table, badge(2), -50, 0, power: nil)
+        receive(&table, badge(3), -127, 0, power: 127)
+        receive(&table, badge(4), -40, 0, power: nil)
+        receive(&table, badge(5), -50, 0, power: nil)
+        let rows = table.rows(at: at(0))
+        #expect(rows.map(\.beacon.minor) == [3, 4, 2, 5, 1])
+        #expect(rows.map(\.measuredPower) == [127, nil, nil, nil, -59])
+        #expect(rows[1].strength == -400 && rows[1].distance == nil && rows[1].proximity == .unknown)
+        // The measured power of the last frame counts.
+        receive(&table, badge(2), -50, 1)
+        #expect(table.rows(at: at(1)).map(\.beacon.minor) == [2, 3, 4, 5, 1])
     }
 
     @Test func `a change of less than 3 dB does not move a beacon in the order, and one of 3 dB does`() {

@@ -9,11 +9,11 @@ import Testing
 @Suite struct ScanPageTests {
     private func row(
         _ minor: UInt16, strength: Int? = -615, conditions: [String] = ["staff", "lobby"],
-        age: Duration = .milliseconds(140), name: String? = nil
+        age: Duration = .milliseconds(140), name: String? = nil, power: Int8? = -59
     ) -> BeaconTable.Row {
-        let distance = strength.flatMap { DistanceModel.standard.distance(measuredPower: -59, rssi: Double($0) / 10) }
+        let distance = strength.flatMap { DistanceModel.standard.distance(measuredPower: power, rssi: Double($0) / 10) }
         return BeaconTable.Row(
-            beacon: badge(minor), measuredPower: -59, strength: strength, distance: distance,
+            beacon: badge(minor), measuredPower: power, strength: strength, distance: distance,
             proximity: RangingSettings().proximity(of: distance), rate: 98, age: age, reports: 42,
             address: DeviceAddress(0xC098_E500_0007, kind: .random), adapter: 0, conditions: conditions, name: name)
     }
@@ -110,6 +110,13 @@ import Testing
             ScanJSON.line(row(7, strength: nil, conditions: []), date: date) == """
                 {"time":"2026-11-21T07:46:27.123456Z","uuid":"\(Log.uuid)","major":1,"minor":7,\
                 "measuredPower":-59,"proximity":"unknown","rate":9.8,"age":0.14,"reports":42,\
+                "address":"C0:98:E5:00:00:07","addressType":"random","adapter":"hci0","conditions":[]}
+
+                """)
+        #expect(
+            ScanJSON.line(row(7, conditions: [], power: nil), date: date) == """
+                {"time":"2026-11-21T07:46:27.123456Z","uuid":"\(Log.uuid)","major":1,"minor":7,"rssi":-61.5,\
+                "proximity":"unknown","rate":9.8,"age":0.14,"reports":42,\
                 "address":"C0:98:E5:00:00:07","addressType":"random","adapter":"hci0","conditions":[]}
 
                 """)
