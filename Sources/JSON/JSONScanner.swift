@@ -10,7 +10,7 @@ package enum JSONScanner {
 
     /// The result of a scan.
     package enum Outcome {
-        /// The number of values, and the place after the outermost one.
+        /// The index after the last value, and the place after the outermost one.
         case whole(values: Int, end: Int)
         /// The text ends inside the outermost value.
         case incomplete
@@ -48,11 +48,13 @@ package enum JSONScanner {
     ///   - start: The place to start at.
     ///   - lines: The number of line ends before the end of the value is added to it.
     ///   - values: Receives the values, the outermost first.
+    ///   - first: The index of the outermost value; 0 by default. The values before it do not change.
     /// - Returns: The result.
     package static func scan(
-        _ bytes: Span<UInt8>, from start: Int, lines: inout Int, into values: inout MutableSpan<Value>
+        _ bytes: Span<UInt8>, from start: Int, lines: inout Int, into values: inout MutableSpan<Value>,
+        at first: Int = 0
     ) -> Outcome {
-        var (position, used, depth) = (start, 0, 0)
+        var (position, used, depth) = (start, first, 0)
         var open: Int32 = -1
         var (isInObject, wantsKey) = (false, false)
         var fault = Fault.none

@@ -234,10 +234,10 @@ package struct Replay {
             }
         }
 
-        /// Sentences about how its times were interpreted.
+        /// Sentences about how it was interpreted.
         var remarks: [String] {
             switch self {
-            case .capture(let capture): Replay.describe(capture.localTimes, of: capture.name)
+            case .capture(let capture): capture.remarks
             case .track: []
             }
         }
@@ -324,6 +324,11 @@ package struct Replay {
         let more = damages.total - damages.first.count
         if more > 0 { lines.append("\(name): and \(more) more") }
         return lines
+    }
+
+    /// Returns a sentence about a beacon without measured power, if another key can have it.
+    static func describe(_ unreadMeasuredPower: CaptureDamage?, of name: String) -> [String] {
+        unreadMeasuredPower.map { ["warning: \(name): \($0)"] } ?? []
     }
 
     /// Returns sentences about how the times without a time zone in a capture were interpreted, if it has such times.

@@ -58,7 +58,8 @@ struct ReplaySource: ~Copyable {
     /// - Throws: ``ExitFailure`` if the capture cannot be read further, or if it has no times and they are needed.
     mutating func begin(_ options: ReplayOptions) throws(ExitFailure) {
         guard reader.hasTimes || options.interval != nil || options.writesSightings else {
-            let refused = reader.damages.first.first.map { "\(reader.name): \($0)\n" } ?? ""
+            var refused = reader.damages.first.first.map { "\(reader.name): \($0)\n" } ?? ""
+            for remark in Replay.describe(reader.unreadMeasuredPower, of: reader.name) { refused += "\(remark)\n" }
             throw ExitFailure(
                 .dataInvalid,
                 """
@@ -75,6 +76,10 @@ struct ReplaySource: ~Copyable {
     var damages: CaptureDamages { reader.damages }
     var localTimes: LocalTimes { reader.localTimes }
     var misplacedAdvertisement: CaptureDamage? { reader.misplacedAdvertisement }
+    /// Sentences about how its times and beacons were interpreted.
+    var remarks: [String] {
+        Replay.describe(reader.localTimes, of: name) + Replay.describe(reader.unreadMeasuredPower, of: name)
+    }
     var hasEnded: Bool { head == nil }
     /// The adapters of all records that were read, if ``ReplayOptions/adapter`` is not one of them; `nil` otherwise.
     var otherAdapters: [String]? {

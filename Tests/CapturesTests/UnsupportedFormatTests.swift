@@ -41,7 +41,11 @@ import Testing
         + "beacon-gateway visits test"
     private static let messages =
         "a file of messages of a gateway, which is not read. They are events, not advertisements. Add the envelopes of "
-        + "an event file, and list its visits, with: jq -c '{topic: \"\", qos: 1, retain: false, payload: .}' test > "
+        + "an event file, and list its visits, with: sed 's/^[^{]*//' test | jq -c '{topic: \"\", qos: 1, retain: false, "
+        + "payload: .}' > events.jsonl && beacon-gateway visits events.jsonl"
+    private static let received =
+        "a file of messages of a gateway with topics, which is not read. They are events, not advertisements. Make an event "
+        + "file, and list its visits, with: jq -c '{topic, qos, retain: false, payload: (.payload | fromjson? // .)}' test > "
         + "events.jsonl && beacon-gateway visits events.jsonl"
     private static let bugReport =
         "the text of an Android bug report, which is not read. Extract its Bluetooth log with the script of Android's "
@@ -89,6 +93,20 @@ import Testing
             "{\"version\":2,\"type\":\"event\",\"gateway\":\"hall\",\"sequence\":10,\"monitor\":\"site\"}\n",
             .eventMessages,
             messages),
+        Sample(
+            "beacons/hall/event/a {\"version\":2,\"type\":\"event\",\"gateway\":\"hall\",\"sequence\":10}\n",
+            .eventMessages,
+            messages),
+        Sample(
+            """
+            {"tst":"2026-11-30T11:20:53.406348Z+0100","topic":"beacons/hall/event/a","qos":0,"retain":0,"payloadlen":10,\
+            "payload":"{\\"version\\":2,\\"type\\":\\"event\\",\\"gateway\\":\\"hall\\"}"}
+            """, .receivedMessages, received),
+        Sample(
+            """
+            {"tst":"2026-11-30T11:20:53.406348Z+0100","topic":"beacons/hall/event/a","qos":0,"retain":0,"payloadlen":10,\
+            "payload":{"version":2,"type":"event","gateway":"hall"}}
+            """, .receivedMessages, received),
         Sample(
             """
             ========================================================

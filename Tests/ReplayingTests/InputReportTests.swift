@@ -77,7 +77,7 @@ func beaconVisits(_ lines: [String]) throws -> [String] {
     @Test(arguments: [
         (batch, [], "v, mid, time, ip, mac, devices"),
         (batch, ["--fields", "adapter=mac"], "v, mid, time, ip, mac, devices"),
-        (message, ["--fields", "time=tst"], "tst, topic, qos, payload"),
+        (message, ["--fields", "time=tst"], "payload: rssi, major"),
         (#"{"time":1763971200}"#, [], "time"),
         (#"{"time":1,"adapter":"hci0","data":null}"#, [], "time, adapter, data (null)"),
         (#"{"time":1,"adapter":null}"#, [], "time, adapter (null)"),
@@ -100,11 +100,12 @@ func beaconVisits(_ lines: [String]) throws -> [String] {
         let ending = try Gateway.run(["replay", "--sightings"] + arguments + ["-"], input: Array(object.utf8))
         #expect(ending.status == 65)
         #expect(ending.text == "")
+        let holder = keys.hasPrefix("payload: ") ? "its payload" : "it"
         #expect(
             ending.errors == """
                 standard input: record 1 at line 1, byte 0: it has none of the keys data, manufacturerData, uuid, listening; \
-                it has \(keys). If the text of one of these is the advertisement, name it with --fields data=KEY; objects and \
-                arrays in it are not read
+                \(holder) has \(keys.replacing("payload: ", with: "")). If the text of one of these is the advertisement, name it with --fields data=KEY, or a UUID \
+                with --fields uuid=KEY; KEY can be a path such as report.data. Arrays in an object are not read
 
                 """)
     }
@@ -116,6 +117,26 @@ func beaconVisits(_ lines: [String]) throws -> [String] {
         ]
         let ending = try Gateway.replay(["--summary", "-"], input: Array(lines.joined().utf8))
         #expect(ending.errors == "4 records, 1 report, 1 iBeacon: 4 events\n")
+    }
+
+    @Test func `the option for the measured power under another key is named, with and without times`() throws {
+        let beacon = #""uuid":"F7826DA64FA24E988024BC5B71E0893E","major":100,"minor":7,"txpower":-59}"#
+        let warning =
+            "record 1 at line 1, byte 0: measuredPower is absent; if txpower is the RSSI at one metre, use --fields "
+            + "measuredPower=txpower\n"
+        let path = try scratch.log("theengs", [#"{"rssi":-67,"# + beacon])
+        let ending = try Gateway.run("replay", path)
+        #expect(ending.status == 65)
+        #expect(ending.errors.hasPrefix("warning: \(path): \(warning)\(path) has no times: "))
+        for arguments in [["replay", "--interval", "1s"], ["replay", "--sightings"]] {
+            #expect(try Gateway.run(arguments + [path]).errors == "warning: \(path): \(warning)")
+        }
+        let mapped = try Gateway.run("replay", "--sightings", "--fields", "measuredPower=txpower", path)
+        #expect(mapped.errors == "")
+        #expect(mapped.text.hasSuffix(",\"minor\":7,\"measuredPower\":-59}\n"))
+        let converted = try Gateway.run("convert", "--interval", "1s", path, "\(path).jsonl")
+        #expect(converted.status == 0)
+        #expect(converted.errors.contains("warning: \(path): \(warning)"))
     }
 
     // MARK: reversed UUIDs
@@ -174,8 +195,9 @@ func beaconVisits(_ lines: [String]) throws -> [String] {
     @Test(
         arguments: [
             (#""""#, nil), (#"{}"#, nil), (#""59000215""#, nil), (#""7F""#, nil), (#"{"0":""}"#, nil),
+            (#""4C 00""#, nil),
             (#""4C0""#, "has an odd number of digits"), (#""4C0 ""#, "has a character that is not a hexadecimal digit"),
-            (#""4C 00""#, "has a character that is not a hexadecimal digit"),
+            (#""4C,00""#, "has a character that is not a hexadecimal digit"),
             (#"{"+76":"00"}"#, "has a key that is not a company identifier such as 76 or 0x004C"),
             (#"{"0x-0":"00"}"#, "has a key that is not a company identifier such as 76 or 0x004C"),
             (#""4C00XY""#, "has a character that is not a hexadecimal digit"),

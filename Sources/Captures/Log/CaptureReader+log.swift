@@ -3,107 +3,10 @@ import BluetoothLE
 import JSON
 
 extension CaptureReader {
-    mutating func nextObject() throws(CaptureError) -> CaptureRecord? {
-        while true {
-            guard try skipBlanks() else {
-                hasEnded = true
-                return nil
-            }
-            guard window[head] == UInt8(ascii: "{") else {
-                damages.note(offset: base + head, record: recordCount + 1, line: line, "an object is expected")
-                try resynchronise(from: head)
-                continue
-            }
-            guard let end = try objectAtHead() else { continue }
-            recordCount += 1
-            let start = head
-            let firstLine = line
-            head = end
-            line &+= log.scanner.lines
-            do {
-                return try record(from: start, firstLine)
-            } catch {
-                damages.note(offset: base + start, record: recordCount, line: firstLine, error.description)
-            }
-        }
-    }
-
-    /// Scans the object at the head. Returns its end; `nil` if it is damaged and was skipped.
-    private mutating func objectAtHead() throws(CaptureError) -> Int? {
-        while true {
-            switch log.scanner.scan(window, head..<tail) {
-            case .whole(_, let end): return end
-            case .malformed(let place, let reason):
-                line += lines(in: head..<place)
-                damages.note(offset: base + place, record: recordCount + 1, line: line, "\(reason)")
-                recordCount += 1
-                try resynchronise(from: place)
-                return nil
-            case .incomplete, .full:
-                guard tail - head < Self.recordBytesMax else {
-                    damages.note(offset: base + head, record: recordCount + 1, line: line, "it is longer than 1 MiB")
-                    recordCount += 1
-                    line += lines(in: head..<tail)
-                    try resynchronise(from: tail)
-                    return nil
-                }
-                guard try refill(tail - head + 1) else {
-                    if source.problem == nil {
-                        damages.note(offset: base + head, record: recordCount + 1, line: line, "it is truncated")
-                    }
-                    recordCount += 1
-                    head = tail
-                    return nil
-                }
-            }
-        }
-    }
-
-    /// Returns the number of line ends in a part of the window that was not decoded in place.
-    private func lines(in range: Range<Int>) -> Int { window[range].count { $0 == 0x0A } }
-
-    @inline(__always) private mutating func skipBlanks() throws(CaptureError) -> Bool {
-        while true {
-            while head < tail, JSONScanner.isSpace(window[head]) {
-                if window[head] == 0x0A { line &+= 1 }
-                head += 1
-            }
-            if head < tail { return true }
-            guard try refill(1) else { return false }
-        }
-    }
-
-    /// Continues after an error at `place`: at the next brace that starts a line or follows an object.
-    private mutating func resynchronise(from place: Int) throws(CaptureError) {
-        // The last byte before `place` that is not a blank.
-        var before = UInt8(ascii: " ")
-        var index = place - 1
-        while index >= head, before == UInt8(ascii: " ") || before == 0x09 {
-            before = window[index]
-            index -= 1
-        }
-        var mayBegin = place > head && (before == 0x0A || before == UInt8(ascii: "}"))
-        head = place
-        while true {
-            while head < tail {
-                let byte = window[head]
-                if byte == UInt8(ascii: "{"), mayBegin { return }
-                if byte == 0x0A { line += 1 }
-                if byte == 0x0A || byte == UInt8(ascii: "}") {
-                    mayBegin = true
-                } else if !JSONScanner.isSpace(byte) {
-                    mayBegin = false
-                }
-                head += 1
-            }
-            guard try refill(1) else { return }
-        }
-    }
-
-    /// Returns the record of the object between `start` and the head.
-    private mutating func record(from start: Int, _ firstLine: Int) throws(LogProblem) -> CaptureRecord {
+    /// Returns the record of the last object.
+    @inline(__always) mutating func record() throws(LogProblem) -> CaptureRecord {
         if !log.hasContent { try log.checkTimeOnly(window) }
-        let time = try time(firstLine)
+        let time = try time(log.line)
         let adapter = try adapter()
         if let value = log.value(.listening, window) {
             guard let isListening = value.bool else { throw LogProblem(.listening, "is neither true nor false") }
@@ -119,7 +22,7 @@ extension CaptureReader {
         let address = try address()
         let data = log.value(.data, window)
         if let data, data.end > data.start {
-            return report(try bytes(data, firstLine, start), time, adapter, address, rssi)
+            return report(try bytes(data), time, adapter, address, rssi)
         }
         if let uuid = log.value(.uuid, window) {
             let beacon = try beacon(uuid)
@@ -127,10 +30,10 @@ extension CaptureReader {
             return CaptureRecord(time: time, adapter: adapter, content: .beacon(beacon, report), payload: head..<head)
         }
         if let data = log.value(.manufacturerData, window) {
-            return report(try manufacturerData(data, firstLine, start), time, adapter, address, rssi)
+            return report(try manufacturerData(data), time, adapter, address, rssi)
         }
         // A report without AD structures.
-        if let data { return report(try decoded(data, .data), time, adapter, address, rssi) }
+        if let data { return report(try decoded(data, .data, isBase64: false), time, adapter, address, rssi) }
         return CaptureRecord(time: time, adapter: adapter, content: .timeOnly, payload: head..<head)
     }
 
@@ -145,7 +48,10 @@ extension CaptureReader {
     @inline(__always) mutating func text(_ value: LogValue) -> Int {
         guard value.value.hasEscapes else { return value.end }
         var bytes = window.mutableSpan
-        return JSONText.unescape(&bytes, value.start, value.end)
+        let end = JSONText.unescape(&bytes, value.start, value.end)
+        // Several records can share a value.
+        log.scanner.setEnd(end, ofUnescaped: value.place)
+        return end
     }
 
     private mutating func adapter() throws(LogProblem) -> Int? {
@@ -159,10 +65,13 @@ extension CaptureReader {
     }
 
     @inline(__always) private mutating func string(_ value: LogValue, _ field: LogField) throws(LogProblem) -> Int {
-        guard value.isString else {
-            throw LogProblem(field, "is not text")
-        }
+        guard value.isString else { throw notText(value, field) }
         return text(value)
+    }
+
+    private func notText(_ value: LogValue, _ field: LogField) -> LogProblem {
+        guard case .object = value.kind, let key = log.key(of: field) else { return LogProblem(field, "is not text") }
+        return LogProblem(field, "is an object; read a text in it with --fields \(field.name)=\(key).KEY")
     }
 
     @inline(__always) private mutating func integer(_ field: LogField, in range: ClosedRange<Int>) throws(LogProblem)
@@ -174,8 +83,22 @@ extension CaptureReader {
         {
             return integer
         }
-        guard value.isNumber, let number = DecimalNumber(window.span, value.start, value.end) else {
+        return try otherInteger(value, field, in: range)
+    }
+
+    /// Returns the integer of a number with decimals or an exponent, or of a text with a number; `nil` if the text is
+    /// empty. Signal strengths are rounded.
+    @inline(never) private mutating func otherInteger(
+        _ value: LogValue, _ field: LogField, in range: ClosedRange<Int>
+    ) throws(LogProblem) -> Int? {
+        let end = value.isString ? text(value) : value.end
+        if value.isString, end == value.start { return nil }
+        guard value.isNumber || value.isString, let number = DecimalNumber(window.span, value.start, end) else {
             throw LogProblem(field, "is not a number")
+        }
+        if field == .rssi || field == .measuredPower {
+            guard let integer = number.rounded(in: range) else { throw LogProblem(field, "is not in its range") }
+            return integer
         }
         guard let integer = number.integer(in: range) else {
             throw LogProblem(field, "is not a whole number in its range")
@@ -244,50 +167,105 @@ extension CaptureReader {
             .addressType, "must be public, random, publicIdentity, randomIdentity or unresolved")
     }
 
-    /// Returns the AD structures of `data`. The object starts at `start`.
-    @inline(__always) private mutating func bytes(
-        _ value: LogValue, _ line: Int, _ start: Int
-    ) throws(LogProblem) -> Range<Int> {
-        let payload = try decoded(value, .data)
+    /// Returns the AD structures of `data`.
+    @inline(__always) private mutating func bytes(_ value: LogValue) throws(LogProblem) -> Range<Int> {
+        let isBase64 = log.isBase64(value, .data)
+        let payload = try decoded(value, .data, isBase64: isBase64)
         if ManufacturerData.isAlone(window.span.extracting(payload)) {
-            noteMisplaced(.data, "manufacturer data without length and type", for: .manufacturerData, line, start)
+            noteMisplaced(.data, "manufacturer data without length and type", for: .manufacturerData, isBase64)
         }
         return payload
     }
 
     @inline(never) private mutating func noteMisplaced(
-        _ field: LogField, _ content: String, for right: LogField, _ line: Int, _ start: Int
+        _ field: LogField, _ content: String, for right: LogField, _ isBase64: Bool
     ) {
         guard misplacedAdvertisement == nil else { return }
         let key = log.key(of: field) ?? field.name
         misplacedAdvertisement = CaptureDamage(
-            offset: base + start, record: recordCount, line: line,
-            reason: "\(key) is \(content); use --fields \(right.name)=\(key)")
+            offset: base + log.start, record: recordCount, line: log.line,
+            reason: "\(key) is \(content); use --fields \(right.name)=\(key)\(isBase64 ? FieldMap.base64Suffix : "")")
     }
 
-    /// Returns the bytes of a string of hexadecimal digits, which replace the digits.
-    private mutating func decoded(_ value: LogValue, _ field: LogField) throws(LogProblem) -> Range<Int> {
+    /// Returns the bytes of a text of hexadecimal digits or base64, which replace the text.
+    @inline(__always) private mutating func decoded(
+        _ value: LogValue, _ field: LogField, isBase64: Bool
+    ) throws(LogProblem) -> Range<Int> {
         let end = try string(value, field)
-        guard (end - value.start) % 2 == 0 else {
-            let areDigits = window[value.start..<end].allSatisfy { LogText.nibble($0) <= 0xF }
-            throw LogProblem(field, areDigits ? "has an odd number of digits" : Self.notHexadecimal)
-        }
-        guard LogText.decodeHexadecimal(&window, value.start, end) else { throw LogProblem(field, Self.notHexadecimal) }
-        return value.start..<value.start + (end - value.start) / 2
+        if isBase64 { return try decodedBase64(value.start..<end, field) }
+        let count = LogText.decodeHexadecimal(&window, value.start, end)
+        if 2 * count == end - value.start { return value.start..<value.start + count }
+        return try decodedSeparated(value.start..<end, count, field)
     }
 
-    private static var notHexadecimal: String { "has a character that is not a hexadecimal digit" }
+    @inline(never) private mutating func decodedBase64(
+        _ text: Range<Int>, _ field: LogField
+    ) throws(LogProblem) -> Range<Int> {
+        let quoted = quoted(text.lowerBound, text.upperBound)
+        if misplacedAdvertisement == nil { checkHexadecimal(window[text], field) }
+        guard let end = LogText.decodeBase64(&window, text.lowerBound, text.upperBound) else {
+            throw LogProblem(field, "is \"\(quoted)\", which is not base64")
+        }
+        return text.lowerBound..<end
+    }
+
+    /// Notes a text of hexadecimal digits that is read as base64, if it is an advertisement.
+    private mutating func checkHexadecimal(_ text: ArraySlice<UInt8>, _ field: LogField) {
+        guard text.count >= 2 * ManufacturerData.beaconBytes, text.allSatisfy({ LogText.nibble($0) <= 0xF }) else {
+            return
+        }
+        var bytes = Array(text)
+        let count = LogText.decodeHexadecimal(&bytes, 0, bytes.count)
+        let content = bytes.span.extracting(0..<count)
+        if ManufacturerData.isAlone(content) {
+            noteMisplaced(field, "hexadecimal", for: .manufacturerData, false)
+        } else if ManufacturerData.isStructures(content) {
+            noteMisplaced(field, "hexadecimal", for: .data, false)
+        }
+    }
+
+    /// Returns the bytes of a text whose first bytes are hexadecimal digits and were decoded.
+    @inline(never) private mutating func decodedSeparated(
+        _ text: Range<Int>, _ decoded: Int, _ field: LogField
+    ) throws(LogProblem) -> Range<Int> {
+        let rest = window[(text.lowerBound + 2 * decoded)..<text.upperBound]
+        guard !rest.allSatisfy({ LogText.nibble($0) <= 0xF }) else {
+            throw LogProblem(field, "has an odd number of digits")
+        }
+        if decoded == 0, let advice = base64Advice(text, field) { throw LogProblem(field, advice) }
+        guard
+            let end = LogText.decodeSeparatedHexadecimal(&window, text.lowerBound, text.upperBound, decoded: decoded)
+        else { throw LogProblem(field, "has a character that is not a hexadecimal digit") }
+        return text.lowerBound..<end
+    }
+
+    /// Returns the option that reads a text which is not hexadecimal, if it is base64.
+    private func base64Advice(_ text: Range<Int>, _ field: LogField) -> String? {
+        var bytes = Array(window[text])
+        // Hexadecimal digits can have blanks, separators and a prefix.
+        guard !bytes.starts(with: "0x".utf8), !bytes.contains(UInt8(ascii: " ")), !bytes.contains(UInt8(ascii: ".")),
+            !bytes.contains(UInt8(ascii: ":")),
+            let end = LogText.decodeBase64(&bytes, 0, bytes.count), end > 0
+        else { return nil }
+        let content = bytes.span.extracting(0..<end)
+        let isManufacturerData = ManufacturerData.isAlone(content) || ManufacturerData.isBeaconWithoutCompany(content)
+        let right =
+            isManufacturerData ? .manufacturerData : ManufacturerData.isStructures(content) ? .data : field
+        return """
+            has a character that is not a hexadecimal digit; if it is base64, use --fields \
+            \(right.name)=\(log.key(of: field) ?? field.name)\(FieldMap.base64Suffix)
+            """
+    }
 
     /// Returns the AD structures for manufacturer data, which replace the text: one for a string, and one for each
-    /// company of an object such as `{"76": "0215…"}`. The object of the record starts at `start`.
-    private mutating func manufacturerData(
-        _ value: LogValue, _ line: Int, _ start: Int
-    ) throws(LogProblem) -> Range<Int> {
+    /// company of an object such as `{"76": "0215…"}`.
+    private mutating func manufacturerData(_ value: LogValue) throws(LogProblem) -> Range<Int> {
+        let isBase64 = log.isBase64(value, .manufacturerData)
         guard value.kind == .object else {
-            let payload = try decoded(value, .manufacturerData)
+            let payload = try decoded(value, .manufacturerData, isBase64: isBase64)
             guard !payload.isEmpty else { return payload }
             if ManufacturerData.isStructures(window.span.extracting(payload)) {
-                noteMisplaced(.manufacturerData, "AD structures, each with length and type", for: .data, line, start)
+                noteMisplaced(.manufacturerData, "AD structures, each with length and type", for: .data, isBase64)
             } else if ManufacturerData.isBeaconWithSwappedCompany(window.span.extracting(payload)) {
                 window.swapAt(payload.lowerBound, payload.lowerBound + 1)
             }
@@ -306,7 +284,7 @@ extension CaptureReader {
             guard let company else {
                 throw LogProblem(.manufacturerData, "has a key that is not a company identifier such as 76 or 0x004C")
             }
-            let bytes = try decoded(data, .manufacturerData)
+            let bytes = try decoded(data, .manufacturerData, isBase64: isBase64)
             // Some logs repeat the identifier in the data.
             let isRepeated =
                 company == ManufacturerData.apple && ManufacturerData.isBeacon(window.span.extracting(bytes))
@@ -327,9 +305,22 @@ extension CaptureReader {
             throw LogProblem(.minor, "is absent")
         }
         let power = try integer(.measuredPower, in: -128...127)
+        if power == nil, missedPowers < Self.missedPowersMax { noteMissingPower() }
         return IBeacon(
             identity: BeaconIdentity(uuid: uuid, major: UInt16(major), minor: UInt16(minor)),
             measuredPower: power.map { Int8($0) })
+    }
+
+    /// The number of beacons without measured power in which another key is looked for.
+    private static var missedPowersMax: Int { 16 }
+
+    /// Notes a beacon without measured power, if another key can have it.
+    @inline(never) private mutating func noteMissingPower() {
+        missedPowers += 1
+        guard let option = log.optionForMeasuredPower(window) else { return }
+        missedPowers = Self.missedPowersMax
+        unreadMeasuredPower = CaptureDamage(
+            offset: base + log.start, record: recordCount, line: log.line, reason: "measuredPower is absent; \(option)")
     }
 }
 
@@ -368,25 +359,30 @@ extension CaptureReader {
         of value: LogValue, _ field: LogField, line: Int?, notAfter: Instant?
     ) throws(LogProblem) -> Instant {
         switch value.kind {
-        case .number:
-            guard let number = DecimalNumber(window.span, value.start, value.end) else {
-                throw LogProblem(field, "is not a number")
-            }
-            guard let instant = Self.instant(number.nanoseconds) else {
-                throw LogProblem(
-                    field,
-                    """
-                    is \(quoted(value.start, value.end)), in \(number.timeUnit) \(Self.date(of: number.nanoseconds)); must be \
-                    within 1970…2100
-                    """)
-            }
-            if let line, localTimes.zone != nil {
-                localTimes.follow(Int(instant.nanoseconds / 1_000_000_000), isLocal: false, line: line)
-            }
-            return instant
+        case .number: return try time(ofNumber: value.start..<value.end, field, line: line)
         case .string: return try time(ofText: value, field, line: line, notAfter: notAfter)
         default: throw LogProblem(field, "is neither text nor a number")
         }
+    }
+
+    @inline(__always) private mutating func time(
+        ofNumber text: Range<Int>, _ field: LogField, line: Int?
+    ) throws(LogProblem) -> Instant {
+        guard let number = DecimalNumber(window.span, text.lowerBound, text.upperBound) else {
+            throw LogProblem(field, "is not a number")
+        }
+        guard let instant = Self.instant(number.nanoseconds) else {
+            throw LogProblem(
+                field,
+                """
+                is \(quoted(text.lowerBound, text.upperBound)), in \(number.timeUnit) \(Self.date(of: number.nanoseconds)); \
+                must be within 1970…2100
+                """)
+        }
+        if let line, localTimes.zone != nil {
+            localTimes.follow(Int(instant.nanoseconds / 1_000_000_000), isLocal: false, line: line)
+        }
+        return instant
     }
 
     @inline(__always) private mutating func time(
@@ -394,6 +390,9 @@ extension CaptureReader {
     ) throws(LogProblem) -> Instant {
         let end = text(value)
         guard let time = LogText.time(window.span, value.start, end) else {
+            if !LogText.isDate(window.span, value.start, end), DecimalNumber(window.span, value.start, end) != nil {
+                return try self.time(ofNumber: value.start..<end, field, line: line)
+            }
             throw LogProblem(
                 field,
                 "is \"\(quoted(value.start, end))\"; must be a time such as 2026-11-21T07:46:27.123456Z (RFC 3339)")

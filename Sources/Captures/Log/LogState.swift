@@ -23,6 +23,12 @@ struct LogProblem: Error {
 
 struct LogState {
     var scanner: LogScanner
+    var framing = LogFraming()
+    /// The start of the last object in the window, and its line.
+    var start = 0
+    var line = 0
+    /// The line on which the last object ends; 0 before the first one.
+    var endLine = 0
     /// The slots of the fields that make an object a record. Without them, it can only be a time
     /// (``checkTimeOnly(_:)``).
     private let contentSlots: UInt64
@@ -47,7 +53,7 @@ struct LogState {
     var hasContent: Bool { scanner.present & contentSlots != 0 }
 
     /// Returns the value of a field. If it has several names, the first one counts that is present and not 0, otherwise
-    /// the first one that is present.
+    /// the first one that is present. An empty text counts as 0, and for a number also the text of 0.
     @inline(__always) func value(_ field: LogField, _ window: [UInt8]) -> LogValue? {
         let slots = scanner.keys.slots[field.rawValue]
         var zero: LogValue?
@@ -55,12 +61,65 @@ struct LogState {
             let slot = scanner.keys.order[index]
             guard scanner.isPresent(slot) else { continue }
             let value = scanner.value(of: slot)
-            guard slots.count > 1, value.isNumber,
-                DecimalNumber(window.span, value.start, value.end)?.isZero == true
-            else { return value }
+            guard slots.count > 1, isZero(value, field, window) else { return value }
             if zero == nil { zero = value }
         }
         return zero
+    }
+
+    /// Whether values inside other values of the last object can be those of fields.
+    var hasInner: Bool { !hasContent || scanner.keys.hasPaths }
+
+    /// Finds values inside other values of the last object: those at paths, and those of a payload.
+    ///
+    /// - Returns: `false` if the elements of a payload are the records.
+    mutating func openInner(_ window: inout [UInt8]) -> Bool {
+        let hadContent = hasContent
+        scanner.followPaths(in: 0, &window)
+        guard !hadContent, let payload = scanner.payload(in: &window) else { return true }
+        if !scanner.isArray(payload) {
+            scanner.open(object: payload, in: &window)
+        } else {
+            scanner.open(array: payload, without: contentSlots)
+            // A message without elements is like no message. An object with other keys belongs to another kind of log.
+            return !scanner.hasElements && (hasContent || !hasOnlyKeysOfBroker(window))
+        }
+        return true
+    }
+
+    /// Returns whether the last object can have an advertisement in an inner object.
+    func hasInnerContent(_ window: [UInt8]) -> Bool {
+        scanner.keys.hasPaths || scanner.hasPayload(in: window.span)
+    }
+
+    /// Returns whether the last object has only keys that mosquitto_sub(1) writes.
+    private func hasOnlyKeysOfBroker(_ window: [UInt8]) -> Bool {
+        let known = ["tst", "topic", "qos", "retain", "mid", "payloadlen", "properties", "payload"]
+        var isKnown = true
+        scanner.forEachMember(of: 0, in: window.span) { key, _ in
+            isKnown = isKnown && known.contains(String(decoding: key, as: UTF8.self))
+        }
+        return isKnown
+    }
+
+    /// Makes the next element of a payload the last object. Returns `false` if it is not an object.
+    mutating func nextElement(_ window: inout [UInt8]) -> Bool {
+        scanner.nextElement(of: &window)
+    }
+
+    /// Returns whether the text of a value that was read for `field` is in base64.
+    @inline(__always) func isBase64(_ value: LogValue, _ field: LogField) -> Bool {
+        scanner.keys.hasBase64 && scanner.keys.isBase64(field) { scanner.isValue(value, of: $0) }
+    }
+
+    @inline(__always) private func isZero(_ value: LogValue, _ field: LogField, _ window: [UInt8]) -> Bool {
+        if value.isString {
+            let length = value.end - value.start
+            guard length > 0, length <= 8, field.isNumber else { return length == 0 }
+        } else if !value.isNumber {
+            return false
+        }
+        return DecimalNumber(window.span, value.start, value.end)?.isZero == true
     }
 
     /// Checks that the last object of `window` has only the time of an adapter, as written by
@@ -68,25 +127,53 @@ struct LogState {
     func checkTimeOnly(_ window: [UInt8]) throws(LogProblem) {
         let keysMax = 16
         var keys: [String] = []
-        var isTimeOnly = value(.time, window) != nil && value(.adapter, window) != nil
-        scanner.forEachMember(of: 0, in: window.span) { key, value in
+        var isTimeOnly =
+            scanner.object == 0 && value(.time, window) != nil && value(.adapter, window) != nil
+        scanner.forEachMember(of: scanner.object, in: window.span) { key, value in
             isTimeOnly = isTimeOnly && keysOfTimes.contains(String(decoding: key, as: UTF8.self))
             guard keys.count <= keysMax else { return }
             let name = LogProblem.quoted(key[...], bytesMax: FieldMap.nameBytesMax)
             keys.append((name.isEmpty ? "\"\"" : name) + (value.isNull ? " (null)" : ""))
         }
         guard !isTimeOnly else { return }
-        guard !keys.isEmpty else { throw LogProblem("it has no keys") }
+        let holder = scanner.object == 0 ? "it" : "its payload"
+        guard !keys.isEmpty else { throw LogProblem("\(holder) has no keys") }
         if keys.count > keysMax { keys[keysMax] = "…" }
         throw LogProblem(
             """
-            it has none of the keys \(contentKeys); it has \(keys.joined(separator: ", ")). If the text of one of these is the \
-            advertisement, name it with --fields data=KEY; objects and arrays in it are not read
+            it has none of the keys \(contentKeys); \(holder) has \(keys.joined(separator: ", ")). If the text of one of these is the \
+            advertisement, name it with --fields data=KEY, or a UUID with --fields uuid=KEY; KEY can be a path such as report.data. \
+            Arrays in an object are not read
             """)
     }
 
     /// Returns the key from which the value of a field was read in the last object.
     func key(of field: LogField) -> String? {
         scanner.keys.order[scanner.keys.slots[field.rawValue]].first(where: scanner.isPresent).map(scanner.keys.name)
+    }
+
+    /// Returns the option for a key of the last object that probably has the measured power, and is not read.
+    func optionForMeasuredPower(_ window: [UInt8]) -> String? {
+        var found: String?
+        for object in scanner.object == 0 ? [0] : [scanner.object, 0] {
+            scanner.forEachMember(of: object, in: window.span) { key, value in
+                let name = String(decoding: key, as: UTF8.self)
+                let plain = name.lowercased().filter { $0.isLetter || $0.isNumber }
+                guard found == nil, plain.contains("power") || plain.contains("rssi") && plain.contains("1m"),
+                    key.count <= FieldMap.nameBytesMax, name.allSatisfy(Self.isSafe),
+                    scanner.keys.slot(of: key.span, 0..<key.count) == nil,
+                    DecimalNumber(window.span, value.start, value.end)?.rounded(in: -127 ... -1) != nil
+                else { return }
+                let option = "\(LogField.measuredPower)=\(name)"
+                found =
+                    "if \(name) is the RSSI at one metre, use --fields \(name.contains(" ") ? "'\(option)'" : option)"
+            }
+        }
+        return found
+    }
+
+    /// Returns whether a character can be in an option without quotation marks, or is a blank.
+    private static func isSafe(_ character: Character) -> Bool {
+        character.isLetter || character.isNumber || "_-.@ ".contains(character)
     }
 }

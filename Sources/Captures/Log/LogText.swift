@@ -1,4 +1,5 @@
 import BaseTypes
+import JSON
 
 /// Decodes the texts in an advertisement log: hexadecimal digits, numbers, times.
 enum LogText {
@@ -13,34 +14,112 @@ enum LogText {
         return digit & isDigit | (letter &+ 10) & isLetter | ~(isDigit | isLetter)
     }
 
-    /// Decodes the hexadecimal digits in `start..<end` of `bytes`. The result replaces them from `start` on.
+    /// Decodes the hexadecimal digits in `start..<end` of `bytes`, up to the first byte that is not one. The result
+    /// replaces them from `start` on.
     ///
-    /// Their number must be even.
-    ///
-    /// - Returns: whether all bytes are hexadecimal digits.
-    static func decodeHexadecimal(_ bytes: inout [UInt8], _ start: Int, _ end: Int) -> Bool {
-        guard start >= 0, start <= end, end <= bytes.count, (end - start) % 2 == 0 else { return false }
+    /// - Returns: the number of bytes; each had two digits.
+    static func decodeHexadecimal(_ bytes: inout [UInt8], _ start: Int, _ end: Int) -> Int {
+        guard start >= 0, start <= end, end <= bytes.count else { return 0 }
         return unsafe bytes.withUnsafeMutableBufferPointer { buffer in
             let raw = UnsafeMutableRawBufferPointer(buffer)
-            var invalid: UInt8 = 0
             var place = 0
             let count = (end &- start) / 2
             // Eight digits give four bytes at once. Writing never reaches digits that have not been read.
             while place &+ 4 <= count {
                 let digits = unsafe UInt64(
                     littleEndian: raw.loadUnaligned(fromByteOffset: start &+ 2 &* place, as: UInt64.self))
-                guard let four = fourBytes(of: digits) else { return false }
+                guard let four = fourBytes(of: digits) else { break }
                 unsafe raw.storeBytes(of: four.littleEndian, toByteOffset: start &+ place, as: UInt32.self)
                 place &+= 4
             }
             while place < count {
                 let high = unsafe nibble(buffer[start &+ 2 &* place])
                 let low = unsafe nibble(buffer[start &+ 2 &* place &+ 1])
-                invalid |= high | low
-                unsafe buffer[start &+ place] = high << 4 | low & 0xF
+                guard high | low <= 0xF else { break }
+                unsafe buffer[start &+ place] = high << 4 | low
                 place &+= 1
             }
-            return invalid <= 0xF
+            return place
+        }
+    }
+
+    /// Decodes pairs of hexadecimal digits in `start..<end` of `bytes` that can be separated by blanks, or all by the
+    /// same other separator: a full stop, a colon or a hyphen. The result replaces them from `start` on.
+    ///
+    /// Before the digits can be `0x`, or `(0x)` as nRF Connect writes it, and after them their number as ESPHome writes
+    /// it: `02.01.06 (3)`. The first `decoded` bytes are those that ``decodeHexadecimal(_:_:_:)`` has decoded.
+    ///
+    /// - Returns: the end of the result; `nil` for other text.
+    static func decodeSeparatedHexadecimal(_ bytes: inout [UInt8], _ start: Int, _ end: Int, decoded: Int) -> Int? {
+        var (place, target) = (start + 2 * decoded, start + decoded)
+        if decoded == 0, bytes[start..<end].starts(with: "(0x)".utf8) {
+            place += 4
+        } else if decoded == 0, end - start >= 2, bytes[start] == UInt8(ascii: "0"), bytes[start + 1] | 0x20 == 0x78 {
+            place += 2
+        }
+        var separator: UInt8?
+        while place < end {
+            let isSeparated = target > start
+            switch bytes[place] {
+            case let byte where JSONScanner.isSpace(byte): place += 1
+            case UInt8(ascii: "."), UInt8(ascii: ":"), UInt8(ascii: "-"):
+                // It must be between two pairs.
+                guard isSeparated, separator ?? bytes[place] == bytes[place], place + 1 < end,
+                    nibble(bytes[place - 1]) <= 0xF, nibble(bytes[place + 1]) <= 0xF
+                else { return nil }
+                separator = bytes[place]
+                place += 1
+            case UInt8(ascii: "("):
+                return isCount(target - start, in: bytes[place..<end]) ? target : nil
+            default:
+                guard place + 1 < end else { return nil }
+                let (high, low) = (nibble(bytes[place]), nibble(bytes[place + 1]))
+                guard high | low <= 0xF else { return nil }
+                bytes[target] = high << 4 | low
+                target += 1
+                place += 2
+            }
+        }
+        return target
+    }
+
+    /// Returns whether a text is a number in parentheses.
+    private static func isCount(_ count: Int, in text: ArraySlice<UInt8>) -> Bool {
+        text.elementsEqual("(\(count))".utf8)
+    }
+
+    /// Decodes the base64 (RFC 4648 §4), or base64url (§5), in `start..<end` of `bytes`. The padding can be missing. The
+    /// result replaces the text from `start` on.
+    ///
+    /// - Returns: the end of the result; `nil` for other text, whose first bytes can have been replaced.
+    static func decodeBase64(_ bytes: inout [UInt8], _ start: Int, _ end: Int) -> Int? {
+        var end = end
+        let isPadded = (end - start) % 4 == 0 && end > start && bytes[end - 1] == UInt8(ascii: "=")
+        if isPadded { end -= bytes[end - 2] == UInt8(ascii: "=") ? 2 : 1 }
+        guard (end - start) % 4 != 1 else { return nil }
+        var (bits, held, target): (UInt32, Int, Int) = (0, 0, start)
+        for place in start..<end {
+            guard let digit = base64Digit(bytes[place]) else { return nil }
+            bits = bits << 6 | UInt32(digit)
+            held += 6
+            if held >= 8 {
+                held -= 8
+                bytes[target] = UInt8(truncatingIfNeeded: bits >> UInt32(held))
+                target += 1
+            }
+        }
+        // The bits of the last digit that belong to no byte are zero.
+        return bits & (1 << UInt32(held) - 1) == 0 ? target : nil
+    }
+
+    private static func base64Digit(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"): byte - 0x41
+        case UInt8(ascii: "a")...UInt8(ascii: "z"): byte - 0x61 + 26
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - 0x30 + 52
+        case UInt8(ascii: "+"), UInt8(ascii: "-"): 62
+        case UInt8(ascii: "/"), UInt8(ascii: "_"): 63
+        default: nil
         }
     }
 
@@ -72,7 +151,8 @@ enum LogText {
         var isLocal: Bool
     }
 
-    /// Returns the time of a text in the form of RFC 3339, whose offset may be missing; `nil` for other text.
+    /// Returns the time of a text in the form of RFC 3339; `nil` for other text. Forms that other programs write are
+    /// read too: without an offset, with a comma before the fraction, and the offsets of ``zone(_:_:_:)``.
     static func time(_ text: Span<UInt8>, _ start: Int, _ end: Int) -> Time? {
         guard end - start >= 19,
             let year = number(text, start, 4), text[start + 4] == UInt8(ascii: "-"),
@@ -84,7 +164,7 @@ enum LogText {
         else { return nil }
         var place = start + 19
         var nanoseconds = 0
-        if place < end, text[place] == UInt8(ascii: ".") {
+        if place < end, text[place] == UInt8(ascii: ".") || text[place] == UInt8(ascii: ",") {
             place += 1
             let first = place
             var scale = 100_000_000
@@ -114,12 +194,42 @@ enum LogText {
         return hour * 3600 + minute * 60 + second
     }
 
+    /// Returns whether a text is a date without separators, such as `20261121`, also with a time such as `0746`.
+    static func isDate(_ text: Span<UInt8>, _ start: Int, _ end: Int) -> Bool {
+        guard end - start == 8 || end - start == 12, let year = number(text, start, 4),
+            let month = number(text, start + 4, 2),
+            let day = number(text, start + 6, 2)
+        else { return false }
+        if end - start == 12 {
+            guard let hour = number(text, start + 8, 2), let minute = number(text, start + 10, 2), hour < 24,
+                minute < 60
+            else { return false }
+        }
+        return year >= 1900 && CivilDate.existingDay(year: year, month: month, day: day) != nil
+    }
+
+    /// Returns the offset of a zone in seconds: `Z`, `UTC`, `GMT`, `+01:00`, `+0100` or `+01`, also after a blank; `nil`
+    /// for other text. mosquitto_sub(1) writes `Z+0100`, whose offset is that of the time.
     private static func zone(_ text: Span<UInt8>, _ start: Int, _ end: Int) -> Int? {
-        if text[start] | 0x20 == UInt8(ascii: "z") { return end == start + 1 ? 0 : nil }
-        guard end == start + 6, text[start] == UInt8(ascii: "+") || text[start] == UInt8(ascii: "-"),
-            let hour = number(text, start + 1, 2), text[start + 3] == UInt8(ascii: ":"),
-            let minute = number(text, start + 4, 2), hour < 24, minute < 60
+        var start = start
+        if text[start] == UInt8(ascii: " ") { start += 1 }
+        guard start < end else { return nil }
+        let name = text.extracting(start..<end)
+        if LogWords.is(name, "Z") || LogWords.is(name, "z") || LogWords.is(name, "UTC") || LogWords.is(name, "GMT") {
+            return 0
+        }
+        if text[start] == UInt8(ascii: "Z") { start += 1 }
+        guard text[start] == UInt8(ascii: "+") || text[start] == UInt8(ascii: "-"), end - start >= 3,
+            let hour = number(text, start + 1, 2), hour < 24
         else { return nil }
+        var minute: Int? = 0
+        switch end - start {
+        case 3: break
+        case 5: minute = number(text, start + 3, 2)
+        case 6 where text[start + 3] == UInt8(ascii: ":"): minute = number(text, start + 4, 2)
+        default: return nil
+        }
+        guard let minute, minute < 60 else { return nil }
         let seconds = hour * 3600 + minute * 60
         return text[start] == UInt8(ascii: "-") ? -seconds : seconds
     }
@@ -253,6 +363,15 @@ struct DecimalNumber {
             }
             if rest != 0, -exponent > 40 { return nil }
         }
+        return Int(whole)
+    }
+
+    /// Returns the nearest whole number if it is within `range`; of two that are equally near, the one farther from 0.
+    func rounded(in range: ClosedRange<Int>) -> Int? {
+        // Digits after the tenths cannot change the result.
+        let tenths = scaled(by: 1)
+        let whole = (tenths + (isNegative ? -5 : 5)) / 10
+        guard whole >= Int128(range.lowerBound), whole <= Int128(range.upperBound) else { return nil }
         return Int(whole)
     }
 

@@ -72,6 +72,10 @@ public struct CaptureReader: ~Copyable {
     /// The first object of an advertisement log with an iBeacon under the wrong key: manufacturer data as `data`, or AD
     /// structures as `manufacturerData`. It was decoded as its key requires, because a transmitter can send such bytes.
     public internal(set) var misplacedAdvertisement: Optional<CaptureDamage>
+    /// The first object of an advertisement log with a beacon without measured power, and the key that can have it.
+    public internal(set) var unreadMeasuredPower: Optional<CaptureDamage>
+    // The number of beacons without measured power so far, up to a limit.
+    var missedPowers: Int
 
     enum Layout {
         case btsnoopMonitor, btsnoopH4, btsnoopH1, pcap, pcapng, hcidump, log
@@ -107,6 +111,8 @@ public struct CaptureReader: ~Copyable {
         hasTimes = true
         localTimes = LocalTimes(zone: options.zone)
         misplacedAdvertisement = nil
+        unreadMeasuredPower = nil
+        missedPowers = 0
         damages = CaptureDamages()
         malformations = MalformationCounts()
         adapterTable = AdapterTable()
@@ -268,52 +274,59 @@ public struct CaptureReader: ~Copyable {
             }
         }
         // Before blanks are skipped, which have two bytes in UTF-16.
-        if let format = UnsupportedFormat(firstBytes: window[head..<tail]) { throw unsupported(format) }
+        if let format = UnsupportedFormat(firstBytes: window[head..<min(head + 16, tail)]) { throw unsupported(format) }
         try skipLeadingBlanks()
         guard tail > head else { throw .empty(path: name) }
-        if window[head] == UInt8(ascii: "{") {
-            if let format = try objectFormat() { throw unsupported(format) }
-            layout = .log
-            format = .advertisementLog
-            return
+        if try isLog() {
+            if let format = try objectFormat(at: 0) { throw unsupported(format) }
+            (layout, format) = (.log, .advertisementLog)
+        } else if try isHcidump() {
+            (layout, format) = (.hcidump, .hcidump)
+        } else {
+            (layout, format) = try recogniseText()
         }
-        if try !isHcidump() { try recogniseText() }
-        layout = .hcidump
-        format = .hcidump
     }
 
-    /// Returns the format of the object at the head if it is a line of a gateway. It reads no further than necessary,
-    /// so that the lines of a pipe are read as they arrive.
-    private mutating func objectFormat() throws(CaptureError) -> UnsupportedFormat? {
+    /// Returns the format of the object at an offset from the head if it is a line of a gateway. It reads no further than
+    /// necessary, so that the lines of a pipe are read as they arrive.
+    private mutating func objectFormat(at offset: Int) throws(CaptureError) -> UnsupportedFormat? {
         while true {
-            let bytes = window[head..<min(head + UnsupportedFormat.lookahead, tail)]
+            let bytes = window[head + offset..<min(head + offset + UnsupportedFormat.lookahead, tail)]
             switch UnsupportedFormat.object(bytes) {
             case .found(let format): return format
             case .none: return nil
             case .undecided:
-                guard bytes.count < UnsupportedFormat.lookahead, try has(bytes.count + 1) else { return nil }
+                guard bytes.count < UnsupportedFormat.lookahead, try has(offset + bytes.count + 1) else { return nil }
             }
         }
     }
 
-    /// Returns if one of the first lines is a packet of hcidump or a line of `hcitool lescan`; throws an error for every
-    /// other text.
-    private mutating func recogniseText() throws(CaptureError) {
-        _ = try has(262)
-        if let format = UnsupportedFormat(firstBytes: window[head..<tail]) { throw unsupported(format) }
+    /// Returns the format if one of the first lines is a packet of hcidump, a line of `hcitool lescan`, or a text, such
+    /// as an MQTT topic, and an object; throws an error for every other text.
+    private mutating func recogniseText() throws(CaptureError) -> (Layout, CaptureFormat) {
         var start = 0
         while start < UnsupportedFormat.lookahead, try has(start + 1) {
             var end = start
             while end < UnsupportedFormat.lookahead, try has(end + 1), window[head + end] != 0x0A { end += 1 }
             let line = window[head + start..<head + end]
-            if HcidumpText.isPacket(window.span, head + start, head + end) { return }
+            // Each line of a pipe is checked as it arrives. A tar archive, which needs more bytes, is not a text.
+            if line.contains(0), try has(262), let format = UnsupportedFormat(firstBytes: window[head..<tail]) {
+                throw unsupported(format)
+            }
+            if HcidumpText.isPacket(window.span, head + start, head + end) { return (.hcidump, .hcidump) }
             if let format = UnsupportedFormat(line: line) {
                 // hcitool lescan can write to the terminal of hcidump, so its packets can follow.
-                if format == .lescanText { return }
+                if format == .lescanText { return (.hcidump, .hcidump) }
                 throw unsupported(format)
+            }
+            if let object = try objectAfterPrefix(from: start) {
+                if let format = try objectFormat(at: object) { throw unsupported(format) }
+                log.framing.hasPrefixes = true
+                return (.log, .advertisementLog)
             }
             start = end + 1
         }
+        if let problem = source.problem { throw .inflationFailed(path: name, problem) }
         let isWhole = tail - head < UnsupportedFormat.lookahead
         let firstBytes = window[head..<min(head + UnsupportedFormat.lookahead, tail)]
         throw .unrecognised(path: name, beginning: Self.quoted(firstBytes, isWhole: isWhole))
@@ -343,8 +356,9 @@ public struct CaptureReader: ~Copyable {
 
     /// Returns whether the text at the head is from hcidump: its heading, an arrow, or a time and an arrow.
     private mutating func isHcidump() throws(CaptureError) -> Bool {
-        _ = try has(64)
-        let line = window[head..<min(head + 64, tail)].prefix { $0 != 0x0A }
+        var length = 0
+        while length < 64, try has(length + 1), window[head + length] != 0x0A { length += 1 }
+        let line = window[head..<head + length]
         if line.starts(with: Array("HCI sniffer".utf8)) || line.starts(with: Array("device: ".utf8)) { return true }
         // Only digits and separators can be before the arrow.
         guard let arrow = line.firstIndex(where: { $0 == UInt8(ascii: ">") || $0 == UInt8(ascii: "<") }) else {

@@ -28,8 +28,8 @@ public struct UnsupportedFormat: Sendable {
 
     /// All formats, in the order in which they are checked.
     public static let all = [
-        zipArchive, tarArchive, utf16, utf16LittleEndian, utf16BigEndian, eventLines, eventMessages, androidBugReport,
-        btmonText, hcidumpText, bluetoothctlText, lescanText,
+        zipArchive, tarArchive, utf16, utf16LittleEndian, utf16BigEndian, eventLines, eventMessages, receivedMessages,
+        androidBugReport, btmonText, hcidumpText, bluetoothctlText, lescanText,
     ]
 
     /// A zip archive, such as the bug report of an Android phone: a local file header, the end of an empty archive, or
@@ -75,13 +75,30 @@ public struct UnsupportedFormat: Sendable {
             ["{\"version\":", ",\"type\":\"evidence\",\"gateway\":\""],
         ])
 
-    /// The messages that a gateway publishes: lines without their envelopes.
+    /// The messages that a gateway publishes: lines without their envelopes, as mosquitto_sub(1) prints them, also with
+    /// `-v`.
     public static let eventMessages = UnsupportedFormat(
         "a file of messages of a gateway",
         "They are events, not advertisements. Add the envelopes of an event file, and list its visits, with",
         """
-        jq -c '{topic: "", qos: 1, retain: false, payload: .}' FILE > events.jsonl && beacon-gateway visits events.jsonl
+        sed 's/^[^{]*//' FILE | jq -c '{topic: "", qos: 1, retain: false, payload: .}' > events.jsonl && \
+        beacon-gateway visits events.jsonl
         """, objects: [["{\"version\":", ",\"type\":\"", "\",\"gateway\":\""]])
+
+    /// The messages that a gateway publishes, as mosquitto_sub(1) prints them with `-F %j` or `-F %J`.
+    public static let receivedMessages = UnsupportedFormat(
+        "a file of messages of a gateway with topics",
+        "They are events, not advertisements. Make an event file, and list its visits, with",
+        """
+        jq -c '{topic, qos, retain: false, payload: (.payload | fromjson? // .)}' FILE > events.jsonl && \
+        beacon-gateway visits events.jsonl
+        """,
+        objects: [["\"{\\\"version\\\":", ",\\\"type\\\":\\\""], ["{\"version\":", ",\"type\":\""]].map { payload in
+            [
+                "{\"tst\":\"", "\",\"topic\":\"", "\",\"qos\":", ",\"retain\":", ",\"payloadlen\":",
+                ",\"payload\":" + payload[0], payload[1],
+            ]
+        })
 
     /// The text of an Android bug report, which can contain a compressed log (AOSP, `btsnooz.py`).
     public static let androidBugReport = UnsupportedFormat(

@@ -5,13 +5,13 @@ internal import Glibc
 /// same records, damages, malformations and error.
 ///
 /// The first byte of `input` defines the size of the window. The second byte selects the magic number if the format has
-/// several; its high bit selects ``otherFields``. The capture follows.
+/// several; its highest bits select the names of the fields (``fieldMap(of:)``). The capture follows.
 /// - Returns: whether libFuzzer should keep the input.
 func fuzzCapture(_ input: Span<UInt8>, of target: Target) -> Bool {
     guard input.count > 2 else { return false }
     var bytes = bytes(input, from: 2)
     begin(&bytes, as: target, variant: input[1])
-    let fields = input[1] & 0x80 != 0 ? otherFields : FieldMap()
+    let fields = fieldMap(of: input[1])
     // Decompressed data can have a thousand times the size of the input. With a window of a few bytes, reading them
     // would take too long.
     let windowSize = target == .compressed ? 64 + 16 * Int(input[0]) : 1 + Int(input[0])
@@ -25,14 +25,23 @@ func fuzzCapture(_ input: Span<UInt8>, of target: Target) -> Bool {
     return target.keeps(small)
 }
 
-/// The field names of another program's log: with alternatives, and with names that the log of this project has for
-/// other fields.
-let otherFields: FieldMap = {
+/// Returns the names of the fields that the highest bits of a byte select: those of this project, those of another
+/// program's log with alternatives and names that this project has for other fields (0x80), or paths and base64 (0x40).
+func fieldMap(of byte: UInt8) -> FieldMap {
+    byte & 0x80 != 0 ? otherFields : byte & 0x40 != 0 ? innerFields : FieldMap()
+}
+
+private let otherFields = parsed(
+    "adapter=scannerID|address|adapter,measuredPower=calibratedPower|power|rssi,time=t|time|minor")
+private let innerFields = parsed(
+    "data=a.data:base64|data|payload.data,manufacturerData=a.b.c|a:base64,uuid=a.uuid|uuid,time=time|a.b|tst,adapter=b.c|topic"
+)
+
+private func parsed(_ text: String) -> FieldMap {
     do {
-        return try FieldMap(
-            "adapter=scannerID|address|adapter,measuredPower=calibratedPower|power|rssi,time=t|time|minor")
+        return try FieldMap(text)
     } catch { preconditionFailure("\(error)") }
-}()
+}
 
 func bytes(_ input: Span<UInt8>, from start: Int) -> [UInt8] {
     (min(start, input.count)..<input.count).map { input[$0] }

@@ -6,12 +6,12 @@ internal import Glibc
 /// Checks conversions of a capture into each format that can be written. The result must be undamaged, and must have
 /// the iBeacons of the capture.
 ///
-/// The high bit of the second byte of `input` selects ``otherFields``. The first byte is not used. The capture follows.
+/// The highest bits of the second byte of `input` select the names of the fields (``fieldMap(of:)``). The first byte is not used. The capture follows.
 /// - Returns: whether libFuzzer should keep the input; true if it can be read as a capture.
 func fuzzConversion(_ input: Span<UInt8>) -> Bool {
     guard input.count > 2 else { return false }
     let bytes = bytes(input, from: 2)
-    let fields = input[1] & 0x80 != 0 ? otherFields : FieldMap()
+    let fields = fieldMap(of: input[1])
     let options = CaptureOptions(fields: fields, windowSize: 4096)
     guard let original = Beacons(.bytes(bytes, name: "input"), options, ofConversion: false) else { return false }
     for format in CaptureWriter.Format.allCases {
