@@ -18,12 +18,12 @@ BINARIES ?= $(STRIPPED)
 DEB_DIR ?= $(BUILD_DIR)/deb
 
 # Debian packages. build: the programs; site: the targets of a site's log in NATS, which no program uses yet.
-packages.build := libcrypt-dev libdbus-1-dev libexpat1-dev libgnutls28-dev libmicrohttpd-dev libmosquitto-dev libssl-dev \
-  libyaml-dev libzstd-dev pkg-config zlib1g-dev
+packages.build := libbz2-dev libcrypt-dev libdbus-1-dev libexpat1-dev libgnutls28-dev liblzma-dev libmicrohttpd-dev \
+  libmosquitto-dev libssl-dev libyaml-dev libzstd-dev pkg-config zlib1g-dev
 packages.site := libnats-dev
-packages.test := debhelper dbus fish gpsd gpsd-clients gzip jq lintian man-db mandoc mosquitto mosquitto-clients nats-server \
-  nodejs openssl prometheus python3 python3-dbus python3-gi python3-gps python3-jinja2 python3-jsonschema python3-venv systemd \
-  tshark udev unzip zsh zstd
+packages.test := bzip2 debhelper dbus fish gpsd gpsd-clients gzip jq lintian man-db mandoc mosquitto mosquitto-clients \
+  nats-server nodejs openssl prometheus python3 python3-dbus python3-gi python3-gps python3-jinja2 python3-jsonschema \
+  python3-venv systemd tshark udev unzip xz-utils zsh zstd
 packages.deb := debhelper python3
 packages.lab := bluez busybox-static dbus e2fsprogs python3 qemu-system-x86
 packages.systemd := $(packages.lab) debootstrap kmod systemd

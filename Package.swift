@@ -45,10 +45,13 @@ let package = Package(
     // docs/architecture.md has the responsibility of each target, and the reason why it is one.
     targets: [
         .systemLibrary(name: "CBluetooth"),
+        // No pkgConfig: Debian's libbz2-dev has no .pc file.
+        .systemLibrary(name: "CBzip2", providers: [.apt(["libbz2-dev"])]),
         .systemLibrary(name: "CCrypt", providers: [.apt(["libcrypt-dev"])]),
         .systemLibrary(name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
         .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
         .systemLibrary(name: "CLinux"),
+        .systemLibrary(name: "CLzma", pkgConfig: "liblzma", providers: [.apt(["liblzma-dev"])]),
         .systemLibrary(
             name: "CMicrohttpd", pkgConfig: "libmicrohttpd",
             providers: [.apt(["libgnutls28-dev", "libmicrohttpd-dev"])]),
@@ -99,7 +102,9 @@ let package = Package(
             swiftSettings: ours),
         .target(
             name: "Captures",
-            dependencies: ["BaseTypes", "BluetoothLE", "CZlib", "CZstd", "JSON", systemPackage],
+            dependencies: [
+                "BaseTypes", "BluetoothLE", "CBzip2", "CLzma", "CZlib", "CZstd", "JSON", systemPackage,
+            ],
             swiftSettings: ours),
         .target(
             name: "EventLog",

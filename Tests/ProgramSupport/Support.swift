@@ -149,6 +149,8 @@ package enum Tool {
     package static let python = "/usr/bin/python3"
     package static let zstd = "/usr/bin/zstd"
     package static let gzip = "/usr/bin/gzip"
+    package static let xz = "/usr/bin/xz"
+    package static let bzip2 = "/usr/bin/bzip2"
 
     /// Returns the output of the tool for `bytes`.
     package static func pass(_ bytes: [UInt8], through tool: String, _ arguments: String...) throws -> [UInt8] {

@@ -18,10 +18,10 @@ import Testing
         var bytes = try contents(of: path)
         #expect(try Gateway.replay(arguments + ["-"], input: bytes).output == whole.output)
         if name.hasSuffix(".gz") { bytes = try Tool.pass(bytes, through: Tool.gzip, "-dc") }
-        let packed = try Tool.pass(bytes, through: Tool.gzip, "-c")
-        #expect(try Gateway.replay(arguments + ["-"], input: packed).output == whole.output)
-        let zstd = try Tool.pass(bytes, through: Tool.zstd, "-qc")
-        #expect(try Gateway.replay(arguments + ["-"], input: zstd).output == whole.output)
+        for tool in [Tool.gzip, Tool.zstd, Tool.xz, Tool.bzip2] {
+            let packed = try Tool.pass(bytes, through: tool, "-qc")
+            #expect(try Gateway.replay(arguments + ["-"], input: packed).output == whole.output)
+        }
     }
 
     @Test(arguments: [1, 7, 64, 1000, 4099])

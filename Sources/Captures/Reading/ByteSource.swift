@@ -2,13 +2,47 @@ import SystemPackage
 
 /// The bytes of a capture in order, decompressed if necessary.
 ///
-/// Memory does not depend on the file: one input buffer, and the windows of zlib (32 KiB) or zstd (at most 128 MiB). A
-/// decompression bomb only costs time. Files are read, not mapped with mmap(2): if a mapped file is truncated while it
-/// is read, SIGBUS ends the process. A short read is damage with an offset.
+/// Memory does not depend on the file: one input buffer, and the window of zlib (32 KiB), the block of bzip2 (at most
+/// 3 MiB), or the window of zstd or xz (at most 128 MiB). A decompression bomb only costs time. Files are read, not
+/// mapped with mmap(2): if a mapped file is truncated while it is read, SIGBUS ends the process. A short read is damage
+/// with an offset.
 final class ByteSource {
     private enum Origin {
         case descriptor(FileDescriptor, isOurs: Bool)
         case memory([UInt8])
+    }
+
+    /// A compression that is recognised. The raw value is the command that prints the decompressed bytes of a file.
+    private enum Compression: String, CaseIterable {
+        case gzip = "zcat"
+        case zstd = "zstdcat"
+        case xz = "xzcat"
+        case bzip2 = "bzcat"
+
+        /// The first bytes of compressed data.
+        var magics: [[UInt8]] {
+            switch self {
+            case .gzip: [[0x1F, 0x8B]]
+            case .zstd: [[0x28, 0xB5, 0x2F, 0xFD]]
+            case .xz: [[0xFD, 0x37, 0x7A, 0x58, 0x5A, 0x00]]
+            case .bzip2:
+                // The size of the blocks is a digit. A block or, if the stream is empty, its end follows.
+                (UInt8(ascii: "1")...UInt8(ascii: "9")).flatMap { size in
+                    [[0x31, 0x41, 0x59, 0x26, 0x53, 0x59], [0x17, 0x72, 0x45, 0x38, 0x50, 0x90]].map {
+                        [0x42, 0x5A, 0x68, size] + $0
+                    }
+                }
+            }
+        }
+
+        func inflater(path: String) throws(CaptureError) -> any Inflater {
+            switch self {
+            case .gzip: try GzipInflater(path: path)
+            case .zstd: try ZstdInflater(path: path)
+            case .xz: try XzInflater(path: path)
+            case .bzip2: try Bzip2Inflater(path: path)
+            }
+        }
     }
 
     private static let inputSize = 64 * 1024
@@ -18,12 +52,13 @@ final class ByteSource {
     let size: Int?
     /// The number of bytes of the file that have been read.
     private(set) var position = 0
-    /// The reason if decompression ended before the end of the file.
+    /// The reason if decompression ended before the end of the file; `nil` until all bytes before that are delivered.
     private(set) var problem: String?
     /// The command that prints the decompressed bytes of a file; `nil` if the file is not compressed.
     private(set) var decompressor: String?
     private let origin: Origin
     private var inflater: (any Inflater)?
+    private var failure: String?
     // The bytes that were read and not delivered yet: the first bytes during detection, later compressed bytes.
     private var input: [UInt8] = []
     private var inputStart = 0
@@ -63,21 +98,19 @@ final class ByteSource {
         return end > 0 && end < Int.max ? Int(end) : nil
     }
 
-    /// Reads the first bytes and sets up decompression if they are those of gzip or zstd.
+    /// Reads the first bytes and sets up decompression if they are those of compressed data.
     func recogniseCompression() throws(CaptureError) {
         input = [UInt8](repeating: 0, count: Self.inputSize)
-        // A pipe can deliver a few bytes at a time.
-        while inputEnd < 4 {
+        // A pipe can deliver a few bytes at a time. No more bytes are read than are needed for the decision.
+        let magics = Compression.allCases.flatMap { kind in kind.magics.map { (kind, $0) } }
+        while magics.contains(where: { $1.count > inputEnd && $1.starts(with: input[..<inputEnd]) }) {
             let count = try readRaw(at: inputEnd)
             if count == 0 { break }
             inputEnd += count
         }
         guard inputEnd > 0 else { throw .empty(path: name) }
-        if inputEnd >= 2, input[0] == 0x1F, input[1] == 0x8B {
-            (inflater, decompressor) = (try GzipInflater(path: name), "zcat")
-        } else if inputEnd >= 4, input[1] == 0xB5, input[2] == 0x2F, input[3] == 0xFD, input[0] == 0x28 {
-            (inflater, decompressor) = (try ZstdInflater(path: name), "zstdcat")
-        }
+        guard let kind = magics.first(where: { input[..<inputEnd].starts(with: $1) })?.0 else { return }
+        (inflater, decompressor) = (try kind.inflater(path: name), kind.rawValue)
     }
 
     private func readRaw(at offset: Int) throws(CaptureError) -> Int {
@@ -132,7 +165,7 @@ final class ByteSource {
     private func inflate(
         _ inflater: any Inflater, into target: UnsafeMutableRawBufferPointer
     ) throws(CaptureError) -> Int {
-        while problem == nil {
+        while failure == nil {
             var isAtEnd = false
             if inputStart == inputEnd {
                 inputStart = 0
@@ -145,11 +178,12 @@ final class ByteSource {
             }
             inputStart += step.consumed
             if let reason = step.problem {
-                problem = "\(reason) (byte \(position - inputEnd + inputStart) of the file)"
+                failure = "\(reason) (byte \(position - inputEnd + inputStart) of the file)"
             }
             if step.produced > 0 { return step.produced }
-            if isAtEnd { return 0 }
+            if isAtEnd { break }
         }
+        problem = failure
         return 0
     }
 }

@@ -33,7 +33,10 @@ public enum CaptureError: Error, Hashable {
 
 extension CaptureError: CustomStringConvertible {
     private static var formats: String {
-        "btsnoop, pcap, pcapng, the text of hcidump --raw and advertisement logs (JSON), each plain or with gzip or zstd"
+        """
+        btsnoop, pcap, pcapng, the text of hcidump --raw and advertisement logs (JSON), each plain or with gzip, bzip2, \
+        xz or zstd
+        """
     }
 
     /// A text for operators: what failed, where, and what to do.

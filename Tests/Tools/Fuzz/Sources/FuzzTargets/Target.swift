@@ -8,7 +8,7 @@ enum Target: String, CaseIterable {
     case hci
     /// Frames of the link layer.
     case linkLayer = "link-layer"
-    /// Captures: a target for each format, and one for captures of all formats, compressed with gzip or zstd.
+    /// Captures: a target for each format, and one for captures of all formats, compressed.
     case btsnoop, pcap, pcapng, hcidump, log, compressed
     /// Inputs of formats that are recognised but not read.
     case unsupported
