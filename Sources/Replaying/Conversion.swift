@@ -57,9 +57,7 @@ package struct Conversion {
             try writer.close()
             var outcome = Outcome(
                 records: converter.records, losses: converter.losses.map(\.description),
-                remarks: Replay.describe(reader.localTimes, of: reader.name)
-                    + Replay.describe(reader.unreadMeasuredPower, of: reader.name),
-                damages: Replay.describe(reader.damages, of: reader.name))
+                remarks: Replay.remarks(of: reader), damages: Replay.describe(reader.damages, of: reader.name))
             if !converter.hasBeacon, let misplaced = reader.misplacedAdvertisement {
                 outcome.damages.append("\(reader.name): \(misplaced)")
             }

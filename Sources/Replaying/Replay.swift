@@ -326,6 +326,17 @@ package struct Replay {
         return lines
     }
 
+    /// Returns sentences about how a capture was interpreted.
+    static func remarks(of reader: borrowing CaptureReader) -> [String] {
+        var lines = describe(reader.localTimes, of: reader.name) + describe(reader.unreadMeasuredPower, of: reader.name)
+        if reader.skippedPackets.count > 0 { lines.append("warning: \(reader.name): \(reader.skippedPackets)") }
+        if reader.zeroBytes > 0 {
+            lines.append(
+                "warning: \(reader.name): \(PlainText.count(reader.zeroBytes, "byte")) after the records are zeros")
+        }
+        return lines
+    }
+
     /// Returns a sentence about a beacon without measured power, if another key can have it.
     static func describe(_ unreadMeasuredPower: CaptureDamage?, of name: String) -> [String] {
         unreadMeasuredPower.map { ["warning: \(name): \($0)"] } ?? []

@@ -76,10 +76,8 @@ struct ReplaySource: ~Copyable {
     var damages: CaptureDamages { reader.damages }
     var localTimes: LocalTimes { reader.localTimes }
     var misplacedAdvertisement: CaptureDamage? { reader.misplacedAdvertisement }
-    /// Sentences about how its times and beacons were interpreted.
-    var remarks: [String] {
-        Replay.describe(reader.localTimes, of: name) + Replay.describe(reader.unreadMeasuredPower, of: name)
-    }
+    /// Sentences about how it was interpreted.
+    var remarks: [String] { Replay.remarks(of: reader) }
     var hasEnded: Bool { head == nil }
     /// The adapters of all records that were read, if ``ReplayOptions/adapter`` is not one of them; `nil` otherwise.
     var otherAdapters: [String]? {

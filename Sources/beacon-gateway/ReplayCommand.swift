@@ -11,9 +11,10 @@ struct ReplayCommand: ParsableCommand {
         commandName: "replay",
         abstract: "Replays captures through the monitor and writes its lines.",
         discussion: """
-            Reads btsnoop, pcap, pcapng, hcidump text and the advertisement log, also compressed with gzip, bzip2, xz \
-            or zstd. The content of a file determines its format. GPX files have the positions of the gateway, for \
-            conditions with a center. Without --config, each UUID is a condition with events for each of its beacons.
+            Reads btsnoop, pcap, pcapng, PacketLogger, hcidump text and the advertisement log, also compressed with \
+            gzip, bzip2, xz or zstd. The content of a file determines its format. GPX files have the positions of the \
+            gateway, for conditions with a center. Without --config, each UUID is a condition with events for each of \
+            its beacons.
 
             Times are those of the capture. At its last record time stops, unless --settle is set.
             """)

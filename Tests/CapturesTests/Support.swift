@@ -35,6 +35,8 @@ struct Contents: Equatable {
     var damages: [CaptureDamage] = []
     var damageTotal = 0
     var malformations: [Malformation: Int] = [:]
+    var skipped: SkippedPackets?
+    var zeroBytes = 0
 }
 
 /// Returns the content of a record as numbers, without the positions of its bytes.
@@ -111,6 +113,8 @@ func contents(
     result.adapters = reader.adapters
     result.damages = reader.damages.first
     result.damageTotal = reader.damages.total
+    result.skipped = reader.skippedPackets
+    result.zeroBytes = reader.zeroBytes
     for (kind, count) in reader.malformations.occurred + decoder.malformations.occurred {
         result.malformations[kind, default: 0] += count
     }
@@ -124,9 +128,8 @@ func contents(_ bytes: [UInt8], options: CaptureOptions = CaptureOptions()) thro
 /// A capture of Tests/Tools/make_capture.py, with its sightings and statistics.
 struct Generated {
     static let formats = [
-        "btsnoop-h4", "btsnoop-monitor", "pcap-201", "pcap-187", "pcapng-201", "pcap-251", "pcap-256", "hcidump",
-        "jsonl",
-        "log",
+        "btsnoop-h4", "btsnoop-monitor", "pcap-201", "pcap-187", "pcapng-201", "pcap-251", "pcap-256", "pcap-192",
+        "pcap-157", "pklg", "pklg-le", "hcidump", "jsonl", "log",
     ]
 
     var bytes: [UInt8]

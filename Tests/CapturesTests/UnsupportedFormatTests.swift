@@ -244,6 +244,9 @@ import Testing
         var header = Array("scan.txt".utf8) + [UInt8](repeating: 0, count: 504)
         header.replaceSubrange(257..<263, with: Array("ustar ".utf8))
         #expect(throws: CaptureError.unsupported(path: "test", .tarArchive)) { try contents(header + text) }
+        // As a length, a short name is possible in PacketLogger.
+        header.replaceSubrange(0..<8, with: [0x2E, 0x2F, 0, 0, 0, 0, 0, 0])
+        #expect(throws: CaptureError.unsupported(path: "test", .tarArchive)) { try contents(header + text) }
     }
 
     @Test(arguments: [

@@ -298,6 +298,38 @@ func beaconVisits(_ lines: [String]) throws -> [String] {
         }
     }
 
+    @Test func `packets of other link types, and zeros after the records, are reported with a warning`() throws {
+        let header: [UInt8] = [
+            0x0A, 0x0D, 0x0D, 0x0A, 28, 0, 0, 0, 0x4D, 0x3C, 0x2B, 0x1A, 1, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255,
+            255, 28, 0, 0, 0,
+        ]
+        func interface(_ linkType: UInt8) -> [UInt8] {
+            [1, 0, 0, 0, 20, 0, 0, 0, linkType, 0, 0, 0, 0, 0, 0, 0, 20, 0, 0, 0]
+        }
+        func packet(_ interface: UInt8) -> [UInt8] {
+            [6, 0, 0, 0, 36, 0, 0, 0, interface, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 3, 0, 0, 0, 3, 0, 0, 0, 4, 14, 0, 0]
+                + [36, 0, 0, 0]
+        }
+        let wireless = try scratch.write("wireless", header + interface(105) + packet(0))
+        let ending = try Gateway.run("replay", wireless)
+        #expect(ending.status == 65)
+        #expect(ending.errors.hasPrefix("\(wireless) has packets of link type 105; supported are 187 and 201 (H4), "))
+        let mixed = try scratch.write(
+            "mixed",
+            header + interface(105) + interface(187) + packet(0) + packet(1) + [UInt8](repeating: 0, count: 512))
+        let warnings =
+            "warning: \(mixed): 1 packet has a link type that is not read (105), and was skipped\n"
+            + "warning: \(mixed): 512 bytes after the records are zeros\n"
+        for arguments in [["replay", "--summary"], ["replay", "--sightings"]] {
+            let ending = try Gateway.run(arguments + [mixed])
+            #expect(ending.status == 0)
+            #expect(ending.errors.contains(warnings), "\(ending.errors)")
+        }
+        let converted = try Gateway.run("convert", mixed, "\(mixed).btsnoop")
+        #expect(converted.status == 0)
+        #expect(converted.errors.contains(warnings), "\(converted.errors)")
+    }
+
     @Test func `a capture without iBeacons, or without records, is reported with a warning`() throws {
         let none = try scratch.write("none", #"{"time":1,"data":"020106"}{"time":2,"adapter":"hci0"}"#)
         let empty = try scratch.write("empty", "HCI sniffer - Bluetooth packet analyzer ver 5.66\n")

@@ -34,8 +34,8 @@ public enum CaptureError: Error, Hashable {
 extension CaptureError: CustomStringConvertible {
     private static var formats: String {
         """
-        btsnoop, pcap, pcapng, the text of hcidump --raw and advertisement logs (JSON), each plain or with gzip, bzip2, \
-        xz or zstd
+        btsnoop, pcap, pcapng, PacketLogger, the text of hcidump --raw and advertisement logs (JSON), each plain or with \
+        gzip, bzip2, xz or zstd
         """
     }
 
@@ -61,7 +61,7 @@ extension CaptureError: CustomStringConvertible {
         case .linkTypeUnsupported(let path, let type):
             """
             \(path) has packets of link type \(type); supported are 187 and 201 (H4), 251 and 256 (LE link layer), \
-            254 (Linux monitor) and 272 (nRF sniffer)
+            254 (Linux monitor), 157 and 272 (nRF sniffer), and 192 (PPI) with one of these
             """
         case .headerInvalid(let path, let reason): "\(path) has an invalid header: \(reason)"
         case .inflationFailed(let path, let reason): "\(path) can't be decompressed: \(reason)"

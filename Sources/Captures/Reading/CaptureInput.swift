@@ -44,6 +44,8 @@ public enum CaptureFormat: Sendable, Hashable {
     case pcap(linkType: UInt32)
     /// pcapng; each interface has its own link type.
     case pcapng
+    /// Apple's PacketLogger (`.pklg`).
+    case packetLogger
     /// The text of `hcidump --raw`.
     case hcidump
     /// The advertisement log.
@@ -57,6 +59,7 @@ extension CaptureFormat: CustomStringConvertible {
         case .btsnoop(let datalink): "btsnoop \(datalink)"
         case .pcap(let linkType): "pcap \(linkType)"
         case .pcapng: "pcapng"
+        case .packetLogger: "PacketLogger"
         case .hcidump: "hcidump text"
         case .advertisementLog: "advertisement log"
         }

@@ -6,6 +6,8 @@ import BluetoothLE
 // Linux monitor's flags are (adapter index << 16) | opcode; the opcodes are in BlueZ's src/shared/btsnoop.h.
 enum Btsnoop {
     static let magic: [UInt8] = Array("btsnoop\0".utf8)
+    /// The same eight bytes as a number in the byte order of the machine.
+    static let magicNumber = UInt64(bigEndian: 0x6274_736E_6F6F_7000)
     static let headerSize = 24
     /// 1970-01-01 in the time of btsnoop: microseconds since the year 0.
     static let epoch: Int64 = 0x00DC_DDB3_0F2F_8000
@@ -52,13 +54,24 @@ extension CaptureReader {
     )? {
         while true {
             guard try has(Btsnoop.headerSize) else {
-                _ = endOrCut(Btsnoop.headerSize)
+                // The header of another file is shorter.
+                if tail - head >= 12, isHeader(head) {
+                    _ = try endOfFile(headerSize: 12, "")
+                } else {
+                    _ = endOrCut(Btsnoop.headerSize)
+                }
                 return nil
             }
             let included = Int(UInt32(bigEndian: load(head + 4, as: UInt32.self)))
+            // The original length has the magic number if another file starts here.
+            if UInt32(bigEndian: load(head, as: UInt32.self)) > Self.recordBytesMax, isHeader(head) {
+                _ = try endOfFile(headerSize: Btsnoop.headerSize, "")
+                return nil
+            }
             if tail - head < Btsnoop.headerSize + included {
                 guard included <= Self.recordBytesMax - Btsnoop.headerSize else {
-                    _ = end("it claims \(included) bytes; a record has at most 1 MiB")
+                    _ = try endOfFile(
+                        headerSize: Btsnoop.headerSize, "it claims \(included) bytes; a record has at most 1 MiB")
                     return nil
                 }
                 guard try refill(Btsnoop.headerSize + included) else {
@@ -69,12 +82,18 @@ extension CaptureReader {
             let flags = UInt32(bigEndian: load(head + 8, as: UInt32.self))
             let stamp = Int64(bigEndian: load(head + 16, as: Int64.self))
             let start = head + Btsnoop.headerSize
-            head = start + included
-            recordCount &+= 1
             let (since1970, overflow) = stamp.subtractingReportingOverflow(Btsnoop.epoch)
             if !overflow, since1970 >= 0, since1970 < Self.timesEnd / 1000 {
+                head = start + included
+                recordCount &+= 1
                 return (flags, Instant(nanoseconds: since1970 &* 1000), start..<start + included)
             }
+            if isZero(head..<start) {
+                _ = try endOfFile(headerSize: Btsnoop.headerSize, "")
+                return nil
+            }
+            head = start + included
+            recordCount &+= 1
             noteTimeOutOfRange(
                 (Int128(stamp) - Int128(Btsnoop.epoch)) * 1000, at: start - Btsnoop.headerSize)
         }

@@ -9,6 +9,14 @@ struct PcapState {
     static let microsecondMagic: UInt32 = 0xA1B2_C3D4
     static let nanosecondMagic: UInt32 = 0xA1B2_3C4D
 
+    /// Returns whether a number is a magic number of pcap, in either byte order.
+    static func isMagic(_ number: UInt32) -> Bool {
+        switch number {
+        case microsecondMagic, nanosecondMagic, microsecondMagic.byteSwapped, nanosecondMagic.byteSwapped: true
+        default: false
+        }
+    }
+
     var isSwapped = false
     /// The number of nanoseconds in a unit of the fraction.
     var unit: Int64 = 1000
@@ -19,6 +27,7 @@ extension CaptureReader {
     mutating func openPcap() throws(CaptureError) {
         guard try has(24) else { throw .headerInvalid(path: name, "it is truncated") }
         var magic = load(head, as: UInt32.self).littleEndian
+        pcap.isSwapped = false
         if magic != PcapState.microsecondMagic, magic != PcapState.nanosecondMagic {
             magic = magic.byteSwapped
             pcap.isSwapped = true
@@ -39,10 +48,10 @@ extension CaptureReader {
         return pcap.isSwapped ? number.byteSwapped : number
     }
 
-    /// Records that the record at `offset` of the window is skipped, because its fraction of a second is a second or
-    /// more.
-    @inline(never) private mutating func noteFractionOfSecond(_ fraction: UInt32, at offset: Int) {
-        let (unit, limit) = pcap.unit == 1 ? ("nanoseconds", "999999999") : ("microseconds", "999999")
+    /// Records that the record at `offset` of the window is skipped, because its fraction of a second, in units of
+    /// `unit` nanoseconds, is a second or more.
+    @inline(never) mutating func noteFractionOfSecond(_ fraction: UInt32, unit: Int64, at offset: Int) {
+        let (unit, limit) = unit == 1 ? ("nanoseconds", "999999999") : ("microseconds", "999999")
         damages.note(
             offset: base + offset, record: recordCount,
             "its time has \(fraction) \(unit) after the second; must be at most \(limit)")
@@ -51,9 +60,14 @@ extension CaptureReader {
     @inline(__always) mutating func nextPcapRecord() throws(CaptureError) -> CaptureRecord? {
         while true {
             guard try has(PcapState.headerSize) else { return endOrCut(PcapState.headerSize) }
+            if isHeader(head) { return try endOfFile(headerSize: PcapState.headerSize, "") }
             let included = Int(number32(head + 8))
+            if included == 0, isZero(head..<head + PcapState.headerSize) {
+                return try endOfFile(headerSize: PcapState.headerSize, "")
+            }
             guard included <= Self.recordBytesMax - PcapState.headerSize else {
-                return end("it claims \(included) bytes; a record has at most 1 MiB")
+                return try endOfFile(
+                    headerSize: PcapState.headerSize, "it claims \(included) bytes; a record has at most 1 MiB")
             }
             guard try has(PcapState.headerSize + included) else { return endOrCut(PcapState.headerSize + included) }
             let fraction = Int64(number32(head + 4)) &* pcap.unit
@@ -63,16 +77,20 @@ extension CaptureReader {
             head = start + included
             recordCount &+= 1
             guard fraction < 1_000_000_000 else {
-                noteFractionOfSecond(number32(start - PcapState.headerSize + 4), at: start - PcapState.headerSize)
+                noteFractionOfSecond(
+                    number32(start - PcapState.headerSize + 4), unit: pcap.unit, at: start - PcapState.headerSize)
                 continue
             }
             guard nanoseconds < Self.timesEnd else {
                 noteTimeOutOfRange(Int128(nanoseconds), at: start - PcapState.headerSize)
                 continue
             }
-            return record(
-                pcap.linkType, Instant(nanoseconds: nanoseconds),
-                adapter: pcap.linkType == .linuxMonitor ? nil : defaultAdapter(), start..<start + included)
+            let adapter = pcap.linkType == .linuxMonitor ? nil : defaultAdapter()
+            if let record = record(
+                pcap.linkType, Instant(nanoseconds: nanoseconds), adapter: adapter, start..<start + included)
+            {
+                return record
+            }
         }
     }
 }

@@ -7,6 +7,11 @@ import BluetoothLE
 struct PcapngState {
     static let sectionHeader: UInt32 = 0x0A0D_0D0A
     static let byteOrderMagic: UInt32 = 0x1A2B_3C4D
+
+    static func isByteOrderMagic(_ number: UInt32) -> Bool {
+        number == byteOrderMagic || number.byteSwapped == byteOrderMagic
+    }
+
     /// The maximum number of interfaces in one section. Packets of further ones are damage.
     static let interfacesMax = 4096
     /// The value of if_description for an interface of one adapter, whose name is if_name.
@@ -60,21 +65,21 @@ extension CaptureReader {
 
     mutating func nextPcapngRecord() throws(CaptureError) -> CaptureRecord? {
         while true {
-            guard try has(12) else {
-                if tail == head, recordCount == 0, let type = pcapng.unsupportedType, !pcapng.hasSupportedInterface {
-                    throw .linkTypeUnsupported(path: name, type)
-                }
-                return endOrCut(12)
-            }
+            guard try has(12) else { return endOrCut(12) }
             let type = number32(head)
             if type == PcapngState.sectionHeader, !readByteOrder() {
                 return end("a section header without its byte order magic")
             }
             let length = Int(number32(head + 4))
-            guard length >= 12, length % 4 == 0 else { return end("a block claims \(length) bytes") }
+            guard length >= 12, length % 4 == 0 else {
+                // The header of a section is not that of another file: it would be read again.
+                if type == PcapngState.sectionHeader { return end("a section header claims \(length) bytes") }
+                return try endOfFile(headerSize: 12, "a block claims \(length) bytes")
+            }
             // Other blocks can have any length, because they need not fit in the window.
             let isRead = type == PcapngState.sectionHeader || 1...3 ~= type || type == 6
             if !isRead {
+                if isHeader(head) { return try endOfFile(headerSize: 12, "") }
                 guard try skip(length) else { return nil }
                 continue
             }
@@ -91,6 +96,8 @@ extension CaptureReader {
             case PcapngState.sectionHeader:
                 guard body.count >= 16 else { return end("a section header of \(length) bytes") }
                 pcapng.interfaces.removeAll(keepingCapacity: true)
+                (pcapng.lastTime, pcapng.hasRefusedTime) = (nil, false)
+                adapterTable.startFile()
             case 1:
                 guard body.count >= 8 else { return end("an interface description of \(length) bytes") }
                 describe(body)
@@ -98,22 +105,28 @@ extension CaptureReader {
                 guard let packet = simplePacket(body) else { return end("a simple packet without an interface") }
                 record = packet
             default:
-                guard body.count >= 20 else { return end("a packet block of \(length) bytes") }
-                let included = Int(number32(body.lowerBound + 12))
-                guard included <= body.count - 20 else {
-                    return end("a packet claims \(included) bytes; its block has \(body.count - 20)")
-                }
-                // The obsolete Packet Block has 16 bits of drops next to the interface.
-                let id = type == 6 ? Int(number32(body.lowerBound)) : Int(number16(body.lowerBound))
-                guard id < pcapng.interfaces.count else {
-                    return end("a packet of interface \(id), which is not described")
-                }
-                let stamp = UInt64(number32(body.lowerBound + 4)) << 32 | UInt64(number32(body.lowerBound + 8))
-                record = packet(id, stamp, body.lowerBound + 20..<body.lowerBound + 20 + included)
+                record = packetBlock(body, isObsolete: type == 2)
+                if hasEnded { return nil }
             }
             head += length
             if let record { return record }
         }
+    }
+
+    /// Reads an Enhanced Packet Block, or an obsolete Packet Block. If it is invalid, the capture ends.
+    private mutating func packetBlock(_ body: Range<Int>, isObsolete: Bool) -> CaptureRecord? {
+        guard body.count >= 20 else { return end("a packet block of \(body.count + 12) bytes") }
+        let included = Int(number32(body.lowerBound + 12))
+        guard included <= body.count - 20 else {
+            return end("a packet claims \(included) bytes; its block has \(body.count - 20)")
+        }
+        // The obsolete block has 16 bits of drops next to the interface.
+        let id = isObsolete ? Int(number16(body.lowerBound)) : Int(number32(body.lowerBound))
+        guard id < pcapng.interfaces.count else {
+            return end("a packet of interface \(id), which is not described")
+        }
+        let stamp = UInt64(number32(body.lowerBound + 4)) << 32 | UInt64(number32(body.lowerBound + 8))
+        return packet(id, stamp, body.lowerBound + 20..<body.lowerBound + 20 + included)
     }
 
     /// Reads the byte order of a section from the word after the length. The type of a section header is the same
@@ -123,7 +136,7 @@ extension CaptureReader {
     private mutating func readByteOrder() -> Bool {
         let magic = load(head + 8, as: UInt32.self).littleEndian
         pcapng.isSwapped = magic != PcapngState.byteOrderMagic
-        return magic == PcapngState.byteOrderMagic || magic.byteSwapped == PcapngState.byteOrderMagic
+        return PcapngState.isByteOrderMagic(magic)
     }
 
     /// Skips a block of any length.
@@ -143,13 +156,7 @@ extension CaptureReader {
 
     private mutating func packet(_ id: Int, _ stamp: UInt64, _ packet: Range<Int>) -> CaptureRecord? {
         guard let linkType = pcapng.interfaces[id].linkType else {
-            if !pcapng.interfaces[id].isReported {
-                pcapng.interfaces[id].isReported = true
-                damages.note(
-                    offset: base + head, record: recordCount + 1,
-                    "interface \(id) has the link type \(pcapng.interfaces[id].type), which is not supported; its packets are skipped"
-                )
-            }
+            skipPacket(ofInterface: id)
             return nil
         }
         recordCount &+= 1
@@ -166,8 +173,20 @@ extension CaptureReader {
         let known = adapter(id)
         let record = record(linkType, time, adapter: known, packet)
         // The records of an interface for one adapter show which controller it is (rule L7).
-        if known != nil, let adapter = record.adapter { pcapng.interfaces[id].adapter = adapter }
+        if known != nil, let adapter = record?.adapter { pcapng.interfaces[id].adapter = adapter }
         return record
+    }
+
+    /// Skips a packet of an interface whose link type is not supported. If the link type can be Bluetooth, the first one
+    /// is damage.
+    private mutating func skipPacket(ofInterface id: Int) {
+        let type = pcapng.interfaces[id].type
+        guard LinkType.isPrivate(type) else { return skippedPackets.add(linkType: type) }
+        guard !pcapng.interfaces[id].isReported else { return }
+        pcapng.interfaces[id].isReported = true
+        damages.note(
+            offset: base + head, record: recordCount + 1,
+            "interface \(id) has the link type \(type), which is not supported; its packets are skipped")
     }
 
     private mutating func adapter(_ id: Int) -> Int? {
@@ -181,12 +200,17 @@ extension CaptureReader {
         // It has the original length of the packet. The captured length is at most the limit of the interface.
         var included = min(Int(number32(body.lowerBound)), body.count - 4)
         if interface.snapLength > 0 { included = min(included, interface.snapLength) }
-        guard let linkType = interface.linkType else { return .some(nil) }
+        guard let linkType = interface.linkType else {
+            skipPacket(ofInterface: 0)
+            return .some(nil)
+        }
         recordCount &+= 1
-        guard pcapng.lastTime != nil || !pcapng.hasRefusedTime else {
+        guard pcapng.lastTime != nil || !pcapng.hasRefusedTime && !(timesAreKnown && hasTimes) else {
             damages.note(
                 offset: base + head, record: recordCount,
-                "it has no time of its own, and the packet before it was rejected")
+                pcapng.hasRefusedTime
+                    ? "it has no time of its own, and the packet before it was rejected"
+                    : "it has no time of its own, and no packet is before it")
             return .some(nil)
         }
         let start = body.lowerBound + 4

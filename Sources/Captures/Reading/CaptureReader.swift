@@ -4,8 +4,8 @@ import JSON
 
 /// Reads the records of a capture in order, in any supported format and with constant memory.
 ///
-/// The format is detected by content, and gzip and zstd are decompressed. Truncated or corrupt parts are skipped and
-/// recorded in ``damages``. Only errors that make reading impossible are thrown.
+/// The format is detected by content, and gzip, bzip2, xz and zstd are decompressed. Truncated or corrupt parts are
+/// skipped and recorded in ``damages``. Only errors that make reading impossible are thrown.
 ///
 ///     var reader = try CaptureReader(.path(path))
 ///     var decoder = ReportDecoder()
@@ -54,6 +54,8 @@ public struct CaptureReader: ~Copyable {
     var line: Int
     // Whether no more records follow: the source has ended, or its rest cannot be decoded.
     private var sourceHasEnded: Bool
+    // Whether reading goes on after zeros, or after the header of another file, instead of a record.
+    private var goesOn: Bool
     var hasEnded: Bool
     var recordCount: Int
     var hasPending: Bool
@@ -65,6 +67,7 @@ public struct CaptureReader: ~Copyable {
     var log: LogState
     var pcap: PcapState
     var pcapng: PcapngState
+    var packetLogger: PacketLoggerState
     var hcidump: HcidumpState
 
     /// The times without a zone that were read; see ``CaptureOptions/zone``.
@@ -72,13 +75,18 @@ public struct CaptureReader: ~Copyable {
     /// The first object of an advertisement log with an iBeacon under the wrong key: manufacturer data as `data`, or AD
     /// structures as `manufacturerData`. It was decoded as its key requires, because a transmitter can send such bytes.
     public internal(set) var misplacedAdvertisement: Optional<CaptureDamage>
+    /// The packets whose link types are not read. They were skipped.
+    public internal(set) var skippedPackets: SkippedPackets
+    /// The number of zeros after the records of each file, in bytes. They are not records: space was allocated before it
+    /// was needed, or the records were lost in a power failure. Zeros before further records are damage.
+    public internal(set) var zeroBytes: Int
     /// The first object of an advertisement log with a beacon without measured power, and the key that can have it.
     public internal(set) var unreadMeasuredPower: Optional<CaptureDamage>
     // The number of beacons without measured power so far, up to a limit.
     var missedPowers: Int
 
     enum Layout {
-        case btsnoopMonitor, btsnoopH4, btsnoopH1, pcap, pcapng, hcidump, log
+        case btsnoopMonitor, btsnoopH4, btsnoopH1, pcap, pcapng, packetLogger, hcidump, log
     }
 
     /// Opens a capture and reads up to its first record.
@@ -112,16 +120,19 @@ public struct CaptureReader: ~Copyable {
         localTimes = LocalTimes(zone: options.zone)
         misplacedAdvertisement = nil
         unreadMeasuredPower = nil
+        skippedPackets = SkippedPackets()
+        zeroBytes = 0
         missedPowers = 0
         damages = CaptureDamages()
         malformations = MalformationCounts()
         adapterTable = AdapterTable()
         (head, tail, base, line, recordCount) = (0, 0, 0, 1, 0)
-        (sourceHasEnded, hasEnded, hasPending, timesAreKnown) = (false, false, false, false)
+        (sourceHasEnded, goesOn, hasEnded, hasPending, timesAreKnown) = (false, false, false, false, false)
         pending = .none
         layout = .log
         pcap = PcapState()
         pcapng = PcapngState()
+        packetLogger = PacketLoggerState()
         hcidump = HcidumpState()
     }
 
@@ -137,15 +148,31 @@ public struct CaptureReader: ~Copyable {
     }
 
     @inline(__always) private mutating func read() throws(CaptureError) -> CaptureRecord? {
-        if hasEnded { return nil }
+        while !hasEnded {
+            if let record = try readFile() { return record }
+            guard goesOn else { break }
+            goesOn = false
+        }
+        if recordCount == 0 { try checkLinkTypes() }
+        return nil
+    }
+
+    /// Throws an error if a capture without records has packets or interfaces of link types that are not supported.
+    private func checkLinkTypes() throws(CaptureError) {
+        let described = pcapng.hasSupportedInterface ? nil : pcapng.unsupportedType
+        if let type = skippedPackets.linkTypes.first ?? described { throw .linkTypeUnsupported(path: name, type) }
+    }
+
+    @inline(__always) private mutating func readFile() throws(CaptureError) -> CaptureRecord? {
         switch layout {
-        case .btsnoopMonitor: return try nextMonitorRecord()
-        case .btsnoopH4: return try nextPacket(isH4: true)
-        case .btsnoopH1: return try nextPacket(isH4: false)
-        case .pcap: return try nextPcapRecord()
-        case .pcapng: return try nextPcapngRecord()
-        case .hcidump: return try nextTextRecord()
-        case .log: return try nextObject()
+        case .btsnoopMonitor: try nextMonitorRecord()
+        case .btsnoopH4: try nextPacket(isH4: true)
+        case .btsnoopH1: try nextPacket(isH4: false)
+        case .pcap: try nextPcapRecord()
+        case .pcapng: try nextPcapngRecord()
+        case .packetLogger: try nextPacketLoggerRecord()
+        case .hcidump: try nextTextRecord()
+        case .log: try nextObject()
         }
     }
 
@@ -198,6 +225,61 @@ public struct CaptureReader: ~Copyable {
         damages.note(offset: base + head, record: recordCount + 1, reason)
         return nil
     }
+
+    /// Handles the end of the records of a binary file: bytes that are not a record are at the head. They can be zeros, and
+    /// the header of another file after this one (`cat btsnoop_hci.log.last btsnoop_hci.log`).
+    ///
+    /// Only the bytes between records are searched for a header. A sender could transmit those in a record.
+    ///
+    /// - Parameters:
+    ///   - size: the size of a record's header, at least 12. As many bytes are available.
+    ///   - reason: the reason why the bytes are not a record. If they are neither zeros nor a header, it is damage.
+    /// - Returns: `nil`. The capture has ended, or ``goesOn`` is set.
+    /// - Throws: ``CaptureError/readFailed(path:offset:_:)``.
+    @inline(never) mutating func endOfFile(
+        headerSize size: Int, _ reason: @autoclosure () -> String
+    ) throws(CaptureError) -> CaptureRecord? {
+        let start = base + head
+        while try has(size), isZero(head..<head + size) { head += size }
+        if base + head > start {
+            // Zeros before another file can have any length.
+            var count = 0
+            while count < size, try has(count + 1), window[head + count] == 0 { count += 1 }
+            if head + count == tail {
+                head += count
+            } else if try has(count + 12), isHeader(head + count) {
+                head += count
+            }
+        }
+        let zeros = base + head - start
+        if tail == head {
+            zeroBytes += zeros
+            hasEnded = true
+            return nil
+        }
+        do throws(CaptureError) {
+            goesOn = try openBinary()
+        } catch .readFailed(let path, let offset, let error) {
+            throw .readFailed(path: path, offset: offset, error)
+        } catch {
+            return end("another file starts, but \(error)")
+        }
+        if goesOn {
+            // A binary format other than pcapng always has times.
+            if timesAreKnown, !hasTimes { return end("another file starts, but the records before have no times") }
+            zeroBytes += zeros
+            adapterTable.startFile()
+            return nil
+        }
+        guard zeros > 0 else { return end(reason()) }
+        // Records can follow zeros. Then others can be lost.
+        damages.note(offset: base + head, record: recordCount + 1, "\(zeros) bytes before it are zeros")
+        goesOn = true
+        return nil
+    }
+
+    /// Returns whether all bytes in a range of the window are zero.
+    func isZero(_ range: Range<Int>) -> Bool { range.allSatisfy { window[$0] == 0 } }
 
     /// Ends a binary format. If fewer than `needed` bytes are left, the last record is truncated, which is damage.
     @inline(never) mutating func endOrCut(_ needed: Int) -> CaptureRecord? {
@@ -262,17 +344,8 @@ public struct CaptureReader: ~Copyable {
             if let problem = source.problem { throw .inflationFailed(path: name, problem) }
             throw .empty(path: name)
         }
-        if begins(with: Btsnoop.magic) { return try openBtsnoop() }
-        if tail - head >= 4 {
-            let number = load(head, as: UInt32.self)
-            switch number {
-            case PcapState.microsecondMagic, PcapState.nanosecondMagic, PcapState.microsecondMagic.byteSwapped,
-                PcapState.nanosecondMagic.byteSwapped:
-                return try openPcap()
-            case PcapngState.sectionHeader: return openPcapng()
-            default: break
-            }
-        }
+        if try openBinary() { return }
+        if try openPacketLogger() { return }
         // Before blanks are skipped, which have two bytes in UTF-16.
         if let format = UnsupportedFormat(firstBytes: window[head..<min(head + 16, tail)]) { throw unsupported(format) }
         try skipLeadingBlanks()
@@ -285,6 +358,35 @@ public struct CaptureReader: ~Copyable {
         } else {
             (layout, format) = try recogniseText()
         }
+    }
+
+    /// Reads the header of a binary file if the bytes at the head start with its magic number.
+    ///
+    /// - Returns: whether they do.
+    private mutating func openBinary() throws(CaptureError) -> Bool {
+        if begins(with: Btsnoop.magic) {
+            try openBtsnoop()
+        } else if tail - head >= 4, PcapState.isMagic(load(head, as: UInt32.self)) {
+            try openPcap()
+        } else if tail - head >= 4, load(head, as: UInt32.self) == PcapngState.sectionHeader {
+            openPcapng()
+        } else {
+            return false
+        }
+        return true
+    }
+
+    /// Returns whether the bytes at an offset of the window, at least twelve, are the start of the header of a binary file.
+    mutating func isHeader(_ offset: Int) -> Bool {
+        let word = load(offset, as: UInt32.self)
+        if word == PcapngState.sectionHeader {
+            return PcapngState.isByteOrderMagic(load(offset + 8, as: UInt32.self))
+        }
+        // The version of pcap is 2.4.
+        let version = load(offset + 4, as: UInt32.self).littleEndian
+        if PcapState.isMagic(word) { return version == 0x0004_0002 || version.byteSwapped == 0x0002_0004 }
+        return load(offset, as: UInt64.self) == Btsnoop.magicNumber
+            && UInt32(bigEndian: load(offset + 8, as: UInt32.self)) == 1
     }
 
     /// Returns the format of the object at an offset from the head if it is a line of a gateway. It reads no further than

@@ -119,6 +119,14 @@ struct AdapterTable {
         note(index, place)
     }
 
+    /// Forgets the names and addresses of indices, because another file follows whose indices can be other controllers.
+    mutating func startFile() {
+        lowIndexes = [Int16](repeating: -1, count: 256)
+        highIndexes = [:]
+        lastIndex = Self.noIndex
+        awaitingAddress = []
+    }
+
     /// Records that the address of the controller at `place` will follow.
     mutating func expectAddress(of place: Int) { awaitingAddress.insert(place) }
 

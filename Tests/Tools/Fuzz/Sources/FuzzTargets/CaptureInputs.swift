@@ -71,10 +71,11 @@ private func begin(_ bytes: inout [UInt8], as target: Target, variant: UInt8) {
 }
 
 extension Target {
-    /// Returns whether libFuzzer should keep an input with this result. Inputs of the targets `hcidump`, `log` and
-    /// `unsupported` must have the target's format; all other inputs are kept.
+    /// Returns whether libFuzzer should keep an input with this result. Inputs of the targets `packet-logger`,
+    /// `hcidump`, `log` and `unsupported` must have the target's format; all other inputs are kept.
     fileprivate func keeps(_ result: Trace) -> Bool {
         switch self {
+        case .packetLogger: result.format == .packetLogger
         case .hcidump: result.format == .hcidump
         case .log: result.format == .advertisementLog
         case .unsupported: if case .unsupported = result.error { true } else { false }

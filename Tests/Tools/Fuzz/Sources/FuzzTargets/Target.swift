@@ -10,6 +10,7 @@ enum Target: String, CaseIterable {
     case linkLayer = "link-layer"
     /// Captures: a target for each format, and one for captures of all formats, compressed.
     case btsnoop, pcap, pcapng, hcidump, log, compressed
+    case packetLogger = "packet-logger"
     /// Inputs of formats that are recognised but not read.
     case unsupported
     /// Captures of any format, converted to each format that can be written, and read again.
@@ -25,7 +26,8 @@ enum Target: String, CaseIterable {
         switch self {
         case .hci: fuzzEvents(input)
         case .linkLayer: fuzzFrames(input)
-        case .btsnoop, .pcap, .pcapng, .hcidump, .log, .compressed, .unsupported: return fuzzCapture(input, of: self)
+        case .btsnoop, .pcap, .pcapng, .packetLogger, .hcidump, .log, .compressed, .unsupported:
+            return fuzzCapture(input, of: self)
         case .convert: return fuzzConversion(input)
         case .yaml: fuzzConfiguration(input)
         case .batch: return fuzzBatch(input)
