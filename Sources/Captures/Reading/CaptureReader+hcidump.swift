@@ -36,8 +36,7 @@ extension CaptureReader {
                 if recordCount == 0 { try checkFirstPacket(end) }
                 hcidump.isSkipping = false
                 recordCount += 1
-                hcidump.prefix.removeAll(keepingCapacity: true)
-                hcidump.prefix.append(contentsOf: window[prefix])
+                if !prefix.isEmpty || !hcidump.prefix.isEmpty { hcidump.prefix = Array(window[prefix]) }
                 if let record = try packet(time, isReceived, bytes - head, end) { return record }
             case .invalidTime(let range):
                 recordCount += 1
@@ -122,7 +121,15 @@ extension CaptureReader {
     /// Returns the place of the next line end, relative to the head; that of the tail if there is none.
     private func newline(from start: Int) -> Int {
         let text = window.span.extracting(head..<tail)
+        let bytes = unsafe text.bytes
         var place = start
+        // Eight bytes at a time, until one of them is zero after the exclusive or (Hacker's Delight, 2nd edition, §6-1).
+        while place + 8 <= text.count {
+            let word = unsafe bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: place, as: UInt64.self)
+            let difference = word ^ 0x0A0A_0A0A_0A0A_0A0A
+            guard (difference &- 0x0101_0101_0101_0101) & ~difference & 0x8080_8080_8080_8080 == 0 else { break }
+            place += 8
+        }
         while place < text.count, text[place] != 0x0A { place += 1 }
         return place
     }

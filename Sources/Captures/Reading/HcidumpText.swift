@@ -62,13 +62,17 @@ enum HcidumpText {
     }
 
     /// Returns the kind of a line of hcitool, script or grep; `nil` for other lines.
-    private static func foreign(_ text: Span<UInt8>, _ place: Int, _ end: Int) -> Line? {
-        if isSeparator(text, place, end) { return .separator }
-        if isLescan(text, place, end) { return .foreign(isLescan: true) }
-        let isOfTerminal =
-            begins(text, place, end, "Script started on ") || begins(text, place, end, "Script done on ")
-            || begins(text, place, end, "^C")
-        return isOfTerminal ? .foreign(isLescan: false) : nil
+    @inline(__always) private static func foreign(_ text: Span<UInt8>, _ place: Int, _ end: Int) -> Line? {
+        // Most lines start with a digit of a date.
+        switch text[place] {
+        case UInt8(ascii: "-"): return isSeparator(text, place, end) ? .separator : nil
+        case UInt8(ascii: "S"), UInt8(ascii: "^"):
+            let isOfTerminal =
+                begins(text, place, end, "Script started on ") || begins(text, place, end, "Script done on ")
+                || begins(text, place, end, "^C")
+            return isOfTerminal ? .foreign(isLescan: false) : nil
+        default: return isLescan(text, place, end) ? .foreign(isLescan: true) : nil
+        }
     }
 
     /// Returns whether a line is a packet with bytes in hexadecimal.
@@ -197,7 +201,7 @@ enum HcidumpText {
     /// Returns whether a line is the heading of `hcitool lescan`, or an address and a name, which can be empty (BlueZ's
     /// `tools/hcitool.c`).
     private static func isLescan(_ text: Span<UInt8>, _ place: Int, _ end: Int) -> Bool {
-        if begins(text, place, end, "LE Scan ...") { return true }
+        if text[place] == UInt8(ascii: "L") { return begins(text, place, end, "LE Scan ...") }
         guard end - place == 17 || end - place > 17 && isBlank(text[place + 17]) else { return false }
         for index in 0..<17 {
             let byte = text[place + index]
