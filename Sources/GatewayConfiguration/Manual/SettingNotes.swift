@@ -272,7 +272,7 @@ extension BeaconsKey {
         case .file:
             SettingNote(
                 .text("path, absolute or from the configuration's folder"), .words("the list"),
-                "Instead of the list: a table from a spreadsheet (CSV, UTF-8, comma or semicolon), which is read again at a reload. "
+                "Instead of the list: a table from a spreadsheet (CSV in UTF-8, separated by commas, semicolons or tabs), which is read again at a reload. "
                     + "Its first row must have the columns `major`, `minor` and `name`, and can have `uuid` and `group`, in any order; "
                     + "other columns are ignored.")
         }

@@ -6,8 +6,10 @@ extension Configuration {
     ///
     /// The first row has the names of the columns: `uuid`, `major`, `minor`, `name` and `group`, in any order, in upper
     /// or lower case. Other columns are ignored. `group` is optional, and so is `uuid` if all conditions have the same.
-    /// Fields are separated by commas or semicolons, with or without quotation marks (RFC 4180). A byte order mark and
-    /// all line ends are accepted, and empty rows are skipped. The maximum is ``BeaconNames/countMost`` rows.
+    /// Fields are separated by commas, semicolons or tabs, with or without quotation marks (RFC 4180). The separator is
+    /// the one with which the first row has the most of these columns. A line `sep=;` before the first row, as Excel
+    /// reads it, selects the separator. A byte order mark and all line ends are accepted, and empty rows are skipped.
+    /// The maximum is ``BeaconNames/countMost`` rows.
     /// - Parameters:
     ///   - bytes: the content of the file.
     ///   - file: the name of the file in errors.
@@ -39,13 +41,19 @@ extension Configuration {
 
 /// Reads a table of beacons with names.
 struct BeaconTable {
-    private enum Column: String, CaseIterable { case uuid, major, minor, name, group }
+    private enum Column: String, CaseIterable {
+        case uuid, major, minor, name, group
+
+        /// Returns the column with this title, in upper or lower case.
+        init?(title: ArraySlice<UInt8>) { self.init(rawValue: String(decoding: title, as: UTF8.self).lowercased()) }
+    }
 
     let source: SourceText
     var errors = Findings()
     private(set) var names = BeaconNames()
     private let uuids: Set<ProximityUUID>
-    private let separator: UInt8
+    /// The columns that the first row must have, for operators.
+    private var headerHint = "the first row must have the columns \(Self.columnsHint)"
     /// The position of each column in a row, in the order of the cases.
     private var places = [Int?](repeating: nil, count: Column.allCases.count)
     /// The offset of each of ``names``.
@@ -54,14 +62,21 @@ struct BeaconTable {
     init(_ source: SourceText, uuids: Set<ProximityUUID>) {
         self.source = source
         self.uuids = uuids
-        separator = TableRows.separator(in: source)
     }
 
     mutating func read() {
-        var rows = TableRows(source, separator: separator)
+        let line = SeparatorLine(in: source)
+        if let line { readSelection(line) }
+        guard errors.isEmpty else { return }
+        let start = line?.end ?? source.start
+        var rows = TableRows(source, separator: line?.separator ?? Self.separator(in: source, from: start), from: start)
         guard rows.next(), readHeader(rows) else {
             if let offset = rows.unclosed { reportUnclosed(offset) }
-            if errors.isEmpty { errors.report(at: source.start, "the file is empty", hint: Self.headerHint) }
+            if errors.isEmpty {
+                errors.report(
+                    at: source.start, line == nil ? "the file is empty" : "the table after this line is empty",
+                    hint: headerHint)
+            }
             return
         }
         while rows.next() {
@@ -71,8 +86,35 @@ struct BeaconTable {
         }
     }
 
-    private static let headerHint =
-        "the first row must have the columns major, minor and name; uuid and group are optional"
+    private static let columnsHint = "major, minor and name; uuid and group are optional"
+
+    /// Returns the separator with which the first row has the most of the columns; a comma if it has none of them.
+    private static func separator(in source: SourceText, from start: Int) -> UInt8 {
+        var (best, most) = (UInt8(ascii: ","), 0)
+        for separator in TableRows.separators {
+            var rows = TableRows(source, separator: separator, from: start)
+            guard rows.next() else { continue }
+            let count = rows.fields.count { Column(title: rows.text(of: $0)) != nil }
+            if count > most { (best, most) = (separator, count) }
+        }
+        return best
+    }
+
+    /// Checks the line `sep=`, and adds its separator to the hint about the row after it.
+    private mutating func readSelection(_ line: SeparatorLine) {
+        let name: String
+        switch line.separator {
+        case UInt8(ascii: ","): name = "commas"
+        case UInt8(ascii: ";"): name = "semicolons"
+        case UInt8(ascii: "\t"): name = "tabs"
+        default:
+            let selection = line.selection.isEmpty ? "missing" : Reader.shown(line.selection[...])
+            return errors.report(
+                at: line.start, "the separator after sep= is \(selection)",
+                hint: "expected a comma, a semicolon or a tab: save the table with one of these, and remove this line")
+        }
+        headerHint = "line 1 selects \(name) as separators; the row after it must have the columns \(Self.columnsHint)"
+    }
 
     private mutating func reportUnclosed(_ offset: Int) {
         errors.report(
@@ -82,10 +124,7 @@ struct BeaconTable {
 
     private mutating func readHeader(_ rows: TableRows) -> Bool {
         for (place, field) in rows.fields.enumerated() {
-            guard let column = Column(rawValue: String(decoding: rows.text(of: field), as: UTF8.self).lowercased())
-            else {
-                continue
-            }
+            guard let column = Column(title: rows.text(of: field)) else { continue }
             let index = Column.allCases.firstIndex(of: column) ?? 0
             if places[index] != nil {
                 errors.report(at: field.start, "the column \(column.rawValue) occurs twice", hint: "remove one")
@@ -94,10 +133,10 @@ struct BeaconTable {
         }
         for column in [Column.major, .minor, .name] where place(of: column) == nil {
             errors.report(
-                at: source.start, "the column \(column.rawValue) is missing", hint: Self.headerHint)
+                at: rows.start, "the column \(column.rawValue) is missing", hint: headerHint)
         }
         if place(of: .uuid) == nil, uuids.count != 1 {
-            errors.report(at: source.start, "the column uuid is missing", hint: NameSyntax.uuidHint(uuids.count))
+            errors.report(at: rows.start, "the column uuid is missing", hint: NameSyntax.uuidHint(uuids.count))
         }
         return errors.isEmpty
     }
@@ -166,7 +205,8 @@ struct BeaconTable {
         }
     }
 
-    /// Reports an error with its place. If a field has several lines, the row of a spreadsheet differs from the line.
+    /// Reports an error with its place. If a field has several lines, or the first line is `sep=`, the row of a
+    /// spreadsheet differs from the line.
     private mutating func report(
         _ row: Int, at offset: Int, _ message: @autoclosure () -> String, _ hint: @autoclosure () -> String
     ) {

@@ -1,4 +1,4 @@
-/// Iterates over the rows of a table with comma or semicolon separated values (RFC 4180).
+/// Iterates over the rows of a table whose values are separated by commas, semicolons or tabs (RFC 4180).
 ///
 /// Nothing is copied except fields with doubled quotation marks, when they are read.
 struct TableRows {
@@ -12,13 +12,16 @@ struct TableRows {
         var isEmpty: Bool { start == end }
     }
 
+    /// The possible separators.
+    static let separators = [UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: "\t")]
+
     private let source: SourceText
     private let separator: UInt8
     private var index: Int
 
     /// The fields of the current row.
     private(set) var fields: [Field] = []
-    /// The number of the row, from 1, as in a spreadsheet.
+    /// The number of the row, from 1, as in a spreadsheet: the line `sep=` is not a row there.
     private(set) var row = 0
     /// The offset of the row.
     private(set) var start: Int
@@ -27,27 +30,13 @@ struct TableRows {
     /// The offset of a quotation mark that is never closed.
     private(set) var unclosed: Int?
 
-    init(_ source: SourceText, separator: UInt8) {
+    /// Creates the rows of the text after the offset `start`.
+    init(_ source: SourceText, separator: UInt8, from start: Int) {
         self.source = source
         self.separator = separator
-        index = source.start
-        start = source.start
+        index = start
+        self.start = start
         fields.reserveCapacity(8)
-    }
-
-    /// Returns the separator: a semicolon if the first line has one outside of quotation marks, otherwise a comma.
-    static func separator(in source: SourceText) -> UInt8 {
-        var isQuoted = false
-        for byte in source.bytes[source.start...] {
-            switch byte {
-            case UInt8(ascii: "\""): isQuoted.toggle()
-            case UInt8(ascii: ";") where !isQuoted: return byte
-            case 0x0A, 0x0D:
-                if !isQuoted { return UInt8(ascii: ",") }
-            default: break
-            }
-        }
-        return UInt8(ascii: ",")
     }
 
     /// Whether the current row is empty.
@@ -96,7 +85,7 @@ struct TableRows {
             var field = Field(start: index, end: index)
             skipToEnd(bytes)
             field.end = index
-            while field.end > field.start, Self.isSpace(bytes[field.end - 1]) { field.end -= 1 }
+            while field.end > field.start, isSkipped(bytes[field.end - 1]) { field.end -= 1 }
             fields.append(field)
             return
         }
@@ -116,8 +105,8 @@ struct TableRows {
             index += 1
         }
         field.end = index - 1
-        while field.start < field.end, Self.isSpace(bytes[field.start]) { field.start += 1 }
-        while field.end > field.start, Self.isSpace(bytes[field.end - 1]) { field.end -= 1 }
+        while field.start < field.end, Self.isSpaceOrTab(bytes[field.start]) { field.start += 1 }
+        while field.end > field.start, Self.isSpaceOrTab(bytes[field.end - 1]) { field.end -= 1 }
         fields.append(field)
         skipSpaces(bytes)
         if index < bytes.count, !isEnd(bytes[index]) {
@@ -128,13 +117,46 @@ struct TableRows {
 
     private func isEnd(_ byte: UInt8) -> Bool { byte == separator || byte == 0x0A || byte == 0x0D }
 
-    private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+    private static func isSpaceOrTab(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+
+    /// Returns whether a byte is skipped around a field. A tab that separates fields is not.
+    private func isSkipped(_ byte: UInt8) -> Bool { Self.isSpaceOrTab(byte) && byte != separator }
 
     private mutating func skipSpaces(_ bytes: [UInt8]) {
-        while index < bytes.count, Self.isSpace(bytes[index]) { index += 1 }
+        while index < bytes.count, isSkipped(bytes[index]) { index += 1 }
     }
 
     private mutating func skipToEnd(_ bytes: [UInt8]) {
         while index < bytes.count, !isEnd(bytes[index]) { index += 1 }
+    }
+}
+
+/// Excel's first line `sep=;`, which selects the separator of a table.
+///
+/// The letters can be upper or lower case, and the line can be in quotation marks. A program that writes the file again
+/// can append separators to it (`sep=;;;`). It uses these in all other lines too, so they are the selected ones.
+struct SeparatorLine {
+    /// The selected separator; `nil` if the line selects something else than one of ``TableRows/separators``.
+    let separator: UInt8?
+    /// The text after `sep=`, without quotation marks and the spaces at its end.
+    let selection: [UInt8]
+    /// The offset of the text after `sep=`.
+    let start: Int
+    /// The offset of the next line.
+    let end: Int
+
+    /// Returns `nil` if the first line of `source` does not start with `sep=`.
+    init?(in source: SourceText) {
+        let line = source.bytes[source.start...].prefix { $0 != 0x0A && $0 != 0x0D }
+        let key = line.drop { $0 == UInt8(ascii: "\"") }.prefix(4)
+        guard String(decoding: key, as: UTF8.self).lowercased() == "sep=" else { return nil }
+        start = key.endIndex
+        var selection = line[start...].filter { $0 != UInt8(ascii: "\"") }
+        while selection.last == UInt8(ascii: " ") { selection.removeLast() }
+        self.selection = selection
+        let isValid = selection.allSatisfy(TableRows.separators.contains) && Set(selection.dropFirst()).count < 2
+        separator = isValid ? selection.last : nil
+        let next = line.endIndex + (source.bytes[line.endIndex...].starts(with: [0x0D, 0x0A]) ? 2 : 1)
+        end = min(next, source.bytes.count)
     }
 }
