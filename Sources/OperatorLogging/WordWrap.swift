@@ -3,11 +3,12 @@
 /// A terminal breaks a line at its edge, in the middle of a word. Here a word, such as a path, stays whole even if it
 /// is longer than a line, so that users can copy it.
 package enum WordWrap {
-    /// Returns the text with lines of at most `columns` characters, except for longer words.
+    /// Returns the text with lines of at most `columns` columns (``PlainText/columns(of:)-(String)``), except for longer
+    /// words.
     ///
     /// - Parameters:
     ///   - text: one or more lines.
-    ///   - columns: the maximum length of a line in characters; `nil` means no limit.
+    ///   - columns: the maximum length of a line; `nil` means no limit.
     ///   - hanging: the additional indentation of the rest of a broken line.
     /// - Returns: the text with more line ends. Nothing else changes, except the spaces before and after these line
     ///   ends.
@@ -19,7 +20,7 @@ package enum WordWrap {
 
     private static func wrapped(line: Substring, to columns: Int, hanging: Int) -> String {
         let characters = Array(line)
-        guard characters.count > columns else { return String(line) }
+        guard overflow(characters[...], room: columns) != nil else { return String(line) }
         let lead = characters.prefix { $0 == " " }.count
         // If a line starts far to the right, its rest should not become a column of single words.
         let indent = min(lead + hanging, columns / 2)
@@ -27,9 +28,8 @@ package enum WordWrap {
         var rest = characters[...]
         var room = columns
         var words = lead
-        while rest.count > room {
+        while let most = overflow(rest, room: room) {
             let begin = rest.startIndex + words
-            let most = rest.startIndex + room
             // The last space that leaves a line of at most this length; otherwise the first space after its only word.
             let near = begin <= most ? rest[begin...most].lastIndex(of: " ") : nil
             guard let space = near ?? rest[max(begin, most)...].firstIndex(of: " ") else { break }
@@ -42,5 +42,14 @@ package enum WordWrap {
             words = 0
         }
         return result + String(rest)
+    }
+
+    /// Returns the index of the first character that does not fit into `room` columns; `nil` if all fit.
+    private static func overflow(_ characters: ArraySlice<Character>, room: Int) -> Int? {
+        var room = room
+        return characters.indices.first { index in
+            room -= PlainText.columns(of: characters[index])
+            return room < 0
+        }
     }
 }

@@ -69,15 +69,16 @@ struct OccupancyWriter {
         if report.series.count > 1 {
             output.buffer.append("\(PlainText.safe(series.title(options.by))):\n")
         }
-        let width = time.showsAllOffsets ? 42 : 25
-        let titles = Self.line(columns.tableTitles, width)
-        let numbers = columns.tableTitles.dropFirst().reduce(0) { $0 + $1.width }
+        let runs = Self.runs(intervals)
+        var widths = Widths(columns.tableTitles, time: time.showsAllOffsets ? 42 : 25)
+        for run in runs { widths.fit(columns.tableRow(row(run, series))) }
+        let titles = widths.line(columns.tableTitles)
         output.buffer.append(titles.time + titles.numbers + "\n")
         let most = intervals.map(\.peak).max() ?? 0
-        for run in Self.runs(intervals) {
+        for run in runs {
             try output.flushIfFull()
-            let line = Self.line(columns.tableRow(row(run, series)), width)
-            let bar = bar(run, most, after: width, numbers, printed: line.numbers.utf8.count)
+            let line = widths.line(columns.tableRow(row(run, series)))
+            let bar = bar(run, most, widths, printed: line.numbers.utf8.count)
             output.buffer.append(line.time + line.numbers + bar + "\n")
         }
     }
@@ -96,14 +97,14 @@ struct OccupancyWriter {
         return runs
     }
 
-    /// Returns the bar to the right of the numbers. An interval that has the `most` fills the width.
-    ///
-    /// The time takes `width` characters, and the columns of numbers take `numbers`, of which `count` are printed.
+    /// Returns the bar to the right of the numbers. An interval that has the `most` fills the width. Of the columns of
+    /// numbers, `count` are printed.
     private func bar(
-        _ interval: OccupancyReport.Interval, _ most: Int, after width: Int, _ numbers: Int, printed count: Int
+        _ interval: OccupancyReport.Interval, _ most: Int, _ widths: Widths, printed count: Int
     ) -> String {
         guard let columns, most > 0, interval.hasNumbers, !interval.isEmpty else { return "" }
-        let room = max(0, min(60, columns - width - numbers - 12))
+        let numbers = widths.numbers.reduce(0, +)
+        let room = max(0, min(60, columns - widths.time - numbers - 12))
         let peak = (interval.peak * room + most / 2) / most
         let mean = Int((interval.meanHundredths ?? 0) * Int64(room) / Int64(most) / 100)
         return String(repeating: " ", count: max(2, numbers + 2 - count))
@@ -111,15 +112,34 @@ struct OccupancyWriter {
             + String(repeating: "░", count: max(0, peak - mean))
     }
 
-    /// Returns the cells of a line: the time, padded to `width` characters, and the numbers, aligned to the right. A
-    /// number without text needs no room.
-    private static func line(_ cells: [TextTable.Cell], _ width: Int) -> (time: String, numbers: String) {
-        let time = cells.first?.text ?? ""
-        var numbers = ""
-        for cell in cells.dropFirst() where !cell.text.isEmpty {
-            numbers += String(repeating: " ", count: max(1, cell.width - cell.text.utf8.count)) + cell.text
+    /// The widths of the columns of a table, each with the spaces next to it.
+    private struct Widths {
+        private(set) var time: Int
+        private(set) var numbers: [Int]
+
+        /// Creates the minimum widths: `time` for the first column, and those of the titles for the others.
+        init(_ titles: [TextTable.Cell], time: Int) {
+            self.time = time
+            numbers = titles.dropFirst().map(\.width)
         }
-        return (time + String(repeating: " ", count: max(1, width - time.count)), numbers)
+
+        /// Makes the columns wide enough for a row.
+        mutating func fit(_ cells: [TextTable.Cell]) {
+            time = max(time, PlainText.columns(of: cells.first?.text ?? "") + 1)
+            for (column, cell) in cells.dropFirst().enumerated() {
+                numbers[column] = max(numbers[column], PlainText.columns(of: cell.text) + 1)
+            }
+        }
+
+        /// Returns the cells of a line: the time, and the numbers, aligned to the right. A number without text needs no
+        /// room.
+        func line(_ cells: [TextTable.Cell]) -> (time: String, numbers: String) {
+            var line = ""
+            for (cell, width) in zip(cells.dropFirst(), numbers) where !cell.text.isEmpty {
+                line += PlainText.padded(cell.text, to: width, isNumber: true)
+            }
+            return (PlainText.padded(cells.first?.text ?? "", to: time), line)
+        }
     }
 }
 

@@ -4,12 +4,13 @@ import OperatorLogging
 /// A table as text. Its columns are as wide as their content.
 ///
 /// The first rows are stored, because they decide the widths. Later rows are written immediately. If one makes a column
-/// wider, the column keeps this width.
+/// wider, the column keeps this width. A cell that exceeds its column moves the following cells of its row only as far
+/// as it must. Widths are columns of a terminal (`PlainText.columns(of:)`).
 struct TextTable {
     /// A cell.
     struct Cell {
         var text: String
-        /// The minimum width of its column in characters.
+        /// The minimum width of its column.
         var width: Int
         /// Whether the text is aligned to the right.
         var isNumber: Bool
@@ -47,18 +48,22 @@ struct TextTable {
         held = nil
     }
 
-    // The width of a character depends on the terminal. Most characters need one column, so each Unicode scalar counts
-    // as one.
-    private static func width(of cell: Cell) -> Int { PlainText.safe(cell.text).utf8.count { $0 & 0xC0 != 0x80 } }
+    private static func width(of cell: Cell) -> Int { PlainText.columns(of: PlainText.safe(cell.text)) }
 
     private func write(_ cells: [Cell], into buffer: inout LineBuffer) {
         var line: [UInt8] = []
         line.reserveCapacity(160)
+        // The number of columns that the line has, and that it would have if each cell fitted into its column.
+        var (position, edge) = (0, 0)
         for (cell, width) in zip(cells, widths) {
-            let missing = max(0, width - Self.width(of: cell))
-            if cell.isNumber { line.append(contentsOf: repeatElement(0x20, count: missing)) }
-            line.append(contentsOf: PlainText.safe(cell.text).utf8)
-            line.append(contentsOf: repeatElement(0x20, count: (cell.isNumber ? 0 : missing) + 2))
+            let text = PlainText.safe(cell.text)
+            let columns = PlainText.columns(of: text)
+            let start = cell.isNumber ? max(edge, edge + width - columns) : edge
+            let spaces = max(position == 0 ? 0 : 2, start - position)
+            line.append(contentsOf: repeatElement(0x20, count: spaces))
+            line.append(contentsOf: text.utf8)
+            position += spaces + columns
+            edge += width + 2
         }
         while line.last == 0x20 { line.removeLast() }
         line.append(0x0A)

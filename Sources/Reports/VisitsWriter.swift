@@ -139,13 +139,9 @@ struct VisitsWriter {
             return
         }
         if count == 0 { buffer.append("No visits\(range).\n") }
-        // A condition and the beacon that satisfied it are two subjects of one visit, so they must not be added.
-        if !conditions.isEmpty { buffer.append("\nTotals of conditions:\n") }
-        for (identifier, total) in conditions { buffer.append(Self.totalRow(identifier.text, total)) }
-        if !beacons.isEmpty { buffer.append("\nTotals of beacons:\n") }
-        for (beacon, total) in beacons {
-            buffer.append(Self.totalRow(options.directory.label(beacon, total.identifiers), total))
-        }
+        Self.writeTotals(
+            conditions.map { ($0.identifier.text, $0.total) },
+            beacons.map { (options.directory.label($0.beacon, $0.total.identifiers), $0.total) }, into: &buffer)
         if let first = trackers.first {
             GatewayProof.writeSentences(trackers.proofs(at: options.made), first: first, time, into: &buffer)
         }
@@ -160,13 +156,27 @@ struct VisitsWriter {
             .compactMap(\.self).joined()
     }
 
+    /// Writes the totals of conditions and beacons as two lists, which are aligned with each other.
+    private static func writeTotals(
+        _ conditions: [(name: String, total: VisitsTotals.Total)],
+        _ beacons: [(name: String, total: VisitsTotals.Total)], into buffer: inout LineBuffer
+    ) {
+        let widths = (conditions + beacons).lazy.map { PlainText.columns(of: PlainText.safe($0.name)) }
+        let width = widths.filter { $0 <= TextTable.widthMax }.reduce(32, max)
+        // A condition and the beacon that satisfied it are two subjects of one visit, so they must not be added.
+        for (title, rows) in [("conditions", conditions), ("beacons", beacons)] where !rows.isEmpty {
+            buffer.append("\nTotals of \(title):\n")
+            for (name, total) in rows {
+                buffer.append(totalRow(PlainText.padded(PlainText.safe(name), to: width), total))
+            }
+        }
+    }
+
     private static func totalRow(_ name: String, _ total: VisitsTotals.Total) -> String {
-        let name = PlainText.safe(name)
-        let padding = String(repeating: " ", count: max(0, 32 - name.count))
         func open(_ count: Int, _ words: String) -> String {
             count > 0 ? ", \(count == 1 ? "one" : "\(count)") \(words)" : ""
         }
-        return "  \(name)\(padding)  \(PlainText.count(total.count, "visit")), "
+        return "  \(name)  \(PlainText.count(total.count, "visit")), "
             + "\(Duration.microseconds(total.duration).asClock)\(open(total.present, "not ended"))"
             + "\(open(total.open - total.present, "whose state is unknown"))\n"
     }

@@ -41,4 +41,12 @@ import Testing
             }
         }
     }
+
+    @Test func `wide characters count as two columns`() {
+        #expect(WordWrap.wrapped("山田 太郎 さん", to: 9) == "山田 太郎\n  さん")
+        #expect(WordWrap.wrapped("山田 太郎 さん", to: 8) == "山田\n  太郎\n  さん")
+        #expect(WordWrap.wrapped("Zoe\u{308} 👩‍🔧 x", to: 8) == "Zoe\u{308} 👩‍🔧 x")
+        #expect(WordWrap.wrapped("Zoe\u{308} 👩‍🔧 x", to: 7) == "Zoe\u{308} 👩‍🔧\n  x")
+        #expect(WordWrap.wrapped("山田太郎さん", to: 3) == "山田太郎さん")
+    }
 }

@@ -49,6 +49,41 @@ import Testing
         #expect(text.split(separator: "\n").contains { $0.contains("Ada (staff)") && $0.contains("1 visit, 1:00:00") })
     }
 
+    @Test func `wide and long names do not shift the rows of the table and of the totals`() throws {
+        var writer = LineWriter()
+        for minor in 1...3 {
+            writer.completeVisit("staff", Double(minor * 4000), Double(minor * 4000 + 3600), minor: minor)
+        }
+        let long = String(repeating: "山", count: 20)
+        let path = try scratch.write(
+            "wide.yaml",
+            """
+            conditions:
+              - {identifier: staff, uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E, per_beacon: true}
+            beacons:
+              - {major: 1, minor: 1, name: "Zoe\\u0308 👩‍🔧"}
+              - {major: 1, minor: 2, name: 山田太郎}
+              - {major: 1, minor: 3, name: \(long)}
+            """)
+        let text = try visits(["--config", path, try scratch.folder(writer)]).text
+        let space = String(repeating: " ", count: 20)
+        let times = ["01:06:40  2026-11-21 02:06:40", "02:13:20  2026-11-21 03:13:20", "03:20:00  2026-11-21 04:20:00"]
+        #expect(
+            text.hasPrefix(
+                """
+                  LINE  ARRIVAL              LAST SIGHTING            DURATION  NAME                \(space)          SIGHTINGS    RSSI  END
+                     2  2026-11-21 \(times[0])       1:00:00  Zoe\u{308} 👩‍🔧 (staff)      \(space)                  7   -66.7  left
+                     5  2026-11-21 \(times[1])       1:00:00  山田太郎 (staff)    \(space)                  7   -66.7  left
+                     8  2026-11-21 \(times[2])       1:00:00  \(long) (staff)          7   -66.7  left
+
+                Totals of beacons:
+                  Zoe\u{308} 👩‍🔧 (staff)      \(space)          1 visit, 1:00:00
+                  山田太郎 (staff)    \(space)          1 visit, 1:00:00
+                  \(long) (staff)  1 visit, 1:00:00
+
+                """), "\(text)")
+    }
+
     @Test func `the page has the names`() throws {
         let page = scratch.path("page.html")
         #expect(try visits(["--html", page] + fixture()).status == 0)

@@ -151,6 +151,57 @@ import Testing
         for hour in ["00", "06", "12", "18"] { #expect(text.text.contains("\n\(day) \(hour):00:00,"), "\(text.text)") }
     }
 
+    private func table(_ every: String, zone: String, _ arguments: String...) throws -> [String] {
+        var writer = LineWriter()
+        writer.started(0)
+        writer.completeVisit("staff", 20 * 3600, 26 * 3600, minor: 1)
+        let path = try scratch.folder(writer, alive: writer.alive(50 * 3600), name: "g")
+        let text = try Gateway.run(["occupancy", "--zone", zone, "--every", every] + arguments + [path]).text
+        return text.split(separator: "\n", omittingEmptySubsequences: false).prefix { !$0.isEmpty }.map(String.init)
+    }
+
+    @Test func `titles are above their columns, also if intervals end on another day`() throws {
+        #expect(
+            try table("1d", zone: "UTC") == [
+                "TIME                           PEAK     MEAN    IN   OUT   BEACONS    UNKNOWN",
+                "2026-11-21 00:00–11-22 00:00      1     0.17     1     0         1",
+                "2026-11-22 00:00–11-23 00:00      1     0.08     0     1         1",
+                "2026-11-23 00:00–11-24 00:00      0     0.00     0     0         0     91.7 %",
+            ])
+        #expect(
+            try table("12h", zone: "UTC", "--to", "2026-11-22T12:00") == [
+                "TIME                           PEAK     MEAN    IN   OUT   BEACONS    UNKNOWN",
+                "2026-11-21 00:00–12:00            0     0.00     0     0         0",
+                "2026-11-21 12:00–11-22 00:00      1     0.33     1     0         1",
+                "2026-11-22 00:00–12:00            1     0.17     0     1         1",
+            ])
+        // Without such an interval, the column has its usual width.
+        #expect(
+            try table("1h", zone: "UTC", "--from", "2026-11-21T19:00", "--to", "2026-11-21T22:00") == [
+                "TIME                       PEAK     MEAN    IN   OUT   BEACONS    UNKNOWN",
+                "2026-11-21 19:00–20:00        0     0.00     0     0         0",
+                "2026-11-21 20:00–21:00        1     1.00     1     0         1",
+                "2026-11-21 21:00–22:00        1     1.00     0     0         1",
+            ])
+    }
+
+    @Test func `titles are above their columns, also if the zone's offset changes or times have seconds`() throws {
+        // Clocks go back on 2026-11-22 at 03:00.
+        #expect(
+            try table("1d", zone: "CET-1CEST,M3.5.0,M11.4.0/3") == [
+                "TIME                                        PEAK     MEAN    IN   OUT   BEACONS    UNKNOWN",
+                "2026-11-21 00:00–11-22 00:00 +0200             1     0.09     1     0         1      8.3 %",
+                "2026-11-22 00:00 +0200–11-23 00:00 +0100       1     0.16     0     1         1",
+                "2026-11-23 00:00–11-24 00:00 +0100             0     0.00     0     0         0     87.5 %",
+            ])
+        #expect(
+            try table("1h", zone: "UTC", "--from", "2026-11-21T23:00:30", "--to", "2026-11-22T01:00:00") == [
+                "TIME                              PEAK     MEAN    IN   OUT   BEACONS    UNKNOWN",
+                "2026-11-21 23:00:30–11-22 00:00      1     1.00     0     0         1",
+                "2026-11-22 00:00–01:00               1     1.00     0     0         1",
+            ])
+    }
+
     @Test(arguments: [
         (["--from", "2030-01-01"], 65, "there is no data for the time from 2030-01-01"),
         (["--condition", "stafff"], 65, "did you mean “staff”?"),

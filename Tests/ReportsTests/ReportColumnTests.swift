@@ -62,4 +62,55 @@ import Testing
     func `a number of hundredths is printed with two decimals`(hundredths: Int64, text: String) {
         #expect(ReportNumber.text(hundredths, decimals: 2) == text)
     }
+
+    // MARK: Alignment
+
+    private func table(_ rows: [[String]], isNumber: [Bool]) -> String {
+        var table = TextTable()
+        var buffer = LineBuffer()
+        for row in rows {
+            table.add(zip(row, isNumber).map { TextTable.Cell($0, 4, isNumber: $1) }, into: &buffer)
+        }
+        table.end(into: &buffer)
+        return buffer.text
+    }
+
+    @Test func `cells are below their titles, whatever their characters are`() {
+        let rows = [
+            ["NAME", "SEEN", "END"], ["Ada", "1", "left"], ["山田太郎", "20", "left"], ["Zoe\u{308} 👩‍🔧", "3", "left"],
+            ["محمد علي", "4", "left"], ["a\u{202E}b", "5", "left"], ["", "6", "left"],
+        ]
+        #expect(
+            table(rows, isNumber: [false, true, false]) == """
+                NAME      SEEN  END
+                Ada          1  left
+                山田太郎    20  left
+                Zoe\u{308} 👩‍🔧       3  left
+                محمد علي     4  left
+                a_b          5  left
+                             6  left
+
+                """)
+    }
+
+    @Test func `a cell of more than 64 columns moves the next cells of its row only as far as it must`() {
+        let names = [String(repeating: "山", count: 32), String(repeating: "山", count: 33), "Ada"]
+        let rows = [["NAME", "SEEN", "END"]] + names.map { [$0, "1", "left"] }
+        let space = String(repeating: " ", count: 60)
+        #expect(
+            table(rows, isNumber: [false, true, false]) == """
+                NAME\(space)  SEEN  END
+                \(names[0])     1  left
+                \(names[1])   1  left
+                Ada \(space)     1  left
+
+                """)
+        #expect(
+            table([["NAME", "SEEN"], [names[1] + "a", "1000"], ["Ada", "1"]], isNumber: [false, false]) == """
+                NAME  SEEN
+                \(names[1])a  1000
+                Ada   1
+
+                """)
+    }
 }

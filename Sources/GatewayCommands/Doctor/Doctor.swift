@@ -547,11 +547,11 @@ package struct Doctor {
     /// The findings for people: one line each, followed by a line with the remedy.
     package var text: String {
         var lines: [String] = []
-        let width = (findings.map(\.check.count).max() ?? 0) + 2
+        let width = (findings.map { PlainText.columns(of: $0.check) }.max() ?? 0) + 2
         for finding in findings {
-            let state = finding.state.rawValue.padded(to: 9)
-            lines.append("\(state)\(finding.check.padded(to: width))\(finding.summary)")
-            if let remedy = finding.remedy { lines.append("".padded(to: 9 + width) + "→ \(remedy)") }
+            let state = PlainText.padded(finding.state.rawValue, to: 9)
+            lines.append("\(state)\(PlainText.padded(finding.check, to: width))\(finding.summary)")
+            if let remedy = finding.remedy { lines.append(PlainText.padded("", to: 9 + width) + "→ \(remedy)") }
         }
         let wrong = findings.count { $0.state == .wrong }
         let warnings = findings.count { $0.state == .warning }
@@ -593,8 +593,4 @@ extension DoctorFacts.Adapter {
         guard let wanted = DeviceAddress(entry, kind: .public) else { return false }
         return address.map { $0.value == wanted.value } ?? true
     }
-}
-
-extension String {
-    fileprivate func padded(to width: Int) -> String { self + String(repeating: " ", count: max(width - count, 0)) }
 }

@@ -1,6 +1,7 @@
 import BeaconMonitoring
 import BluetoothLE
 import Foundation
+import OperatorLogging
 import ProgramSupport
 import Testing
 
@@ -76,7 +77,7 @@ import Testing
             for page in pages {
                 let lines = page.fitted(title: "listens", footing: "q quits", columns: columns, rows: rows)
                 #expect(lines.count == rows)
-                #expect(lines.allSatisfy { ScanText.width($0) <= columns })
+                #expect(lines.allSatisfy { PlainText.columns(of: $0) <= columns })
                 if rows > 1, columns > 5 { #expect(lines.last == "q quits") }
             }
         }
