@@ -17,15 +17,19 @@ package struct ReplayOptions: Sendable {
         }
 
         /// Creates an input from an argument of the command line: `FILE`, `NAME=FILE` or `-`. A name must not contain
-        /// `/`.
-        package init(argument: String) {
+        /// `/`. An argument with `=` is the name of a file if that file exists, and none exists after the `=`.
+        ///
+        /// - Parameters:
+        ///   - argument: the argument.
+        ///   - exists: whether a file exists.
+        package init(argument: String, exists: (_ path: String) -> Bool) {
+            self.init(.path(argument))
             guard let sign = argument.firstIndex(of: "="), sign > argument.startIndex,
                 !argument[..<sign].contains("/")
-            else {
-                self.init(.path(argument))
-                return
-            }
-            self.init(.path(String(argument[argument.index(after: sign)...])), name: String(argument[..<sign]))
+            else { return }
+            let path = String(argument[argument.index(after: sign)...])
+            if path != "-", !exists(path), exists(argument) { return }
+            (name, capture) = (String(argument[..<sign]), .path(path))
         }
     }
 

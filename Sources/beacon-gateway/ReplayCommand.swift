@@ -1,6 +1,7 @@
 import ArgumentParser
 import Captures
 import CommandSupport
+import EventLoops
 import GatewayConfiguration
 import OperatorLogging
 import Replaying
@@ -96,7 +97,8 @@ struct ReplayCommand: ParsableCommand {
 
     func run() throws {
         try Terminal.run {
-            var options = ReplayOptions(inputs: files.map { ReplayOptions.Input(argument: $0) })
+            var options = ReplayOptions(
+                inputs: files.map { ReplayOptions.Input(argument: $0) { SmallFile.exists(FilePath($0)) } })
             options.configuration = try config.map { try ConfigurationFile.loadWithNames($0, isReplay: true) }
             options.outputDirectory = output
             options.speed = speed

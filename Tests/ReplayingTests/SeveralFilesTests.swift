@@ -80,4 +80,29 @@ import Testing
         let path = try scratch.log("x=1", [Log.sighting("1")])
         #expect(try sightings(path) == ["1 hci0"])
     }
+
+    @Test(
+        arguments: [
+            (["x=a"], "x=a", "1 hci0"), (["x=a", "a"], "x=a", "2 x/hci0"), (["a"], "x=a", "2 x/hci0"),
+            (["x=a", "a"], "./x=a", "1 hci0"), (["x=-"], "x=-", "3 x/hci0"), (["=a", "a"], "=a", "4 hci0"),
+        ] as [([String], String, String)])
+    func `an argument with = is a file name if only that file exists`(
+        files: [String], argument: String, sighting: String
+    ) throws {
+        let times = ["x=a": "1", "a": "2", "x=-": "5", "=a": "4"]
+        for file in files { _ = try scratch.write(file, Log.sighting(try #require(times[file])) + "\n") }
+        let ending = try run(
+            "/bin/sh", ["-c", "cd '\(scratch.url.path)' && exec '\(Gateway.path)' replay --sightings '\(argument)'"],
+            input: Array("\(Log.sighting("3"))\n".utf8))
+        #expect(ending.status == 0, "\(ending.errors)")
+        let line = try object(ending.text)
+        let seconds = try microseconds(of: try #require(line["time"] as? String)) / 1_000_000
+        #expect("\(seconds) \(line["adapter"] ?? "")" == sighting)
+    }
+
+    @Test func `if neither file of an argument with = exists, the error has the file after it`() throws {
+        let ending = try Gateway.run("replay", "x=\(scratch.path("none"))")
+        #expect(ending.status == 66)
+        #expect(ending.errors == "\(scratch.path("none")) can't be opened: No such file or directory\n")
+    }
 }
