@@ -43,9 +43,13 @@ package struct Conversion {
         guard !isSameFile else {
             throw ExitFailure(.usage, "\(output) is also the input; use another file for the output")
         }
+        var advice: [String] = []
         do throws(CaptureError) {
             var reader = try CaptureReader(input, options: CaptureOptions(fields: fields, zone: zone))
-            guard reader.hasTimes || interval != nil else { throw CaptureError.timesAbsent(path: reader.name) }
+            guard reader.hasTimes || interval != nil else {
+                advice = Replay.describeUnreadKeys(of: reader)
+                throw CaptureError.timesAbsent(path: reader.name)
+            }
             var writer = try CaptureWriter(path: output, format: format)
             var converter = CaptureConverter(interval: interval)
             var progress = Progress(size: reader.size)
@@ -63,7 +67,8 @@ package struct Conversion {
             }
             return outcome
         } catch {
-            throw ExitFailure(error)
+            let failure = ExitFailure(error)
+            throw ExitFailure(failure.code, (advice + [failure.message]).joined(separator: "\n"))
         }
     }
 

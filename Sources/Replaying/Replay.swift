@@ -328,18 +328,25 @@ package struct Replay {
 
     /// Returns sentences about how a capture was interpreted.
     static func remarks(of reader: borrowing CaptureReader) -> [String] {
-        var lines = describe(reader.localTimes, of: reader.name) + describe(reader.unreadMeasuredPower, of: reader.name)
+        var lines = describe(reader.localTimes, of: reader.name) + describeUnreadKeys(of: reader)
         if reader.skippedPackets.count > 0 { lines.append("warning: \(reader.name): \(reader.skippedPackets)") }
         if reader.zeroBytes > 0 {
             lines.append(
                 "warning: \(reader.name): \(PlainText.count(reader.zeroBytes, "byte")) after the records are zeros")
         }
+        if reader.lacksLineEnd {
+            lines.append(
+                """
+                warning: \(reader.name): the last line has no line end; if the file was cut off, its last column can be \
+                incomplete
+                """)
+        }
         return lines
     }
 
-    /// Returns a sentence about a beacon without measured power, if another key can have it.
-    static func describe(_ unreadMeasuredPower: CaptureDamage?, of name: String) -> [String] {
-        unreadMeasuredPower.map { ["warning: \(name): \($0)"] } ?? []
+    /// Returns sentences about keys that are not read, if they can have the time or the measured power.
+    static func describeUnreadKeys(of reader: borrowing CaptureReader) -> [String] {
+        [reader.unreadTime, reader.unreadMeasuredPower].compactMap(\.self).map { "warning: \(reader.name): \($0)" }
     }
 
     /// Returns sentences about how the times without a time zone in a capture were interpreted, if it has such times.

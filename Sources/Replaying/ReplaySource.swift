@@ -59,7 +59,7 @@ struct ReplaySource: ~Copyable {
     mutating func begin(_ options: ReplayOptions) throws(ExitFailure) {
         guard reader.hasTimes || options.interval != nil || options.writesSightings else {
             var refused = reader.damages.first.first.map { "\(reader.name): \($0)\n" } ?? ""
-            for remark in Replay.describe(reader.unreadMeasuredPower, of: reader.name) { refused += "\(remark)\n" }
+            for remark in Replay.describeUnreadKeys(of: reader) { refused += "\(remark)\n" }
             throw ExitFailure(
                 .dataInvalid,
                 """

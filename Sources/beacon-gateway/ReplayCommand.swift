@@ -12,7 +12,7 @@ struct ReplayCommand: ParsableCommand {
         commandName: "replay",
         abstract: "Replays captures through the monitor and writes its lines.",
         discussion: """
-            Reads btsnoop, pcap, pcapng, PacketLogger, hcidump text and the advertisement log, also compressed with \
+            Reads btsnoop, pcap, pcapng, PacketLogger, hcidump text and the advertisement log (JSON or CSV), also compressed with \
             gzip, bzip2, xz or zstd. The content of a file determines its format. GPX files have the positions of the \
             gateway, for conditions with a center. Without --config, each UUID is a condition with events for each of \
             its beacons.

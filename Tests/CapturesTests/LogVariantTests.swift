@@ -9,23 +9,6 @@ import Testing
     private static let beacon = "0215F7826DA64FA24E988024BC5B71E0893E00640007C5"
     private static let structures = "0201061AFF4C00\(beacon)"
 
-    private static func records(
-        _ text: String, fields: String? = nil, windowSize: Int = 64 * 1024
-    ) throws -> Contents {
-        try contents(
-            .bytes(Array(text.utf8), name: "test"),
-            options: CaptureOptions(fields: try fields.map { try FieldMap($0) } ?? FieldMap(), windowSize: windowSize))
-    }
-
-    /// Returns the sightings in short: `time minor/rssi/measuredPower`.
-    private static func sightings(_ found: Contents) throws -> [String] {
-        try found.sightings.map { line in
-            let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
-            let numbers = ["minor", "rssi", "measuredPower"].map { (object[$0] as? Int).map { "\($0)" } ?? "-" }
-            return ((object["t"] as? Double).map { "\($0) " } ?? "") + numbers.joined(separator: "/")
-        }
-    }
-
     private static func row(_ time: Int) -> String { #"{"time":\#(time),"data":"0\#(time)"}"# }
 
     // MARK: real files
@@ -61,8 +44,8 @@ import Testing
         let text = try String(
             contentsOf: Fixtures.tests.appendingPathComponent("Fixtures/logs/\(file)"), encoding: .utf8)
         for windowSize in [1, 13, 200, 65_536] {
-            let found = try Self.records(text, fields: fields, windowSize: windowSize)
-            #expect(try Self.sightings(found) == expected)
+            let found = try logContents(text, fields: fields, windowSize: windowSize)
+            #expect(try shortSightings(found) == expected)
             #expect(found.damages == [])
         }
     }
@@ -76,7 +59,7 @@ import Testing
         #expect(rows.count == 8)
         for row in rows {
             let fields = row[2].contains("`") ? row[2].filter { $0 != "`" && $0 != "|" && $0 != " " } : nil
-            let found = try Self.records(
+            let found = try logContents(
                 row[1].filter { $0 != "`" }, fields: fields.map { String($0.dropFirst("--fields".count)) })
             #expect(found.damages == [])
             #expect(found.sightings.count == 1)
@@ -94,7 +77,7 @@ import Testing
     func `arrays of objects are read, also nested or one per line`(text: String, times: [Int]) throws {
         let log = times.reduce(text) { $0.replacing("{\($1)}", with: Self.row($1)) }
         for windowSize in [1, 5, 4096] {
-            let found = try Self.records(log, windowSize: windowSize)
+            let found = try logContents(log, windowSize: windowSize)
             #expect(found.records.map(\.payload) == times.map { [UInt8($0)] })
             #expect(found.damages == [])
         }
@@ -127,7 +110,7 @@ import Testing
     ) throws {
         let log = times.reduce(text) { $0.replacing("{\($1)}", with: Self.row($1)) }.replacing("{2}", with: Self.row(2))
         for windowSize in [1, 5, 4096] {
-            let found = try Self.records(log, windowSize: windowSize)
+            let found = try logContents(log, windowSize: windowSize)
             #expect(found.records.map(\.payload) == times.map { [UInt8($0)] })
             #expect(found.damages.map(\.reason) == [reason])
         }
@@ -135,7 +118,7 @@ import Testing
 
     @Test(arguments: [1, 5, 4096])
     func `a number at the end of a truncated array is reported at its place`(windowSize: Int) throws {
-        let found = try Self.records("[\(Self.row(1)),12", windowSize: windowSize)
+        let found = try logContents("[\(Self.row(1)),12", windowSize: windowSize)
         #expect(
             found.damages.map(\.description) == [
                 "record 2 at line 1, byte 24: an object is expected",
@@ -145,7 +128,7 @@ import Testing
 
     @Test(arguments: ["[1,2]", "[\"a\"]", "[", "[ 1", "[x]", "[NEW] x", "[[1],[2]]", "[null]", "[,{\"time\":1}]"])
     func `an array without objects is not a log`(text: String) {
-        #expect(throws: CaptureError.self) { try Self.records(text) }
+        #expect(throws: CaptureError.self) { try logContents(text) }
     }
 
     // MARK: messages of a broker
@@ -160,7 +143,7 @@ import Testing
     ])
     func `the members of a payload count as those of the message`(text: String) throws {
         for windowSize in [1, 30, 4096] {
-            let found = try Self.records(text, windowSize: windowSize)
+            let found = try logContents(text, windowSize: windowSize)
             #expect(found.records.map { $0.numbers[0] } == [1_000_000_000])
             #expect(found.records.map(\.payload) == [[7]])
             #expect(found.damages == [])
@@ -173,7 +156,7 @@ import Testing
             {"tst":1763971201,"topic":"a","payload":[]}{"time":1763971202,"adapter":"gw/1","payload":{"data":"04"}}
             """#
         for windowSize in [1, 100, 4096] {
-            let found = try Self.records(text, windowSize: windowSize)
+            let found = try logContents(text, windowSize: windowSize)
             #expect(found.adapters == ["gw/1"])
             #expect(found.records.map(\.payload) == [[1], [2], [3], [4]])
             #expect(
@@ -194,7 +177,7 @@ import Testing
 
     @Test(arguments: [#""online""#, "null", "1", #""{\"data\":\"07\"""#, #""{\"data\":\"07\"} x""#, #""""#])
     func `a message without an object is refused`(payload: String) throws {
-        let found = try Self.records(#"{"time":1,"payload":\#(payload)}{"time":2,"data":"02"}"#)
+        let found = try logContents(#"{"time":1,"payload":\#(payload)}{"time":2,"data":"02"}"#)
         #expect(found.records.map(\.payload) == [[2]])
         #expect(found.damages.first?.reason.hasPrefix("it has none of the keys data") == true)
         #expect(found.damageTotal == 1)
@@ -226,7 +209,7 @@ import Testing
             }
             """
         for windowSize in [1, 9, 4096] {
-            let found = try Self.records(text, windowSize: windowSize)
+            let found = try logContents(text, windowSize: windowSize)
             #expect(found.records.map { $0.payload } == [[1], [2], [3], [4], [6], [7], [8], [9]])
             #expect(
                 found.damages.map { "\($0.line ?? 0): \($0.reason)" } == [
@@ -244,7 +227,7 @@ import Testing
         "d e {\"x\":1}\n", "x [1]\n", "foo: {}\n", "char *n[] = { \"a\", \"b\" };\n", "x {\"data\"",
     ])
     func `a text without a topic and an object is not a log`(text: String) {
-        #expect(throws: CaptureError.self) { try Self.records(text) }
+        #expect(throws: CaptureError.self) { try logContents(text) }
     }
 
     @Test(arguments: [
@@ -253,7 +236,7 @@ import Testing
         #"{"time":1,"adv":"00","payload":[]}"#, #"{"time":1,"adv":"00","payload":"[]"}"#,
     ])
     func `an object whose advertisement is not read is refused, whatever its payload is`(text: String) throws {
-        let found = try Self.records(text)
+        let found = try logContents(text)
         #expect(found.records.isEmpty)
         #expect(found.damages.map { $0.reason.prefix(34) } == ["it has none of the keys data, manu"])
     }
@@ -261,7 +244,7 @@ import Testing
     @Test func `an advertisement at a path of the outer object is not that of the elements of a payload`() throws {
         let text =
             #"{"time":1,"r":{"d":"01"},"payload":[{"data":"02"},{"data":"03"},{"x":1}]}{"time":4,"r":{"d":"04"},"payload":[]}"#
-        let found = try Self.records(text, fields: "data=data|r.d")
+        let found = try logContents(text, fields: "data=data|r.d")
         #expect(found.records.map(\.payload) == [[2], [3], [4]])
         #expect(found.damageTotal == 1)
     }
@@ -269,7 +252,7 @@ import Testing
     @Test func `the last value of a key in a payload counts, and null there does not hide the outer value`() throws {
         let text =
             #"{"time":1,"rssi":-9,"payload":{"data":"","rssi":null}}{"time":2,"payload":{"data":"","rssi":-8,"rssi":null}}"#
-        #expect(try Self.records(text).records.map { $0.numbers[4] } == [-9, 127])
+        #expect(try logContents(text).records.map { $0.numbers[4] } == [-9, 127])
     }
 
     @Test func `a compressed log that is truncated in its first line has that error`() throws {
@@ -287,7 +270,7 @@ import Testing
         (#"{"time":1,"a":{"r":-1},"payload":{"data":"","a":{"r":null}}}"#, -1),
     ])
     func `a path in the payload precedes the same path in the outer object`(text: String, rssi: Int64) throws {
-        #expect(try Self.records(text, fields: "rssi=a.r").records.map { $0.numbers[4] } == [rssi])
+        #expect(try logContents(text, fields: "rssi=a.r").records.map { $0.numbers[4] } == [rssi])
     }
 
     @Test func `many elements and texts in one payload are read in a time that grows with their number`() throws {
@@ -295,7 +278,7 @@ import Testing
         let count = 12_000
         let members = (0..<count).map { "\"\($0)\":0" }.joined(separator: ",")
         let elements = String(repeating: #""{\"data\":\"\",\"x\":{}}","#, count: count).dropLast()
-        let found = try Self.records("{\"time\":1,\(members),\"payload\":[\(elements)]}", fields: "rssi=x.y,minor=x.z")
+        let found = try logContents("{\"time\":1,\(members),\"payload\":[\(elements)]}", fields: "rssi=x.y,minor=x.z")
         #expect(found.records.count == count)
         #expect(found.damages == [])
     }
@@ -308,7 +291,7 @@ import Testing
     ])
     func `a text in brackets before the object is not an array`(text: String) throws {
         let log = text.replacing("{1}", with: Self.row(1)).replacing("{2}", with: Self.row(2))
-        let found = try Self.records(log)
+        let found = try logContents(log)
         #expect(found.records.map(\.payload) == [[1], [2]])
         #expect(found.damages == [])
     }
@@ -332,7 +315,7 @@ import Testing
             (#""1796034053500""#, 1_796_034_053_500_000_000), (#""\u0031""#, 1_000_000_000),
         ] as [(String, Int64)])
     func `times of other programs are read`(text: String, nanoseconds: Int64) throws {
-        let found = try Self.records("{\"time\":\(text),\"data\":\"\"}")
+        let found = try logContents("{\"time\":\(text),\"data\":\"\"}")
         #expect(found.records.map { $0.numbers[0] } == [nanoseconds])
     }
 
@@ -343,7 +326,7 @@ import Testing
     ])
     func `other texts are not times`(text: String) throws {
         #expect(
-            try Self.records(#"{"time":"\#(text)","data":"01"}{"time":2,"data":"02"}"#).records.map(\.payload) == [[2]])
+            try logContents(#"{"time":"\#(text)","data":"01"}{"time":2,"data":"02"}"#).records.map(\.payload) == [[2]])
     }
 
     @Test(arguments: [
@@ -351,24 +334,27 @@ import Testing
         ("-128.4", -128), ("1.5e1", 15), ("\"-6\\u0030\"", -60), ("126.4", 126), ("0.4", 0),
     ])
     func `signal strengths can be texts or have decimals`(value: String, rssi: Int64) throws {
-        let found = try Self.records(#"{"time":1,"rssi":\#(value),"data":""}"#)
+        let found = try logContents(#"{"time":1,"rssi":\#(value),"data":""}"#)
         #expect(found.records.map { $0.numbers[4] } == [rssi])
         #expect(found.damages == [])
     }
 
     @Test(
         arguments: [
-            (#""major":"100","minor":"7.0""#, nil), (#""major":100,"minor":"7x""#, "minor is not a number"),
-            (#""major":100,"minor":"0x7""#, "minor is not a number"), (#""major":"","minor":7"#, "major is absent"),
+            (#""major":"100","minor":"7.0""#, nil),
+            (#""major":100,"minor":"7x""#, #"minor is "7x", which is not a number"#),
+            (#""major":100,"minor":"0x7""#, #"minor is "0x7", which is not a number"#),
+            (#""major":"","minor":7"#, "major is absent"),
             (#""major":100,"minor":7.5"#, "minor is not a whole number in its range"),
             (#""major":"65536","minor":7"#, "major is not a whole number in its range"),
             (#""major":100,"minor":7,"rssi":"-128.5""#, "rssi is not in its range"),
-            (#""major":100,"minor":7,"rssi":"x""#, "rssi is not a number"),
+            (#""major":100,"minor":7,"rssi":"x""#, #"rssi is "x", which is not a number"#),
+            (#""major":"100.000","minor":"7""#, nil),
             (#""major":100,"minor":7,"rssi":true"#, "rssi is not a number"),
             (#""major":100,"minor":7,"measuredPower":"127.5""#, "measuredPower is not in its range"),
         ] as [(String, String?)])
     func `numbers can be texts, and other texts are refused`(members: String, reason: String?) throws {
-        let found = try Self.records(#"{"time":1,"uuid":"\#(Self.uuid)",\#(members)}"#)
+        let found = try logContents(#"{"time":1,"uuid":"\#(Self.uuid)",\#(members)}"#)
         #expect(found.damages.map(\.reason) == (reason.map { [$0] } ?? []))
         #expect(found.sightings.count == (reason == nil ? 1 : 0))
     }
@@ -379,18 +365,18 @@ import Testing
     func `an adapter can be named 0, and an empty text is absent`(members: String, fields: String, adapter: String)
         throws
     {
-        #expect(try Self.records(#"{"time":1,"data":"",\#(members)}"#, fields: fields).adapters == [adapter])
+        #expect(try logContents(#"{"time":1,"data":"",\#(members)}"#, fields: fields).adapters == [adapter])
     }
 
     @Test func `a temperature t does not replace the time of a broker`() throws {
-        let found = try Self.records(
+        let found = try logContents(
             #"{"tst":1763971200,"t":21.5,"data":""}{"tst":1763971201,"payload":{"t":"21.5","data":""}}"#)
         #expect(found.records.map { $0.numbers[0] } == [1_763_971_200_000_000_000, 1_763_971_201_000_000_000])
     }
 
     @Test func `a text of 0 is absent if there are other names`() throws {
         let text = #"{"time":1,"uuid":"\#(Self.uuid)","major":1,"minor":1,"a":"0","b":"-5"}"#
-        #expect(try Self.sightings(Self.records(text, fields: "measuredPower=a|b")) == ["1.0 1/-/-5"])
+        #expect(try shortSightings(logContents(text, fields: "measuredPower=a|b")) == ["1.0 1/-/-5"])
     }
 
     // MARK: paths
@@ -415,7 +401,7 @@ import Testing
     ])
     func `a name can be a path`(text: String, fields: String) throws {
         for windowSize in [1, 4096] {
-            let found = try Self.records(text, fields: fields, windowSize: windowSize)
+            let found = try logContents(text, fields: fields, windowSize: windowSize)
             #expect(found.records.map { $0.numbers[0] } == [1_000_000_000])
             #expect(found.records.map(\.payload) == [[7]])
             #expect(found.damages == [])
@@ -424,7 +410,7 @@ import Testing
 
     @Test func `fields without a path are those of the payload`() throws {
         let text = #"{"tst":1,"payload":{"adv":"07","rssi":-50,"adapter":"lobby"}}"#
-        let found = try Self.records(text, fields: "data=payload.adv")
+        let found = try logContents(text, fields: "data=payload.adv")
         #expect(found.adapters == ["lobby"])
         #expect(found.records.map { $0.numbers[4] } == [-50])
     }
@@ -433,7 +419,7 @@ import Testing
         #"{"time":1,"a":[{"b":"07"}]}"#, #"{"time":1,"a":"b"}"#, #"{"time":1,"a":{"c":"07"}}"#, #"{"time":1,"b":"07"}"#,
     ])
     func `a path without a value is refused`(text: String) throws {
-        let found = try Self.records(text, fields: "data=a.b")
+        let found = try logContents(text, fields: "data=a.b")
         #expect(found.records.isEmpty)
         #expect(found.damages.first?.reason.hasPrefix("it has none of the keys a.b, ") == true)
     }
@@ -447,7 +433,7 @@ import Testing
         "02.01.06(3)", "020106 (3)", "\\u00302 01 06",
     ])
     func `hexadecimal digits can have separators`(text: String) throws {
-        let found = try Self.records(#"{"time":1,"data":"\#(text)"}"#)
+        let found = try logContents(#"{"time":1,"data":"\#(text)"}"#)
         #expect(found.records.map(\.payload) == [[2, 1, 6]])
         #expect(found.damages == [])
     }
@@ -458,7 +444,7 @@ import Testing
         "02,01", "02 . 01", "02.0 1", "0201060", "(0)x", "0x02 0x01",
     ])
     func `other texts are not hexadecimal`(text: String) throws {
-        let found = try Self.records(#"{"time":1,"data":"\#(text)"}{"time":2,"data":"02"}"#)
+        let found = try logContents(#"{"time":1,"data":"\#(text)"}{"time":2,"data":"02"}"#)
         #expect(found.records.map(\.payload) == (text == "0x" ? [[], [2]] : [[2]]))
     }
 
@@ -470,7 +456,7 @@ import Testing
             let groups = stride(from: 0, to: count, by: size).map { digits[$0..<min($0 + size, count)].joined() }
             for separator in [" ", ".", ":", "-", ""] {
                 let text = groups.joined(separator: separator)
-                #expect(try Self.records(#"{"time":1,"data":"\#(text)"}"#).records.map(\.payload) == [bytes])
+                #expect(try logContents(#"{"time":1,"data":"\#(text)"}"#).records.map(\.payload) == [bytes])
             }
         }
     }
@@ -480,14 +466,14 @@ import Testing
         let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 91 &+ 250) }
         let text = Data(bytes).base64EncodedString()
         for text in [text, text.filter { $0 != "=" }, text.replacing("+", with: "-").replacing("/", with: "_")] {
-            let found = try Self.records(#"{"time":1,"raw":"\#(text)"}"#, fields: "data=raw:base64")
+            let found = try logContents(#"{"time":1,"raw":"\#(text)"}"#, fields: "data=raw:base64")
             #expect(found.records.map(\.payload) == [bytes])
         }
     }
 
     @Test(arguments: ["A", "AAAAA", "AB", "AAB", "A=", "A===", "====", "=", "AA=A", "AA==AA==", "AA A", "AA*A"])
     func `other texts are not base64`(text: String) throws {
-        let found = try Self.records(#"{"time":1,"raw":"\#(text)"}"#, fields: "data=raw:base64")
+        let found = try logContents(#"{"time":1,"raw":"\#(text)"}"#, fields: "data=raw:base64")
         #expect(found.damages.map(\.reason) == ["data is \"\(text)\", which is not base64"])
     }
 
@@ -500,8 +486,8 @@ import Testing
         ("data=a|raw:base64", #""AgEGGv9MAAIV94Jtpk+iTpiAJLxbceCJPgBkAAfF""#),
     ])
     func `base64 is read if the option requests it`(fields: String, value: String) throws {
-        let found = try Self.records(#"{"time":1,"rssi":-60,"raw":\#(value)}"#, fields: fields)
-        #expect(try Self.sightings(found) == ["1.0 7/-60/-59"])
+        let found = try logContents(#"{"time":1,"rssi":-60,"raw":\#(value)}"#, fields: fields)
+        #expect(try shortSightings(found) == ["1.0 7/-60/-59"])
     }
 
     @Test(arguments: [
@@ -514,7 +500,7 @@ import Testing
     func `base64 without the option is refused, and the option is named`(
         key: String, value: String, option: String
     ) throws {
-        let found = try Self.records(#"{"time":1,"\#(key)":\#(value)}"#)
+        let found = try logContents(#"{"time":1,"\#(key)":\#(value)}"#)
         #expect(
             found.damages.map(\.reason) == [
                 "\(key) has a character that is not a hexadecimal digit; if it is base64, use --fields \(option)"
@@ -544,7 +530,7 @@ import Testing
     func `an object in the place of a text is refused with the option that reads a text in it`(
         text: String, reason: String
     ) throws {
-        #expect(try Self.records(text).damages.map(\.reason) == [reason])
+        #expect(try logContents(text).damages.map(\.reason) == [reason])
     }
 
     @Test(arguments: ["data=raw|raw:base64", "rssi=rssi:base64", "data=:base64", "data=a:base64|", "uuid=a:base64"])

@@ -164,3 +164,21 @@ func execute(_ tool: String, _ arguments: [String]) throws {
     let status = try SpawnedProcess(tool, arguments).wait()
     guard status == 0 else { throw ToolProblem(status: status) }
 }
+
+/// Returns the content of an advertisement log. `fields` is in the syntax of `--fields`.
+func logContents(_ text: String, fields: String? = nil, windowSize: Int = 64 * 1024) throws -> Contents {
+    try contents(
+        .bytes(Array(text.utf8), name: "test"),
+        options: CaptureOptions(fields: try fields.map { try FieldMap($0) } ?? FieldMap(), windowSize: windowSize))
+}
+
+/// Returns the sightings in short: the time, and the values of the keys, separated by slashes.
+func shortSightings(
+    _ found: Contents, _ keys: [String] = ["minor", "rssi", "measuredPower"]
+) throws -> [String] {
+    try found.sightings.map { line in
+        let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+        let numbers = keys.map { (object[$0] as? Int).map { "\($0)" } ?? "-" }
+        return ((object["t"] as? Double).map { "\($0) " } ?? "") + numbers.joined(separator: "/")
+    }
+}

@@ -51,6 +51,10 @@ import Testing
         "the text of an Android bug report, which is not read. Extract its Bluetooth log with the script of Android's "
         + "source code: btsnooz.py test > capture.btsnoop"
 
+    private static let report =
+        "a report of a gateway in CSV, which is not read. It has no advertisements. Record them with: sudo beacon-gateway "
+        + "record capture.btsnoop"
+
     private static func utf16(_ name: String) -> String {
         "text in UTF-16, which is not read. Convert it with: iconv -f \(name) -t UTF-8 test > utf8.txt"
     }
@@ -107,6 +111,10 @@ import Testing
             {"tst":"2026-11-30T11:20:53.406348Z+0100","topic":"beacons/hall/event/a","qos":0,"retain":0,"payloadlen":10,\
             "payload":{"version":2,"type":"event","gateway":"hall"}}
             """, .receivedMessages, received),
+        Sample(
+            "monitor,identifier,uuid,major,minor,arrival,departure\r\nsite,a,F7826DA6-4FA2-4E98-8024-BC5B71E0893E,1,7,,\r\n",
+            .reportTable, report),
+        Sample("from,to,scope,name,most,mean,arrivals,departures\r\n", .reportTable, report),
         Sample(
             """
             ========================================================
@@ -206,7 +214,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("uuid,rssi\n", "“uuid,rssi”"),
+        ("id,rssi\n", "“id,rssi”"),
         ("Größe 0123456789 0123456789 0123456789 0123456789", "“Größe 0123456789 0123456789 0123456789…”"),
         ("a\tb\n", "“a_b”"), ("\u{7F}ELF\n", nil), ("a\u{0}b\n", nil), ("a\u{9B}31m\n", nil),
         ("\u{0}", nil), ("C0:98:E5:00:00:07 -60 020106\n", "“C0:98:E5:00:00:07 -60 020106”"),

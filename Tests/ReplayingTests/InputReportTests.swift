@@ -139,6 +139,41 @@ func beaconVisits(_ lines: [String]) throws -> [String] {
         #expect(converted.errors.contains("warning: \(path): \(warning)"))
     }
 
+    @Test func `the option for the time under another key is named, in a table and in JSON`() throws {
+        let beacon = "F7826DA6-4FA2-4E98-8024-BC5B71E0893E"
+        let table = try scratch.write("a.csv", "n,Time stamp,uuid,major,minor\n1,2025-11-24 08:00:00,\(beacon),100,7\n")
+        let log = try scratch.log(
+            "b", [#"{"uptime":5,"last_date":"x","ts":1763971200,"uuid":"\#(beacon)","major":100,"minor":7}"#])
+        for (path, place, key, option) in [
+            (table, "line 2, byte 30", "Time stamp", "'time=Time stamp'"), (log, "line 1, byte 0", "ts", "time=ts"),
+        ] {
+            let warning =
+                "warning: \(path): record 1 at \(place): time is absent; if \(key) is the time, use --fields \(option)\n"
+            let ending = try Gateway.run("replay", path)
+            #expect(ending.status == 65)
+            #expect(ending.errors.hasPrefix("\(warning)\(path) has no times: "))
+            #expect(try Gateway.replay(["--sightings", path]).errors == warning)
+            let conversion = try Gateway.run("convert", path, scratch.path("c.pcapng"))
+            #expect(conversion.status == 65)
+            #expect(conversion.errors.hasPrefix("\(warning)\(path) has no times; "))
+            let fields = option.filter { $0 != "'" }
+            let mapped = try Gateway.replay(["--sightings", "--zone", "UTC", "--fields", fields, path])
+            #expect(mapped.errors == "")
+            #expect(mapped.text.hasPrefix("{\"time\":\"2025-11-24T08:00:00.000000Z\","))
+        }
+    }
+
+    @Test func `a table whose last row has no line end is read with a warning`() throws {
+        let text = "time,uuid,major,minor\n1,F7826DA6-4FA2-4E98-8024-BC5B71E0893E,100,7"
+        let path = try scratch.write("a.csv", text)
+        let ending = try Gateway.replay(["--summary", path])
+        #expect(
+            ending.errors
+                == "1 record, 1 report, 1 iBeacon: 2 events\nwarning: \(path): the last line has no line end; if the file was "
+                + "cut off, its last column can be incomplete\n")
+        #expect(try Gateway.replay([try scratch.write("b.csv", text + "\n")]).errors == "")
+    }
+
     // MARK: reversed UUIDs
 
     private static let reversedWarning =

@@ -5,11 +5,12 @@ import JSON
 extension CaptureReader {
     /// Returns the record of the last object.
     @inline(__always) mutating func record() throws(LogProblem) -> CaptureRecord {
-        if !log.hasContent { try log.checkTimeOnly(window) }
+        var isEmpty = false
+        if !log.hasContent { isEmpty = try log.isRowWithoutData(window, to: head) }
         let time = try time(log.line)
         let adapter = try adapter()
         if let value = log.value(.listening, window) {
-            guard let isListening = value.bool else { throw LogProblem(.listening, "is neither true nor false") }
+            let isListening = try listening(value)
             if !isListening, let since = log.value(.since, window) {
                 let since = try self.since(since, notAfter: time)
                 return CaptureRecord(
@@ -33,8 +34,20 @@ extension CaptureReader {
             return report(try manufacturerData(data), time, adapter, address, rssi)
         }
         // A report without AD structures.
-        if let data { return report(try decoded(data, .data, isBase64: false), time, adapter, address, rssi) }
+        if data != nil || isEmpty { return report(head..<head, time, adapter, address, rssi) }
         return CaptureRecord(time: time, adapter: adapter, content: .timeOnly, payload: head..<head)
+    }
+
+    /// Returns the value of `listening`, which can also be a text.
+    @inline(never) private mutating func listening(_ value: LogValue) throws(LogProblem) -> Bool {
+        if let isListening = value.bool { return isListening }
+        if value.isString {
+            let end = text(value)
+            let text = window.span.extracting(value.start..<end)
+            if LogWords.is(text, "true") || LogWords.is(text, "True") || LogWords.is(text, "TRUE") { return true }
+            if LogWords.is(text, "false") || LogWords.is(text, "False") || LogWords.is(text, "FALSE") { return false }
+        }
+        throw LogProblem(.listening, "is neither true nor false")
     }
 
     @inline(__always) private func report(
@@ -93,12 +106,18 @@ extension CaptureReader {
     ) throws(LogProblem) -> Int? {
         let end = value.isString ? text(value) : value.end
         if value.isString, end == value.start { return nil }
-        guard value.isNumber || value.isString, let number = DecimalNumber(window.span, value.start, end) else {
-            throw LogProblem(field, "is not a number")
+        guard value.isNumber || value.isString else { throw LogProblem(field, "is not a number") }
+        guard let number = DecimalNumber(window.span, value.start, end) else {
+            throw LogProblem(field, "is \"\(quoted(value.start, end))\", which is not a number")
         }
         if field == .rssi || field == .measuredPower {
             guard let integer = number.rounded(in: range) else { throw LogProblem(field, "is not in its range") }
             return integer
+        }
+        // Three decimals can be the thousands of a spreadsheet.
+        if log.table != nil, end - value.start > 4, window[end - 4] == UInt8(ascii: ".") {
+            throw LogProblem(
+                field, "is \"\(quoted(value.start, end))\", which can be thousands; write it without a full stop")
         }
         guard let integer = number.integer(in: range) else {
             throw LogProblem(field, "is not a whole number in its range")
@@ -233,6 +252,16 @@ extension CaptureReader {
             throw LogProblem(field, "has an odd number of digits")
         }
         if decoded == 0, let advice = base64Advice(text, field) { throw LogProblem(field, advice) }
+        if text.count == 10, decoded < 3 {
+            // The first digits were replaced by their bytes.
+            let digits = window[text.lowerBound..<text.lowerBound + decoded].flatMap {
+                [$0 >> 4 + 0x30, $0 & 0xF + 0x30]
+            }
+            guard !LogText.isDateWithSeparators((digits + rest)[...]) else {
+                throw LogProblem(
+                    field, "is a date; name the key with the advertisement with --fields \(field.name)=KEY")
+            }
+        }
         guard
             let end = LogText.decodeSeparatedHexadecimal(&window, text.lowerBound, text.upperBound, decoded: decoded)
         else { throw LogProblem(field, "has a character that is not a hexadecimal digit") }
@@ -343,11 +372,22 @@ extension CaptureReader {
     /// Returns the time of the object at `line`.
     @inline(__always) mutating func time(_ line: Int) throws(LogProblem) -> Instant? {
         guard let value = log.value(.time, window) else {
-            guard timesAreKnown && hasTimes else { return nil }
+            guard timesAreKnown else {
+                noteMissingTime()
+                return nil
+            }
+            guard hasTimes else { return nil }
             throw LogProblem(.time, "is absent")
         }
         guard !timesAreKnown || hasTimes else { throw LogProblem(.time, "is present, but was absent before") }
         return try time(of: value, .time, line: line, notAfter: nil)
+    }
+
+    /// Notes that the first record has no time, if another key can have it.
+    @inline(never) private mutating func noteMissingTime() {
+        guard unreadTime == nil, let option = log.optionForTime(window) else { return }
+        unreadTime = CaptureDamage(
+            offset: base + log.start, record: recordCount, line: log.line, reason: "time is absent; \(option)")
     }
 
     /// Returns the time since which the adapter had not scanned, for an object with the time `notAfter`.
@@ -390,7 +430,12 @@ extension CaptureReader {
     ) throws(LogProblem) -> Instant {
         let end = text(value)
         guard let time = LogText.time(window.span, value.start, end) else {
-            if !LogText.isDate(window.span, value.start, end), DecimalNumber(window.span, value.start, end) != nil {
+            if !LogText.isDate(window.span, value.start, end),
+                let number = DecimalNumber(window.span, value.start, end)
+            {
+                guard log.table == nil || !number.isCoarseTime else {
+                    throw LogProblem(field, "is \"\(quoted(value.start, end))\", which has lost its last digits")
+                }
                 return try self.time(ofNumber: value.start..<end, field, line: line)
             }
             throw LogProblem(

@@ -150,11 +150,19 @@ struct LogKeys {
         slots[field.rawValue].contains { isBase64[$0] && isRead(order[$0]) }
     }
 
+    /// Returns the slots of fields as a mask: bit n for slot n.
+    func mask(of fields: [LogField]) -> UInt64 {
+        fields.reduce(0) { mask, field in order[slots[field.rawValue]].reduce(mask) { $0 | 1 << UInt64($1) } }
+    }
+
     /// Returns the UTF-8 bytes of a slot's key.
     func utf8(of slot: Int) -> ArraySlice<UInt8> { bytes[bounds[slot]] }
 
     /// Returns the key of a slot.
     func name(of slot: Int) -> String { String(decoding: utf8(of: slot), as: UTF8.self) }
+
+    /// The UTF-8 bytes of all keys.
+    var names: [[UInt8]] { bounds.map { Array(bytes[$0]) } }
 
     /// Returns the slot of the key in `range` of `text`; `nil` if it is not used.
     @inline(__always) func slot(of text: Span<UInt8>, _ range: Range<Int>) -> Int? {

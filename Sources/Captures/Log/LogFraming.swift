@@ -62,14 +62,16 @@ extension CaptureReader {
     /// Returns the next record of an advertisement log; `nil` at its end.
     mutating func nextObject() throws(CaptureError) -> CaptureRecord? {
         while true {
-            guard try log.scanner.hasElements ? nextElement() : nextWhole() else {
+            guard try log.scanner.hasElements ? nextElement() : log.table == nil ? nextWhole() : nextRow() else {
                 if hasEnded { return nil }
                 continue
             }
             do {
                 return try record()
             } catch {
+                if log.table != nil, isBetweenTables() { continue }
                 damages.note(offset: base + log.start, record: recordCount, line: log.line, error.description)
+                log.damagedLine = log.line
             }
         }
     }

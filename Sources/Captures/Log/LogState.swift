@@ -1,3 +1,4 @@
+import BaseTypes
 import BluetoothLE
 import JSON
 
@@ -24,16 +25,24 @@ struct LogProblem: Error {
 struct LogState {
     var scanner: LogScanner
     var framing = LogFraming()
+    /// The table whose rows are the objects; `nil` if the log has JSON objects.
+    var table: LogTable?
+    /// The line of the last damaged object.
+    var damagedLine = 0
+    /// The names of the columns of tables.
+    private(set) lazy var columnNames = LogColumns.Names(scanner.keys)
     /// The start of the last object in the window, and its line.
     var start = 0
     var line = 0
     /// The line on which the last object ends; 0 before the first one.
     var endLine = 0
     /// The slots of the fields that make an object a record. Without them, it can only be a time
-    /// (``checkTimeOnly(_:)``).
-    private let contentSlots: UInt64
+    /// (``isRowWithoutData(_:)``).
+    let contentSlots: UInt64
+    /// The slots of the address and the signal strength.
+    private let receptionSlots: UInt64
     /// The keys of those fields, for messages.
-    private let contentKeys: String
+    let contentKeys: String
     /// The keys that a record without these fields may have.
     private let keysOfTimes: Set<String>
     /// The last address of an adapter with the 17 bytes of its text.
@@ -43,14 +52,35 @@ struct LogState {
         scanner = LogScanner(fields)
         let keys = scanner.keys
         contentKeys = LogField.content.flatMap { fields.names[$0.rawValue] }.joined(separator: ", ")
-        contentSlots = LogField.content.reduce(0) { mask, field in
-            keys.order[keys.slots[field.rawValue]].reduce(mask) { $0 | 1 << UInt64($1) }
-        }
+        contentSlots = keys.mask(of: LogField.content)
+        receptionSlots = keys.mask(of: [.address, .rssi])
         keysOfTimes = Set([LogField.time, .adapter, .adapterAddress].flatMap { fields.names[$0.rawValue] })
     }
 
     /// Whether the last object has an advertisement, a beacon, or a change of scanning.
     var hasContent: Bool { scanner.present & contentSlots != 0 }
+
+    /// Returns whether the last object of `window`, which has no content, is a row of an advertisement whose cells for the
+    /// data are empty. Otherwise it must have only the time of an adapter.
+    ///
+    /// - Parameters:
+    ///   - window: the bytes with the object.
+    ///   - end: the end of the row.
+    /// - Returns: whether it is.
+    /// - Throws: an error if it has other keys.
+    @inline(never) func isRowWithoutData(_ window: [UInt8], to end: Int) throws(LogProblem) -> Bool {
+        let canHaveBeacon = table != nil && LogTable.hasBeaconDigits(window[start..<end])
+        if let table, table.columns.hasContent, !table.hasInnerValue, scanner.present & receptionSlots != 0,
+            !canHaveBeacon,
+            [LogField.major, .minor].allSatisfy({ field in
+                value(field, window).map { isZero($0, field, window) } ?? true
+            })
+        {
+            return true
+        }
+        try checkTimeOnly(window, canHaveBeacon: canHaveBeacon)
+        return false
+    }
 
     /// Returns the value of a field. If it has several names, the first one counts that is present and not 0, otherwise
     /// the first one that is present. An empty text counts as 0, and for a number also the text of 0.
@@ -124,11 +154,12 @@ struct LogState {
 
     /// Checks that the last object of `window` has only the time of an adapter, as written by
     /// ``CaptureWriter/write(timeOnly:time:)``. An object with other keys belongs to another kind of log.
-    func checkTimeOnly(_ window: [UInt8]) throws(LogProblem) {
+    private func checkTimeOnly(_ window: [UInt8], canHaveBeacon: Bool) throws(LogProblem) {
         let keysMax = 16
         var keys: [String] = []
         var isTimeOnly =
-            scanner.object == 0 && value(.time, window) != nil && value(.adapter, window) != nil
+            !canHaveBeacon && scanner.object == 0 && value(.time, window) != nil
+            && (value(.adapter, window) != nil || table?.columns.hasAdapters == false)
         scanner.forEachMember(of: scanner.object, in: window.span) { key, value in
             isTimeOnly = isTimeOnly && keysOfTimes.contains(String(decoding: key, as: UTF8.self))
             guard keys.count <= keysMax else { return }
@@ -154,19 +185,43 @@ struct LogState {
 
     /// Returns the option for a key of the last object that probably has the measured power, and is not read.
     func optionForMeasuredPower(_ window: [UInt8]) -> String? {
+        option(for: .measuredPower, "the RSSI at one metre", window) { name, value in
+            (name.contains("power") || name.contains("rssi") && name.contains("1m"))
+                && DecimalNumber(window.span, value.start, value.end)?.rounded(in: -127 ... -1) != nil
+        }
+    }
+
+    /// Returns the option for a key of the last object that probably has the time, and is not read.
+    func optionForTime(_ window: [UInt8]) -> String? {
+        option(for: .time, "the time", window) { name, value in
+            guard name.contains("time") || name.contains("date") || name == "ts" else { return false }
+            if let number = DecimalNumber(window.span, value.start, value.end) {
+                return CaptureReader.instant(number.nanoseconds).map { $0.nanoseconds > Self.recent } ?? false
+            }
+            return value.isString && LogText.time(window.span, value.start, value.end) != nil
+        }
+    }
+
+    /// 2000-01-01T00:00:00Z in nanoseconds since 1970. A smaller number can be a duration.
+    private static let recent = 946_684_800_000_000_000
+
+    /// Returns the option for a key of the last object that probably has a field with this `meaning`, and is not read.
+    ///
+    /// `isLikely` returns whether a key, in lower case and with only letters and digits, and its value can be the field.
+    private func option(
+        for field: LogField, _ meaning: String, _ window: [UInt8],
+        _ isLikely: (_ name: String, _ value: LogValue) -> Bool
+    ) -> String? {
         var found: String?
         for object in scanner.object == 0 ? [0] : [scanner.object, 0] {
             scanner.forEachMember(of: object, in: window.span) { key, value in
                 let name = String(decoding: key, as: UTF8.self)
-                let plain = name.lowercased().filter { $0.isLetter || $0.isNumber }
-                guard found == nil, plain.contains("power") || plain.contains("rssi") && plain.contains("1m"),
-                    key.count <= FieldMap.nameBytesMax, name.allSatisfy(Self.isSafe),
+                guard found == nil, key.count <= FieldMap.nameBytesMax, name.allSatisfy(Self.isSafe),
                     scanner.keys.slot(of: key.span, 0..<key.count) == nil,
-                    DecimalNumber(window.span, value.start, value.end)?.rounded(in: -127 ... -1) != nil
+                    isLikely(name.lowercased().filter { $0.isLetter || $0.isNumber }, value)
                 else { return }
-                let option = "\(LogField.measuredPower)=\(name)"
-                found =
-                    "if \(name) is the RSSI at one metre, use --fields \(name.contains(" ") ? "'\(option)'" : option)"
+                let option = "\(field)=\(name)"
+                found = "if \(name) is \(meaning), use --fields \(name.contains(" ") ? "'\(option)'" : option)"
             }
         }
         return found

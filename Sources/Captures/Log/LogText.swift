@@ -46,7 +46,7 @@ enum LogText {
     /// Decodes pairs of hexadecimal digits in `start..<end` of `bytes` that can be separated by blanks, or all by the
     /// same other separator: a full stop, a colon or a hyphen. The result replaces them from `start` on.
     ///
-    /// Before the digits can be `0x`, or `(0x)` as nRF Connect writes it, and after them their number as ESPHome writes
+    /// Before the digits can be `0x`, `\x` as PostgreSQL writes it, or `(0x)` as nRF Connect writes it, and after them their number as ESPHome writes
     /// it: `02.01.06 (3)`. The first `decoded` bytes are those that ``decodeHexadecimal(_:_:_:)`` has decoded.
     ///
     /// - Returns: the end of the result; `nil` for other text.
@@ -54,7 +54,9 @@ enum LogText {
         var (place, target) = (start + 2 * decoded, start + decoded)
         if decoded == 0, bytes[start..<end].starts(with: "(0x)".utf8) {
             place += 4
-        } else if decoded == 0, end - start >= 2, bytes[start] == UInt8(ascii: "0"), bytes[start + 1] | 0x20 == 0x78 {
+        } else if decoded == 0, end - start >= 2, bytes[start + 1] | 0x20 == 0x78,
+            bytes[start] == UInt8(ascii: "0") || bytes[start] == UInt8(ascii: "\\")
+        {
             place += 2
         }
         var separator: UInt8?
@@ -206,6 +208,13 @@ enum LogText {
             else { return false }
         }
         return year >= 1900 && CivilDate.existingDay(year: year, month: month, day: day) != nil
+    }
+
+    /// Returns whether a text is a date with separators: a year of four digits, and a month and a day of two.
+    static func isDateWithSeparators(_ text: ArraySlice<UInt8>) -> Bool {
+        let parts = text.split(omittingEmptySubsequences: false) { $0 &- 0x30 >= 10 }
+        return parts.count == 3 && parts[1].count == 2
+            && (parts[0].count == 4 && parts[2].count == 2 || parts[0].count == 2 && parts[2].count == 4)
     }
 
     /// Returns the offset of a zone in seconds: `Z`, `UTC`, `GMT`, `+01:00`, `+0100` or `+01`, also after a blank; `nil`
@@ -395,6 +404,10 @@ struct DecimalNumber {
         default: return .nanoseconds
         }
     }
+
+    /// Whether the number as a time has no digit for the seconds, and so few that a program such as a spreadsheet has
+    /// probably dropped the others.
+    var isCoarseTime: Bool { exponent + timeUnit.rawValue > TimeUnit.seconds.rawValue && 1...6 ~= digits }
 
     /// The number as a time in nanoseconds. Digits beyond nanoseconds are cut off.
     var nanoseconds: Int128 { scaled(by: timeUnit.rawValue) }

@@ -34,8 +34,8 @@ public enum CaptureError: Error, Hashable {
 extension CaptureError: CustomStringConvertible {
     private static var formats: String {
         """
-        btsnoop, pcap, pcapng, PacketLogger, the text of hcidump --raw and advertisement logs (JSON), each plain or with \
-        gzip, bzip2, xz or zstd
+        btsnoop, pcap, pcapng, PacketLogger, the text of hcidump --raw and advertisement logs (JSON, or CSV with a header \
+        line), each plain or with gzip, bzip2, xz or zstd
         """
     }
 

@@ -80,8 +80,12 @@ public struct CaptureReader: ~Copyable {
     /// The number of zeros after the records of each file, in bytes. They are not records: space was allocated before it
     /// was needed, or the records were lost in a power failure. Zeros before further records are damage.
     public internal(set) var zeroBytes: Int
+    /// Whether the last row of a table lacks its line end. If the file was cut off, its last value can be incomplete.
+    public internal(set) var lacksLineEnd: Bool
     /// The first object of an advertisement log with a beacon without measured power, and the key that can have it.
     public internal(set) var unreadMeasuredPower: Optional<CaptureDamage>
+    /// The first object of an advertisement log without times, and the key that can have the time.
+    public internal(set) var unreadTime: Optional<CaptureDamage>
     // The number of beacons without measured power so far, up to a limit.
     var missedPowers: Int
 
@@ -120,8 +124,10 @@ public struct CaptureReader: ~Copyable {
         localTimes = LocalTimes(zone: options.zone)
         misplacedAdvertisement = nil
         unreadMeasuredPower = nil
+        unreadTime = nil
         skippedPackets = SkippedPackets()
         zeroBytes = 0
+        lacksLineEnd = false
         missedPowers = 0
         damages = CaptureDamages()
         malformations = MalformationCounts()
@@ -348,7 +354,7 @@ public struct CaptureReader: ~Copyable {
         if try openPacketLogger() { return }
         // Before blanks are skipped, which have two bytes in UTF-16.
         if let format = UnsupportedFormat(firstBytes: window[head..<min(head + 16, tail)]) { throw unsupported(format) }
-        try skipLeadingBlanks()
+        let tabs = try skipLeadingBlanks()
         guard tail > head else { throw .empty(path: name) }
         if try isLog() {
             if let format = try objectFormat(at: 0) { throw unsupported(format) }
@@ -356,7 +362,7 @@ public struct CaptureReader: ~Copyable {
         } else if try isHcidump() {
             (layout, format) = (.hcidump, .hcidump)
         } else {
-            (layout, format) = try recogniseText()
+            (layout, format) = try recogniseText(afterTabs: tabs)
         }
     }
 
@@ -404,9 +410,11 @@ public struct CaptureReader: ~Copyable {
     }
 
     /// Returns the format if one of the first lines is a packet of hcidump, a line of `hcitool lescan`, or a text, such
-    /// as an MQTT topic, and an object; throws an error for every other text.
-    private mutating func recogniseText() throws(CaptureError) -> (Layout, CaptureFormat) {
+    /// as an MQTT topic, and an object, or if the first line is the header of a table; throws an error for every other
+    /// text. `tabs` is the number of tabs before the first line.
+    private mutating func recogniseText(afterTabs tabs: Int) throws(CaptureError) -> (Layout, CaptureFormat) {
         var start = 0
+        var heading = TableHeading(tabs: tabs)
         while start < UnsupportedFormat.lookahead, try has(start + 1) {
             var end = start
             while end < UnsupportedFormat.lookahead, try has(end + 1), window[head + end] != 0x0A { end += 1 }
@@ -421,7 +429,8 @@ public struct CaptureReader: ~Copyable {
                 if format == .lescanText { return (.hcidump, .hcidump) }
                 throw unsupported(format)
             }
-            if let object = try objectAfterPrefix(from: start) {
+            if try openTable(start..<end, &heading) { return (.log, .advertisementLog) }
+            if heading.isOver, let object = try objectAfterPrefix(from: start) {
                 if let format = try objectFormat(at: object) { throw unsupported(format) }
                 log.framing.hasPrefixes = true
                 return (.log, .advertisementLog)
@@ -431,7 +440,9 @@ public struct CaptureReader: ~Copyable {
         if let problem = source.problem { throw .inflationFailed(path: name, problem) }
         let isWhole = tail - head < UnsupportedFormat.lookahead
         let firstBytes = window[head..<min(head + UnsupportedFormat.lookahead, tail)]
-        throw .unrecognised(path: name, beginning: Self.quoted(firstBytes, isWhole: isWhole))
+        let beginning = Self.quoted(firstBytes, isWhole: isWhole)
+        if beginning != nil, let reason = tableProblem() { throw .headerInvalid(path: name, reason) }
+        throw .unrecognised(path: name, beginning: beginning)
     }
 
     /// Returns the error for an input of a format that is not read.
@@ -447,13 +458,16 @@ public struct CaptureReader: ~Copyable {
         return true
     }
 
-    /// Skips blanks and a byte order mark before a text.
-    private mutating func skipLeadingBlanks() throws(CaptureError) {
+    /// Skips blanks and a byte order mark before a text. Returns the number of tabs at the start of its first line.
+    private mutating func skipLeadingBlanks() throws(CaptureError) -> Int {
         if begins(with: [0xEF, 0xBB, 0xBF]) { head += 3 }
+        var tabs = 0
         while try has(1), JSONScanner.isSpace(window[head]) {
-            if window[head] == 0x0A { line += 1 }
+            if window[head] == 0x09 { tabs += 1 }
+            if window[head] == 0x0A { (line, tabs) = (line + 1, 0) }
             head += 1
         }
+        return tabs
     }
 
     /// Returns whether the text at the head is from hcidump: its heading, an arrow, or a time and an arrow.

@@ -29,7 +29,7 @@ public struct UnsupportedFormat: Sendable {
     /// All formats, in the order in which they are checked.
     public static let all = [
         zipArchive, tarArchive, utf16, utf16LittleEndian, utf16BigEndian, eventLines, eventMessages, receivedMessages,
-        androidBugReport, btmonText, hcidumpText, bluetoothctlText, lescanText,
+        reportTable, androidBugReport, btmonText, hcidumpText, bluetoothctlText, lescanText,
     ]
 
     /// A zip archive, such as the bug report of an Android phone: a local file header, the end of an empty archive, or
@@ -98,6 +98,14 @@ public struct UnsupportedFormat: Sendable {
                 "{\"tst\":\"", "\",\"topic\":\"", "\",\"qos\":", ",\"retain\":", ",\"payloadlen\":",
                 ",\"payload\":" + payload[0], payload[1],
             ]
+        })
+
+    /// A table that a gateway writes. A visit in it has a UUID, but is not an advertisement.
+    public static let reportTable = UnsupportedFormat(
+        "a report of a gateway in CSV", "It has no advertisements. Record them with",
+        "sudo beacon-gateway record capture.btsnoop",
+        isLine: { line in
+            ["monitor,identifier,uuid,major,minor,arrival,", "from,to,scope,name,"].contains { line.hasPrefix($0) }
         })
 
     /// The text of an Android bug report, which can contain a compressed log (AOSP, `btsnooz.py`).
