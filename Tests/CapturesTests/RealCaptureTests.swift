@@ -36,7 +36,7 @@ import Testing
         let table = try #require(text.components(separatedBy: "| format | example in ").last)
         let rows = table.prefix(upTo: try #require(table.range(of: "\n\n")).lowerBound).split(separator: "\n")
             .dropFirst(2).map { $0.components(separatedBy: " | ") }
-        #expect(rows.count == 8)
+        #expect(rows.count == 9)
         for row in rows where !row[0].contains("GPX") {
             let path = Fixtures.tests.appendingPathComponent("Fixtures/\(row[1].filter { $0 != "`" })").path
             let reader = try CaptureReader(.path(path))

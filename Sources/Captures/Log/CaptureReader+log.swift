@@ -6,8 +6,11 @@ extension CaptureReader {
     /// Returns the record of the last object.
     @inline(__always) mutating func record() throws(LogProblem) -> CaptureRecord {
         var isEmpty = false
-        if !log.hasContent { isEmpty = try log.isRowWithoutData(window, to: head) }
-        let time = try time(log.line)
+        if !log.hasContent {
+            if let layers = log.layers(window) { return try packet(layers) }
+            isEmpty = try log.isRowWithoutData(window, to: head)
+        }
+        let time = try time(log.value(.time, window), log.line)
         let adapter = try adapter()
         if let value = log.value(.listening, window) {
             let isListening = try listening(value)
@@ -369,9 +372,9 @@ enum LogWords {
 
 // The times of an advertisement log's objects.
 extension CaptureReader {
-    /// Returns the time of the object at `line`.
-    @inline(__always) mutating func time(_ line: Int) throws(LogProblem) -> Instant? {
-        guard let value = log.value(.time, window) else {
+    /// Returns the time of the object at `line`, which is `value`.
+    @inline(__always) mutating func time(_ value: LogValue?, _ line: Int) throws(LogProblem) -> Instant? {
+        guard let value else {
             guard timesAreKnown else {
                 noteMissingTime()
                 return nil

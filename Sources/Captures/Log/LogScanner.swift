@@ -141,6 +141,39 @@ struct LogScanner {
         }
     }
 
+    /// Returns all values of a key in an object of the last object, in their order. The elements of an array are values of
+    /// its key.
+    func values(of key: StaticString, in object: Int, _ text: Span<UInt8>) -> [LogValue] {
+        var found: [LogValue] = []
+        var place = object + 1
+        let end = Int(values[object].next)
+        while place < end {
+            let name = values[place]
+            let value = LogValue(value: values[place + 1], place: place + 1)
+            place = Int(value.value.next)
+            guard LogWords.is(text.extracting(Int(name.start)..<Int(name.end)), key) else { continue }
+            guard value.kind == .array else {
+                found.append(value)
+                continue
+            }
+            var element = value.place + 1
+            while element < place {
+                found.append(LogValue(value: values[element], place: element))
+                element = Int(values[element].next)
+            }
+        }
+        return found
+    }
+
+    /// Returns the object `layers` of the last object, or of the object `_source` in it, which has the protocols of a packet in
+    /// Wireshark's JSON; `nil` if there is none.
+    func layers(in text: Span<UInt8>) -> Int? {
+        var object = 0
+        if let source = values(of: "_source", in: 0, text).first, source.kind == .object { object = source.place }
+        guard let layers = values(of: "layers", in: object, text).first, layers.kind == .object else { return nil }
+        return layers.place
+    }
+
     /// Changes the end of a string after its escapes were replaced in place.
     mutating func setEnd(_ end: Int, ofUnescaped place: Int) {
         values[place].end = Int32(truncatingIfNeeded: end)

@@ -60,6 +60,12 @@ struct LogState {
     /// Whether the last object has an advertisement, a beacon, or a change of scanning.
     var hasContent: Bool { scanner.present & contentSlots != 0 }
 
+    /// Returns the index of the protocols of a packet, if the last object is one in Wireshark's JSON. Objects in messages are
+    /// not: the bytes of a packet replace its text, and other records can follow in the same object.
+    func layers(_ window: [UInt8]) -> Int? {
+        table == nil && scanner.object == 0 ? scanner.layers(in: window.span) : nil
+    }
+
     /// Returns whether the last object of `window`, which has no content, is a row of an advertisement whose cells for the
     /// data are empty. Otherwise it must have only the time of an adapter.
     ///
