@@ -33,6 +33,7 @@ extension BeaconMonitor {
     ) throws(MonitorError) {
         try self.init(
             name, source: scanning.source(for: name), settings: settings, engine: engine, ranging: ranging,
-            service: service, named: named, locating: locating, store: store)
+            service: service, named: named, locating: locating, store: store, remarked: scanning.remarked(by: name),
+            on: SystemMonitorClock())
     }
 }

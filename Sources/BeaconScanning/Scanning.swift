@@ -22,6 +22,8 @@ public struct Scanning: Sendable {
     }
 
     private var origin: Origin
+    /// Receives lines for the operator; `nil` if the program takes none.
+    private var log: (@Sendable (LogLevel, String) -> Void)?
 
     // MARK: Sources
 
@@ -70,12 +72,18 @@ public struct Scanning: Sendable {
         changed { $0.latency = min(max(latency, .milliseconds(10)), .seconds(1)) }
     }
 
-    /// Reports changes of adapters and backends as lines for operators. Without effect unless the source is live.
+    /// Reports changes of adapters and backends as lines for operators, and the remarks of the monitor
+    /// (`MonitorRemark`), which otherwise go to standard error.
     ///
-    /// - Parameter body: called on the scanning thread, one call at a time; it must not wait.
+    ///     let scanning = Scanning.automatic.logging { level, text in if level <= .notice { print(text) } }
+    ///
+    /// - Parameter body: called on the scanning thread, one call at a time, and with remarks on any thread. It must not
+    ///   wait.
     /// - Returns: the same source with this log.
     public func logging(_ body: @escaping @Sendable (LogLevel, String) -> Void) -> Scanning {
-        changed { $0.log = { kind, text in body(kind.level, text) } }
+        var scanning = self
+        scanning.log = body
+        return scanning
     }
 
     /// Returns the same source with the scanners of a test.
@@ -84,7 +92,9 @@ public struct Scanning: Sendable {
     private func changed(_ body: (inout LiveOptions) -> Void) -> Scanning {
         guard case .live(var options) = origin else { return self }
         body(&options)
-        return Scanning(origin: .live(options))
+        var scanning = self
+        scanning.origin = .live(options)
+        return scanning
     }
 
     /// Creates the source for a monitor with that name.
@@ -92,10 +102,28 @@ public struct Scanning: Sendable {
         switch origin {
         case .live(var options):
             options.recordFile = Self.recordFile(of: monitor)
+            if let log { options.log = { kind, text in log(kind.level, text) } }
             return LiveSource(options)
         case .capture(let path): return CaptureSource(path)
         case .source(let source): return source
         }
+    }
+
+    // The handler for the remarks of a monitor that has no other: they are written to the log, or to standard error if
+    // there is none.
+    func remarked(by monitor: String) -> @Sendable (MonitorRemark) -> Void {
+        { [log] remark in
+            let text = PlainText.safe("monitor “\(monitor)”: \(remark)")
+            if let log { log(.warning, text) } else { Self.writeError("warning: \(text)\n") }
+        }
+    }
+
+    // Writes a text of at most 4,096 bytes to standard error, unless its reader has exited or does not read: poll(2)
+    // reports whether a pipe has room for it (pipe(7): PIPE_BUF). A pipe without a reader would end the process.
+    private static func writeError(_ text: String) {
+        var poll = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
+        guard unsafe Glibc.poll(&poll, 1, 0) == 1, poll.revents == Int16(POLLOUT) else { return }
+        _ = unsafe write(STDERR_FILENO, text, text.utf8.count)
     }
 
     /// Returns a path in a folder that is emptied when the machine starts: that of the service (systemd.exec(5),

@@ -77,6 +77,53 @@ import Testing
         }
     }
 
+    @Test func `N1: after end(), a name is free at once, 300 times, while canceled tasks still hold the monitors`()
+        async throws
+    {
+        for _ in 0..<300 {
+            let monitor = try BeaconMonitor("N1 held", clock: ManualClock())
+            let tasks = [
+                Task { for try await _ in monitor.events {} },
+                Task { try await monitor.run() },
+            ]
+            for task in tasks { task.cancel() }
+            await monitor.end()
+        }
+    }
+
+    @Test func `N1: if a monitor was not ended, the error for its successor says to call end()`() async throws {
+        let site = try await Site("N1 not ended")
+        let loop = Task { [monitor = site.monitor] in for try await _ in monitor.events {} }
+        let error = #expect(throws: MonitorError.self) { try BeaconMonitor("N1 not ended", clock: site.clock) }
+        #expect(
+            error?.description == """
+                a monitor with the name “N1 not ended” has not ended; call `await end()` on it first, because a task can \
+                hold it longer than your last reference, or choose another name
+                """)
+        loop.cancel()
+        try await loop.value
+    }
+
+    @Test func `N1: when the events have ended, the name is free, 300 times`() async throws {
+        for _ in 0..<300 {
+            let monitor = try BeaconMonitor("N1 loop ended", clock: ManualClock())
+            let events = monitor.subscribe()
+            let end = Task { await monitor.end() }
+            for try await _ in events {}
+            _ = try BeaconMonitor("N1 loop ended", clock: ManualClock())
+            await end.value
+        }
+    }
+
+    @MainActor @Test func `N1: on the main actor too, a discarded monitor frees its name at once, 1,000 times`()
+        async throws
+    {
+        for _ in 0..<1000 {
+            let monitor = try BeaconMonitor("N1 main actor", clock: ManualClock())
+            try await monitor.add(.anyA, identifier: "lobby")
+        }
+    }
+
     @Test func `N1: a monitor that lost its name to a successor has ended, and so have its subscribers`() async throws {
         let site = try await Site("N1 lost")
         try await site.lobby(.satisfied)

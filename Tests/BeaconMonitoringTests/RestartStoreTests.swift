@@ -58,6 +58,50 @@ import Testing
         await third.end()
     }
 
+    @Test func `N1: a name with a store is free at once, 100 times, after end() or a release without it`() async throws
+    {
+        let folder = Folder()
+        for number in 0..<100 {
+            let monitor = try BeaconMonitor(
+                "store-1 again", clock: ManualClock(), store: FileRecordStore(directory: FilePath(folder.path)))
+            try await monitor.add(.anyA, identifier: "lobby")
+            guard number.isMultiple(of: 2) else { continue }
+            let loop = Task { [monitor] in try await monitor.run() }
+            loop.cancel()
+            await monitor.end()
+        }
+    }
+
+    @Test func `N5: if the mark of a handled event cannot be written, the store tries again`() async {
+        await #expect(processExitsWith: .success) {
+            let folder = Folder()
+            let clock = ManualClock()
+            let store = FileRecordStore(directory: FilePath(folder.path))
+            _ = try store.open(try Identifier("store-5"), at: clock.now, offset: .zero)
+            #expect(store.isStoring)
+            let regular = store.nextDeadline
+            // write(2) fails from now on: no file may become longer (setrlimit(2), RLIMIT_FSIZE).
+            signal(SIGXFSZ, SIG_IGN)
+            var limit = rlimit()
+            #expect(getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0)
+            let former = limit.rlim_cur
+            limit.rlim_cur = 0
+            #expect(setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0)
+            store.handled([1])
+            #expect(!store.isStoring)
+            #expect(store.nextDeadline == .earliest)
+            let snapshot = MonitorEngine(start: clock.now, clockOffset: .zero).snapshot
+            store.advance(to: clock.now) { snapshot }
+            #expect(!store.isStoring)
+            let next = try #require(store.nextDeadline)
+            #expect(next > clock.now && next != regular)
+            limit.rlim_cur = former
+            #expect(setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0)
+            store.advance(to: next) { snapshot }
+            #expect(store.isStoring)
+        }
+    }
+
     @Test func `N1: if another program uses the name in the folder, the error names that program`() async throws {
         let folder = Folder()
         let site = try Identifier("store-1")

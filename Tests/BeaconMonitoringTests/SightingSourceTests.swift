@@ -53,6 +53,8 @@ import Testing
         }
         #expect(throws: Broken.self) { try run?.get() }
         let reason = MonitorError.sourceFailed("the radio is under water")
+        // A further attempt does not look like a success.
+        await #expect(throws: reason) { try await monitor.run() }
         #expect(try await events.next()?.state == .satisfied)
         await #expect(throws: reason) { try await events.next() }
         // The error is thrown once. After it, the sequence has ended.

@@ -1,5 +1,6 @@
 import Foundation
 import ProgramSupport
+import Synchronization
 import TestSupport
 import Testing
 
@@ -147,5 +148,72 @@ import Testing
         // The beacon entered 30,000 times, and exited each time except the last.
         #expect(count == 59_999)
         #expect(most < 8192)
+    }
+}
+
+/// The remarks of a monitor whose program has no handler for them.
+@Suite(.timeLimit(.minutes(6))) struct RemarkTests {
+    @Test func `if run() is never called, the log of the program says so`() async throws {
+        let (lines, input) = AsyncStream.makeStream(of: (Scanning.LogLevel, String).self)
+        let scanning = Scanning.capture("/nowhere/lobby.btsnoop").logging { input.yield(($0, $1)) }
+        let monitor = try BeaconMonitor("never run log", scanning: scanning)
+        let loop = Task { for try await _ in monitor.events {} }
+        var line = lines.makeAsyncIterator()
+        let (level, text) = try #require(await line.next())
+        #expect(level == .warning)
+        #expect(
+            text == """
+                monitor “never run log”: run() has not been called, so the monitor does not scan, and exits wait for the \
+                next input; call it in a task, for example with `async let running: Void = monitor.run()`
+                """)
+        await monitor.end()
+        try await loop.value
+    }
+
+    @Test func `without a log, remarks are lines on standard error, without control characters`() async throws {
+        let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+            Scanning.automatic.on(adapters: ["hci0"]).remarked(by: "a\u{1B}[2Jb")(.adapterForeign(count: 1))
+        }
+        let text = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+        #expect(
+            text == """
+                warning: monitor “a_[2Jb”: an input named an adapter of another monitor, or of one that has ended, and \
+                was dropped (1 so far); get the adapter from this monitor with adapter(named:)
+
+                """)
+    }
+
+    @Test func `a remark does not end a program whose standard error has no reader or is full`() async {
+        await #expect(processExitsWith: .success) {
+            var ends: [Int32] = [0, 0]
+            #expect(unsafe pipe(&ends) == 0)
+            dup2(ends[1], STDERR_FILENO)
+            // As much as fits: otherwise the next line would block.
+            #expect(fcntl(STDERR_FILENO, F_SETFL, O_NONBLOCK) == 0)
+            let byte = [UInt8](repeating: 0x2E, count: 1)
+            while unsafe write(STDERR_FILENO, byte, 1) == 1 {}
+            #expect(fcntl(STDERR_FILENO, F_SETFL, 0) == 0)
+            Scanning.automatic.remarked(by: "full")(.notRunning)
+            close(ends[0])
+            Scanning.automatic.remarked(by: "no reader")(.notRunning)
+            exit(0)
+        }
+    }
+
+    @Test func `the log of a program stays when other options follow`() async throws {
+        let radio = try Radio()
+        let (lines, input) = AsyncStream.makeStream(of: String.self)
+        let scanning = radio.scanning.logging { _, text in input.yield(text) }
+            .on(adapters: ["hci0"]).withLatency(.milliseconds(20))
+        scanning.remarked(by: "site")(.notRunning)
+        var line = lines.makeAsyncIterator()
+        #expect(await line.next()?.hasPrefix("monitor “site”: run() has not been called") == true)
+        let monitor = try BeaconMonitor("log stays", scanning: scanning)
+        async let running: Void = monitor.run()
+        radio.listen()
+        // The scanner's own lines.
+        #expect(await line.next()?.hasPrefix("monitor") == false)
+        await monitor.end()
+        try await running
     }
 }

@@ -39,7 +39,11 @@ public struct Diagnostics: OptionSet, Sendable, Hashable {
     /// The wall clock has not been synchronized, so dates may be wrong.
     public static let clockUnsynchronized = Diagnostics(rawValue: 1 << 14)
 
-    /// The names of the flags, each at the position of its bit.
+    /// The monitor needs ``BeaconMonitor/run()`` and does not run (``Diagnosed/monitorNotRunning``). Only a program sees
+    /// this flag: no line, no store and no encoded value has it.
+    public static let monitorNotRunning = Diagnostics(rawValue: 1 << 31)
+
+    /// The names of the flags of lines, each at the position of its bit.
     public static let names = [
         "authorizationDenied", "authorizationDeniedGlobally", "authorizationRequestInProgress",
         "authorizationRestricted", "insufficientlyInUse", "serviceSessionRequired", "serviceUnavailable",
@@ -63,7 +67,9 @@ extension Diagnostics: CustomStringConvertible {
     /// empty.
     public var description: String {
         var words = listed
-        let unnamed = (rawValue >> UInt32(Self.names.count)) << UInt32(Self.names.count)
+        if monitorNotRunning { words.append("monitorNotRunning") }
+        let others = subtracting(.monitorNotRunning).rawValue
+        let unnamed = (others >> UInt32(Self.names.count)) << UInt32(Self.names.count)
         if unnamed != 0 { words.append("0x\(String(unnamed, radix: 16))") }
         return "[\(words.joined(separator: ", "))]"
     }
@@ -109,4 +115,9 @@ extension Diagnosed {
     public var persistenceUnavailable: Bool { diagnostics.contains(.persistenceUnavailable) }
     /// The wall clock has not been synchronized, so dates may be wrong.
     public var clockUnsynchronized: Bool { diagnostics.contains(.clockUnsynchronized) }
+    /// The monitor needs ``BeaconMonitor/run()`` and does not run, so its source does not scan, and exits wait for the
+    /// next input.
+    ///
+    ///     if await monitor.record(for: "pier")?.lastEvent.monitorNotRunning == true { print("call run()") }
+    public var monitorNotRunning: Bool { diagnostics.contains(.monitorNotRunning) }
 }

@@ -46,7 +46,10 @@ extension MonitorError: CustomStringConvertible {
             "two conditions have the identifier “\(identifier)”; identifiers must be unique"
         case .identifierUnknown(let identifier): "no condition has the identifier “\(identifier)”"
         case .nameTaken(let name):
-            "a monitor named “\(name)” exists already; stop it first (await monitor.end()) or choose another name"
+            """
+            a monitor with the name “\(name)” has not ended; call `await end()` on it first, because a task can hold it \
+            longer than your last reference, or choose another name
+            """
         case .nameUnknown(let name): "there is no monitor “\(name)”"
         case .circleInvalid(let latitude, let longitude, let radius):
             "a circle at \(latitude), \(longitude) of \(radius) m; expected −90…90, −180…180 and a radius above 0"

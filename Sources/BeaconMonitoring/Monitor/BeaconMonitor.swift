@@ -9,17 +9,17 @@ import Synchronization
 ///
 ///     let monitor = try BeaconMonitor("office", source: source)
 ///     try await monitor.add(.beacon(uuid: uuid), identifier: "lobby")
+///     let events = monitor.subscribe()
 ///     async let scanning: Void = monitor.run()
-///     for try await event in monitor.events {
+///     for try await event in events {
 ///         print(event.identifier, event.state)
 ///     }
 ///     try await scanning
 ///
 /// The monitor ends at ``end()`` or when it is discarded, and its name can be used again immediately (rule N1). It
-/// starts no task, so only its owner and the tasks in a call to it keep it alive. A cancelled task stays in its call
-/// until it is scheduled once more, so call ``end()`` before you create another monitor with the same name. After a
-/// cancelled ``run()``, the next monitor that asks for the name gets it, unless the monitor has a ``RecordStore``,
-/// whose files are open.
+/// starts no task, so only its owner and the tasks that use it keep it alive. A cancelled task can hold it for a short
+/// time, so call ``end()`` before you create another monitor with the same name. After a cancelled ``run()``, the next
+/// monitor that asks for the name gets it, unless the monitor has a ``RecordStore``, whose files are open.
 public actor BeaconMonitor {
     /// The name of the monitor. A process can have only one monitor with the same name at a time.
     public nonisolated let name: String
@@ -27,7 +27,9 @@ public actor BeaconMonitor {
     package nonisolated let service: ServiceRegistry
     nonisolated let hub: EventHub
     nonisolated let rangingHub: RangingHub
-    nonisolated let visitLog = Broadcast<VisitUpdate>()
+    nonisolated let visitLog: Broadcast<VisitUpdate>
+    private nonisolated let runState: RunState
+    private nonisolated let remarks: Remarks
 
     /// The source of sightings, or `nil` if the program passes them in.
     private let source: (any SightingSource)?
@@ -44,12 +46,12 @@ public actor BeaconMonitor {
     private var inputCheck: InputCheck
     /// The diagnostics that the owner of the monitor sets.
     private var ambient: Diagnostics = []
-    // Bounded by the text of the program.
-    private var remarkHandlers: [@Sendable (MonitorRemark) -> Void] = []
     private var isRunning = false
     /// The time until which ``run()`` sleeps, or `nil` if it does not sleep or was woken.
     private var alarm: Instant?
     private var hasEnded = false
+    /// The error with which the monitor ended.
+    private var failure: MonitorError?
     /// Whether another monitor has taken the name after a cancelled ``run()``.
     private nonisolated let successor = Atomic<Bool>(false)
 
@@ -81,7 +83,7 @@ public actor BeaconMonitor {
     ) throws(MonitorError) {
         try self.init(
             name, clock: clock, source: nil, settings: settings, engineSettings: engineSettings, ranging: ranging,
-            service: service, named: named, locating: locating, anyStore: store)
+            service: service, named: named, locating: locating, anyStore: store, remarks: Remarks())
     }
 
     /// Creates a monitor that receives sightings from a source while it runs, and uses the clock of the source.
@@ -97,13 +99,28 @@ public actor BeaconMonitor {
     ) throws(MonitorError) {
         try self.init(
             name, clock: source.clock, source: source, settings: settings, engineSettings: engineSettings,
-            ranging: ranging, service: service, named: named, locating: locating, anyStore: store)
+            ranging: ranging, service: service, named: named, locating: locating, anyStore: store, remarks: Remarks())
+    }
+
+    // The same, with a handler of remarks that is used until the program calls ``onRemark(_:)``, and with a clock that
+    // moves also if the monitor does not run.
+    package init(
+        _ name: String, source: any SightingSource, settings: MonitorSettings, engine engineSettings: EngineSettings?,
+        ranging: RangingSettings, service: ServiceRegistry, named: Set<BeaconIdentity>, locating: Locating?,
+        store: sending (any RecordStore)?, remarked: @escaping @Sendable (MonitorRemark) -> Void,
+        on remarkClock: any MonitorClock
+    ) throws(MonitorError) {
+        try self.init(
+            name, clock: source.clock, source: source, settings: settings, engineSettings: engineSettings,
+            ranging: ranging, service: service, named: named, locating: locating, anyStore: store,
+            remarks: Remarks(standard: remarked), on: remarkClock)
     }
 
     private init(
         _ name: String, clock: any MonitorClock, source: (any SightingSource)?, settings: MonitorSettings,
         engineSettings: EngineSettings?, ranging: RangingSettings, service: ServiceRegistry,
-        named: Set<BeaconIdentity>, locating: Locating?, anyStore store: sending (any RecordStore)?
+        named: Set<BeaconIdentity>, locating: Locating?, anyStore store: sending (any RecordStore)?, remarks: Remarks,
+        on remarkClock: (any MonitorClock)? = nil
     ) throws(MonitorError) {
         var engineSettings = engineSettings ?? (clock.isLive ? .live : EngineSettings())
         // A name in the settings has priority over the name of the source.
@@ -111,16 +128,22 @@ public actor BeaconMonitor {
         let identifier = try Identifier(name)
         let lease = try NameLease(identifier)
         let signal = Signal()
-        let hub = EventHub(notes: store == nil ? nil : DeliveryNotes(signal))
+        let runState = RunState(
+            isNeeded: source != nil || locating != nil || clock.isLive, on: remarkClock ?? clock, remarks)
+        let store = if let store { SharedStore(store, signal) } else { nil as SharedStore? }
+        let hub = EventHub(store: store, runState)
         self.signal = signal
         self.hub = hub
+        self.remarks = remarks
+        self.runState = runState
+        visitLog = Broadcast(runState)
         var restored: MonitorEngine?
         if let store {
             records = try RecordKeeper(
                 store, hub, MonitorSetup(name: identifier, settings: settings), engineSettings, naming: named,
                 on: clock, restoring: &restored)
         } else {
-            records = RecordKeeper(hub)
+            records = RecordKeeper()
         }
         if let restored {
             engine = restored
@@ -129,7 +152,7 @@ public actor BeaconMonitor {
             try engine.addMonitor(identifier, settings: settings)
             engine.setNames(named)
         }
-        rangingHub = RangingHub(settings: ranging)
+        rangingHub = RangingHub(settings: ranging, runState)
         self.service = service
         session = ImplicitSession(service)
         presence = Presence(engine.snapshot)
@@ -142,9 +165,8 @@ public actor BeaconMonitor {
     }
 
     deinit {
-        hub.finish()
-        rangingHub.finish()
-        visitLog.finish()
+        if !hasEnded, !successor.load(ordering: .acquiring) { records.close(engine, at: clock.now) }
+        endSubscriptions(because: nil)
     }
 
     /// The events of the monitor. Each iteration is a subscription of its own (rule N2).
@@ -155,19 +177,26 @@ public actor BeaconMonitor {
 
     /// Ends the monitor: its name can be used again, and subscribers receive the waiting events and then the end.
     ///
-    /// ``run()`` returns. Later inputs have no effect, and records do not change any more. With a store, an event that
-    /// a subscriber still handles at the call counts as not handled, and the next process delivers it again. Otherwise
-    /// a crash could lose it (rule N3).
+    /// ``run()`` returns. Later inputs have no effect, and records only become those of the waiting events. With a
+    /// store, an event that a subscriber handles after the call is not delivered again, unless another monitor has
+    /// opened the store before (rule N3).
     public func end() { end(because: nil) }
 
     private func end(because failure: MonitorError?) {
         if !isEnded { records.close(engine, at: clock.now) }
+        if !hasEnded { self.failure = failure }
         hasEnded = true
+        endSubscriptions(because: failure)
+    }
+
+    /// Releases the name, and then ends the subscriptions, so that a program whose loop has ended can use the name.
+    private nonisolated func endSubscriptions(because failure: MonitorError?) {
+        lease.release()
+        runState.end()
         hub.finish(failure)
         rangingHub.finish()
-        session.end()
         visitLog.finish(failure)
-        lease.release()
+        session.end()
         signal.raise()
     }
 }
@@ -319,7 +348,19 @@ extension BeaconMonitor {
     ///
     /// An event is handled when every subscription that received it has asked for the next one or ended, or if there
     /// was no subscription (rule N3).
-    public func record(for identifier: String) -> Record? { hub.record(for: Identifier(lookup: identifier)) }
+    ///
+    /// While the monitor does not run although it needs to, the event has ``Diagnosed/monitorNotRunning``.
+    public func record(for identifier: String) -> Record? {
+        runState.ask()
+        guard var record = hub.record(for: Identifier(lookup: identifier)) else { return nil }
+        if runState.isMissing {
+            record.lastEvent.diagnostics.insert(.monitorNotRunning)
+        } else {
+            // The event can be one that was made before the monitor ran.
+            record.lastEvent.diagnostics.remove(.monitorNotRunning)
+        }
+        return record
+    }
 
     /// Returns the current state of a condition, including `unknown` (Apple: `CLLocationManager.requestState(for:)`).
     ///
@@ -330,6 +371,7 @@ extension BeaconMonitor {
     /// - Throws: ``MonitorError/identifierUnknown(_:)``, and ``MonitorError/ended(_:)``.
     public func requestState(for identifier: String) throws(MonitorError) -> Event.State {
         guard !isEnded else { throw .ended(name) }
+        runState.ask()
         guard let state = engine.state(of: Identifier(lookup: identifier)) else { throw .identifierUnknown(identifier) }
         return state
     }
@@ -476,16 +518,22 @@ extension BeaconMonitor {
 // MARK: - Diagnostics
 
 extension BeaconMonitor {
-    /// Calls `body` when an input is invalid: the first time, the tenth, the hundredth, and so on.
+    /// Calls `body` when the program uses the monitor incorrectly.
     ///
-    /// - Parameter body: called from within the monitor, one call after the other; it must not wait.
-    public func onRemark(_ body: @escaping @Sendable (MonitorRemark) -> Void) { remarkHandlers.append(body) }
-
-    private func reportRemarks() {
-        for remark in inputCheck.takeRemarks() {
-            for handler in remarkHandlers { handler(remark) }
-        }
+    /// - If the monitor needs ``run()`` and it is not called within 5 s of the first request for an event, a visit, a
+    ///   ranging, a record or a state: once. This is then if the program waits, otherwise at the next request, or when
+    ///   a handler is added.
+    /// - If an input is invalid: the first time, the tenth, the hundredth, and so on.
+    ///
+    ///     await monitor.onRemark { remark in print("site: \(remark)") }
+    ///
+    /// - Parameter body: called on any thread, also by several at the same time; it must not wait.
+    public func onRemark(_ body: @escaping @Sendable (MonitorRemark) -> Void) {
+        remarks.add(body)
+        runState.check()
     }
+
+    private func reportRemarks() { remarks.make(inputCheck.takeRemarks()) }
 
     /// Sets diagnostics for every later event, in addition to those of the monitor's ``ServiceRegistry``.
     public func setAmbientDiagnostics(_ diagnostics: Diagnostics) {
@@ -526,7 +574,7 @@ extension BeaconMonitor {
             lateInputs: engine.lateInputs, untrackedBeacons: engine.untrackedBeacons,
             displacedBeacons: engine.displacedBeacons, refusedBeacons: engine.refusedBeacons,
             slowSubscribers: hub.slowSubscribers + visitLog.slowSubscribers,
-            forgottenEvents: hub.notes?.forgotten ?? 0, futureInputs: inputCheck.future,
+            forgottenEvents: hub.store?.forgotten ?? 0, futureInputs: inputCheck.future,
             foreignInputs: inputCheck.foreign)
     }
 
@@ -544,6 +592,8 @@ extension BeaconMonitor {
             let kept = records.keep(actions, crossings, engine)
             updateDiagnostics()
             deliver(crossings, kept)
+            // Without a subscription, the events have been handled now (rule N3).
+            hub.store?.pass()
             actions.removeAll()
         }
         guard isRunning, let deadline = nextDeadline else { return }
@@ -557,6 +607,7 @@ extension BeaconMonitor {
             switch action {
             case .event(var event):
                 event.sighting?.adapter.owner = inputCheck.owner
+                if runState.isMissing { event.diagnostics.insert(.monitorNotRunning) }
                 let crossing = crossings.next() ?? nil
                 hub.publish(event, crossing, number: numbers.next() ?? 0)
                 if crossing == .entry { visitLog.publish(VisitUpdate(arrival: event)) }
@@ -575,15 +626,18 @@ extension BeaconMonitor {
     /// Runs the ``SightingSource``, if there is one, and handles deadlines on time, until the monitor is ended or the
     /// task is cancelled.
     ///
-    /// Unless it runs, the source does not scan, and an exit waits for the next input. Run it in a task group or an
-    /// `async let` of the monitor's owner, so that every task is awaited and a discarded monitor ends.
+    /// Unless it runs, the source does not scan, and an exit waits for the next input: records, and events that are made
+    /// then, have ``Diagnosed/monitorNotRunning``, and a program that waits for events gets a remark after 5 s
+    /// (``onRemark(_:)``). Run it in a task group or an `async let` of the monitor's owner, so that every task is awaited
+    /// and a discarded monitor ends.
     ///
     /// If the source ends, the monitor ends: ``events``, ``visits`` and rangings deliver the waiting elements and then
     /// the end, with ``MonitorError/sourceFailed(_:)`` if there was an error. A monitor without a source can run again
     /// after its task was cancelled.
     ///
     /// - Throws: ``MonitorError/running(_:)`` if it runs already, `CancellationError`, and the errors of the source of
-    ///   sightings, of the source of fixes, and of the clock.
+    ///   sightings, of the source of fixes, and of the clock. After an error of the source, each further call throws
+    ///   ``MonitorError/sourceFailed(_:)``.
     public func run() async throws {
         #if ServiceLifecycle
             try await runAsService()
@@ -594,9 +648,13 @@ extension BeaconMonitor {
 
     func runUntilCancelled() async throws {
         guard !isRunning else { throw MonitorError.running(name) }
+        // Otherwise a program that tries again would not notice that nothing runs.
+        if let failure { throw failure }
         isRunning = true
         defer { isRunning = false }
         if !isEnded, !lease.hold() { throw MonitorError.nameTaken(name) }
+        runState.run()
+        defer { runState.stop() }
         try await withTaskCancellationHandler {
             try await runSources()
         } onCancel: {
@@ -607,15 +665,11 @@ extension BeaconMonitor {
     /// Gives the monitor's name to the next monitor that asks for it, which ends this one.
     private nonisolated func leaveName() {
         // A store keeps its files open until the monitor is ended.
-        guard hub.notes == nil else { return }
+        guard hub.store == nil else { return }
         lease.loosen { [weak self] in
             guard let self else { return }
             successor.store(true, ordering: .releasing)
-            hub.finish()
-            rangingHub.finish()
-            visitLog.finish()
-            session.end()
-            signal.raise()
+            endSubscriptions(because: nil)
         }
     }
 
@@ -681,7 +735,6 @@ extension BeaconMonitor {
     private func keepTime(draining drain: @Sendable () async -> Void) async throws {
         while !isEnded {
             try Task.checkCancellation()
-            records.reportHandled()
             let now = clock.now
             guard let deadline = nextDeadline, deadline <= now else {
                 try await sleep(until: nextDeadline)

@@ -15,8 +15,18 @@ final class Broadcast<Element: Sendable>: Sendable {
     /// Called for each element, in order, when every subscriber that received it has handled it or ended. The second
     /// argument is whether all of them had taken it. It is called under the lock of the log.
     private let handled: @Sendable (Element, Bool) -> Void
+    /// Called after subscribers can have handled elements, outside the lock.
+    private let pass: @Sendable () -> Void
+    private let runState: RunState?
 
-    init(handled: @escaping @Sendable (Element, Bool) -> Void = { _, _ in }) { self.handled = handled }
+    init(
+        _ runState: RunState? = nil, handled: @escaping @Sendable (Element, Bool) -> Void = { _, _ in },
+        pass: @escaping @Sendable () -> Void = {}
+    ) {
+        self.runState = runState
+        self.handled = handled
+        self.pass = pass
+    }
 
     /// Sets elements that the first subscriber receives before all others. It must be called before anything else.
     func leave(_ elements: [Element]) { state.withLock { $0.leave(elements) } }
@@ -26,12 +36,18 @@ final class Broadcast<Element: Sendable>: Sendable {
 
     /// Returns the next element for a subscription, and marks the previous one as handled.
     func next(_ subscriber: Int, isolation: isolated (any Actor)?) async -> Answer {
+        guard let runState else { return await wait(subscriber, isolation: isolation) }
+        return await runState.check { await wait(subscriber, isolation: isolation) }
+    }
+
+    private func wait(_ subscriber: Int, isolation: isolated (any Actor)?) async -> Answer {
         await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in
-                let (answer, settled) = state.withLock { log in
+                let (answer, settlers) = state.withLock { log in
                     (log.ask(subscriber, waiter, handled), log.takeSettled())
                 }
-                for settler in settled { settler.resume() }
+                pass()
+                for settler in settlers { settler.resume() }
                 if let answer { waiter.resume(returning: answer) }
             }
         } onCancel: {
@@ -41,8 +57,9 @@ final class Broadcast<Element: Sendable>: Sendable {
 
     /// Ends a subscription. Tasks that wait for it get `nil`.
     func end(_ subscriber: Int) {
-        let (waiters, settled) = state.withLock { ($0.end(subscriber, handled), $0.takeSettled()) }
-        for settler in settled { settler.resume() }
+        let (waiters, settlers) = state.withLock { ($0.end(subscriber, handled), $0.takeSettled()) }
+        pass()
+        for settler in settlers { settler.resume() }
         for waiter in waiters { waiter.resume(returning: .success(nil)) }
     }
 
@@ -62,13 +79,15 @@ final class Broadcast<Element: Sendable>: Sendable {
 
     /// Ends all subscriptions after their waiting elements. If there is an error, each of them throws it once.
     func finish(_ failure: MonitorError? = nil) {
-        let (waiters, settled) = state.withLock { ($0.finish(failure, handled), $0.takeSettled()) }
-        for settler in settled { settler.resume() }
+        let (waiters, settlers) = state.withLock { ($0.finish(failure, handled), $0.takeSettled()) }
+        pass()
+        for settler in settlers { settler.resume() }
         for waiter in waiters {
             waiter.resume(returning: failure.map { .failure($0) } ?? .success(nil))
         }
     }
 
+    /// Delivers an element. It is handled at once if there is no subscriber.
     func publish(_ element: Element) {
         for waiter in state.withLock({ $0.publish(element, handled) }) { waiter.resume(returning: .success(element)) }
     }

@@ -14,21 +14,23 @@ final class EventHub: Sendable {
     }
 
     let log: Broadcast<Entry>
-    /// The collected results for the record store; `nil` without a store.
-    let notes: DeliveryNotes?
+    /// The record store, if there is one.
+    let store: SharedStore?
     private let records: RecordTable
 
-    init(notes: DeliveryNotes? = nil) {
+    init(store: SharedStore? = nil, _ runState: RunState? = nil) {
         let records = RecordTable()
         self.records = records
-        self.notes = notes
-        log = Broadcast { entry, wasTaken in
-            if let notes {
-                notes.note(entry.number, wasTaken: wasTaken)
+        self.store = store
+        log = Broadcast(runState) { entry, wasTaken in
+            if let store {
+                store.note(entry.number, wasTaken: wasTaken)
                 // The next process delivers it again.
                 if !wasTaken { return }
             }
             records.handled(entry)
+        } pass: {
+            store?.pass()
         }
     }
 
@@ -38,7 +40,8 @@ final class EventHub: Sendable {
     func restore(_ records: [Identifier: StoredEvent], _ unhandled: [StoredEvent]) {
         self.records.restore(records)
         if unhandled.count > backlogMax {
-            notes?.forget(unhandled.dropLast(backlogMax).map(\.number))
+            store?.forget(unhandled.dropLast(backlogMax).map(\.number))
+            store?.pass()
         }
         log.leave(
             unhandled.suffix(backlogMax).map { stored in
@@ -51,6 +54,7 @@ final class EventHub: Sendable {
 
     func finish(_ failure: MonitorError? = nil) { log.finish(failure) }
 
+    /// Delivers an event. ``SharedStore/pass()`` must follow.
     func publish(_ event: BeaconMonitor.Event, _ crossing: BeaconMonitor.Event.Crossing?, number: Int = 0) {
         let generation = records.generation(of: Identifier(lookup: event.identifier))
         log.publish(Entry(event: event, crossing: crossing, generation: generation, number: number))

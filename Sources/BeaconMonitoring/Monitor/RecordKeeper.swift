@@ -1,25 +1,20 @@
 import BaseTypes
 import BluetoothLE
 
-/// The record store of a monitor, if it has one: numbers the events and reports to the store which were handled (rule
-/// N3).
+/// The record store of a monitor, if it has one: numbers the events (rule N3).
 struct RecordKeeper {
-    private let store: (any RecordStore)?
-    private let hub: EventHub
+    private let store: SharedStore?
     /// The number of the last event that was passed to the store.
     private var lastNumber = 0
 
     /// Creates a keeper without a store.
-    init(_ hub: EventHub) {
-        self.hub = hub
-        store = nil
-    }
+    init() { store = nil }
 
-    /// Opens a store and restores an engine from it. The hub gets the records, and the events for the first
+    /// Opens the store of a hub and restores an engine from it. The hub gets the records, and the events for the first
     /// subscription.
     ///
     /// - Parameters:
-    ///   - store: the store of this monitor alone.
+    ///   - store: the store of the hub.
     ///   - hub: the events and records of the monitor.
     ///   - setup: the name and settings of the monitor; the conditions come from the store.
     ///   - settings: the settings of the engine.
@@ -28,17 +23,17 @@ struct RecordKeeper {
     ///   - engine: set to the restored engine.
     /// - Throws: ``MonitorError/recordsUnavailable(_:)``, and ``MonitorError`` if a setting is out of bounds.
     init(
-        _ store: any RecordStore, _ hub: EventHub, _ setup: MonitorSetup, _ settings: EngineSettings,
+        _ store: SharedStore, _ hub: EventHub, _ setup: MonitorSetup, _ settings: EngineSettings,
         naming names: Set<BeaconIdentity>, on clock: any MonitorClock, restoring engine: inout MonitorEngine?
     ) throws(MonitorError) {
         self.store = store
-        self.hub = hub
         let (now, offset) = (clock.now, clock.offset)
-        var snapshot: MonitorSnapshot?
-        do {
-            snapshot = try store.open(setup.name, at: now, offset: offset)
-        } catch {
-            throw .recordsUnavailable("\(error)")
+        var snapshot = try store.use { store throws(MonitorError) in
+            do {
+                return try store.open(setup.name, at: now, offset: offset)
+            } catch {
+                throw .recordsUnavailable("\(error)")
+            }
         }
         snapshot?.conditions.removeAll { $0.monitor != setup.name.text }
         var setup = setup
@@ -53,26 +48,31 @@ struct RecordKeeper {
         var actions = ActionBuffer()
         try restored.begin([setup], naming: names, from: snapshot, at: now, into: &actions)
         engine = restored
-        for adapter in restored.knownAdapters { store.name(adapter, restored.name(of: adapter)) }
-        let records = restored.identifiers.compactMap { identifier in
-            store.lastHandled(of: identifier).map { (identifier, $0) }
+        let (records, unhandled) = store.use { [restored] store in
+            for adapter in restored.knownAdapters { store.name(adapter, restored.name(of: adapter)) }
+            let records = restored.identifiers.compactMap { identifier in
+                store.lastHandled(of: identifier).map { (identifier, $0) }
+            }
+            return (records, store.unhandledEvents)
         }
-        let unhandled = store.unhandledEvents
         hub.restore(Dictionary(uniqueKeysWithValues: records), unhandled)
         lastNumber = (records.map(\.1) + unhandled).map(\.number).max() ?? 0
         guard !actions.isEmpty else { return }
         let events = numbered(actions, [])
-        store.keep(actions, events: events, at: now) { restored.snapshot }
+        store.use { [restored, actions] store in
+            store.keep(actions, events: events, at: now) { restored.snapshot }
+        }
         for case .condition(let change) in actions.actions { hub.apply(change) }
         // There is no subscription yet, so these events are handled at once.
         for stored in events where !stored.isPlaceholder { hub.publish(stored.event, nil, number: stored.number) }
+        store.pass()
     }
 
     /// Whether records can be stored at present (rule N5); `true` without a store.
-    var isStoring: Bool { store?.isStoring ?? true }
+    var isStoring: Bool { store?.use { $0.isStoring } ?? true }
 
     /// The time at which the store next has work to do; `nil` if there is none.
-    var nextDeadline: Instant? { store?.nextDeadline }
+    var nextDeadline: Instant? { store?.use { $0.nextDeadline } ?? nil }
 
     /// Stores actions before any subscriber receives them, so that a crash cannot lose a delivered event.
     ///
@@ -85,27 +85,18 @@ struct RecordKeeper {
         _ actions: ActionBuffer, _ crossings: [BeaconMonitor.Event.Crossing?], _ engine: MonitorEngine
     ) -> [StoredEvent] {
         guard let store else { return [] }
-        reportHandled()
         let events = numbered(actions, crossings)
-        store.keep(actions, events: events, at: engine.now) { engine.snapshot }
+        store.use { $0.keep(actions, events: events, at: engine.now) { engine.snapshot } }
         return events
-    }
-
-    /// Reports to the store which events were handled or discarded since the last call.
-    func reportHandled() {
-        guard let store, let notes = hub.notes?.take() else { return }
-        if !notes.handled.isEmpty { store.handled(notes.handled) }
-        if !notes.forgotten.isEmpty { store.forget(notes.forgotten) }
     }
 
     /// Does the work of the store that is due.
     func advance(to time: Instant, _ engine: MonitorEngine) {
-        store?.advance(to: max(time, engine.now)) { engine.snapshot }
+        store?.use { $0.advance(to: max(time, engine.now)) { engine.snapshot } }
     }
 
     /// Stores the last state and closes the store.
     func close(_ engine: MonitorEngine, at time: Instant) {
-        reportHandled()
         store?.close(engine.snapshot, at: max(time, engine.now))
     }
 

@@ -2,9 +2,10 @@ public import BaseTypes
 
 /// A store for the conditions and records of a monitor, from which a later process can restore them (rule N4).
 ///
-/// A monitor owns its store and makes one call at a time: ``open(_:at:offset:)``, then ``name(_:_:)`` for each adapter,
-/// ``lastHandled(of:)`` for each condition and ``unhandledEvents`` once; after that, calls in any order. Only the first
-/// call can fail. Data that cannot be stored must wait, and ``isStoring`` must be `false` then (rule N5).
+/// A monitor owns its store and makes one call at a time, on any thread: ``open(_:at:offset:)``, then ``name(_:_:)``
+/// for each adapter, ``lastHandled(of:)`` for each condition and ``unhandledEvents`` once; after that, calls in any
+/// order. Only the first call can fail. Data that cannot be stored must wait, and ``isStoring`` must be `false` then
+/// (rule N5).
 public protocol RecordStore: AnyObject {
     /// Opens the store for a monitor. Called once, before all other calls.
     ///
@@ -32,7 +33,9 @@ public protocol RecordStore: AnyObject {
     /// Records that events were handled: each event once, in any order. Of the events of the condition itself (not of
     /// single beacons), the one with the highest number becomes the `lastEvent` of its record.
     ///
-    /// It need not be durable: an event whose mark is lost is delivered again.
+    /// Called before the subscriber receives its next event, unless another call uses the store; then after that call.
+    /// It is also called after ``close(_:at:)``, for events that subscribers handle after the end of the monitor. It need
+    /// not be durable: an event whose mark is lost is delivered again.
     /// - Parameter numbers: the numbers of the events.
     func handled(_ numbers: [Int])
     /// Discards events that no subscriber has handled, because there are more than 65,536. They are the oldest.
@@ -50,5 +53,7 @@ public protocol RecordStore: AnyObject {
     /// Whether records can be stored at present (rule N5).
     var isStoring: Bool { get }
     /// Stores the waiting data and the snapshot, and closes the store. Another monitor can use the name after that.
+    /// Called when the monitor ends, also if it is discarded. After it, only ``handled(_:)``, ``forget(_:)`` and
+    /// ``isStoring`` are used.
     func close(_ snapshot: MonitorSnapshot, at now: Instant)
 }

@@ -12,7 +12,12 @@ final class RangingHub: Sendable {
     // Read for each batch of sightings, so it is outside the lock.
     private let wanted = Atomic<Bool>(false)
 
-    init(settings: RangingSettings) { state = Mutex(State(ranger: Ranger(settings: settings))) }
+    private let runState: RunState?
+
+    init(settings: RangingSettings, _ runState: RunState? = nil) {
+        state = Mutex(State(ranger: Ranger(settings: settings)))
+        self.runState = runState
+    }
 
     /// Whether there are subscribers.
     var isWanted: Bool { wanted.load(ordering: .acquiring) }
@@ -93,6 +98,11 @@ final class RangingHub: Sendable {
 
     /// Returns the next ranging of a subscription.
     func next(_ id: Int, isolation: isolated (any Actor)?) async -> Ranging? {
+        guard let runState else { return await wait(id, isolation: isolation) }
+        return await runState.check { await wait(id, isolation: isolation) }
+    }
+
+    private func wait(_ id: Int, isolation: isolated (any Actor)?) async -> Ranging? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in
                 if case .some(let answer) = state.withLock({ $0.ask(id, waiter) }) { waiter.resume(returning: answer) }

@@ -43,6 +43,7 @@ final class DeliveryFile {
     private(set) var damagedLines = 0
     /// The reason if the file cannot be written. The data are in memory and are written with the next attempt.
     private(set) var failure: String?
+    private var isSealed = false
 
     /// Reads the file. If there is none, the records are those of the event files.
     ///
@@ -137,6 +138,7 @@ final class DeliveryFile {
     private func append(_ key: StaticString, _ numbers: [Int]) {
         line { buffer in buffer.array(key, numbers) { $0.append($1) } }
         flush(durably: false)
+        closeIfComplete()
     }
 
     private func handled(_ number: Int) {
@@ -149,11 +151,19 @@ final class DeliveryFile {
     /// Tries again to write.
     func retry() { if failure != nil { rewrite() } }
 
-    /// Synchronizes and closes the file.
-    func close() {
+    /// Synchronizes the file, which another process may replace from now on. Later results of deliveries are appended
+    /// to this file only.
+    func seal() {
         if failure != nil { rewrite() }
-        guard let open = file else { return }
-        do throws(Errno) { try files.synchronize(open) } catch { failure = "\(path.string): \(error)" }
+        isSealed = true
+        guard let file else { return }
+        do throws(Errno) { try files.synchronize(file) } catch { failure = "\(path.string): \(error)" }
+        closeIfComplete()
+    }
+
+    /// Closes the sealed file if no result of a delivery can follow.
+    private func closeIfComplete() {
+        guard isSealed, unhandled.isEmpty, let open = file else { return }
         files.close(open)
         file = nil
     }
@@ -233,8 +243,10 @@ final class DeliveryFile {
 
     private func flush(durably: Bool) {
         guard buffer.count > 0 else { return }
-        guard let open = file, failure == nil, size + buffer.count < max(Self.compactMin, 2 * rewrittenSize) else {
-            return rewrite()
+        let isFull = size + buffer.count >= max(Self.compactMin, 2 * rewrittenSize)
+        guard let open = file, failure == nil, !durably || !isFull else {
+            // A subscriber must not wait for the disk. The next event, or `retry()`, rewrites the file.
+            return durably ? rewrite() : buffer.removeAll()
         }
         do throws(Errno) {
             try files.writeAll(open, at: size, buffer)

@@ -72,10 +72,19 @@ public final class FileRecordStore: RecordStore {
     }
 
     /// Stores that events were handled.
-    public func handled(_ numbers: [Int]) { deliveries?.handled(numbers) }
+    public func handled(_ numbers: [Int]) {
+        deliveries?.handled(numbers)
+        retrySoon()
+    }
 
     /// Discards events that no subscriber has handled.
-    public func forget(_ numbers: [Int]) { deliveries?.forget(numbers) }
+    public func forget(_ numbers: [Int]) {
+        deliveries?.forget(numbers)
+        retrySoon()
+    }
+
+    /// Lets the monitor call ``advance(to:snapshot:)`` if the last write failed.
+    private func retrySoon() { if deliveries?.failure != nil, retryAt == nil { retryAt = .earliest } }
 
     /// The events that were not handled when the earlier process ended.
     public var unhandledEvents: [StoredEvent] { deliveries?.unhandledEvents(adapters) ?? [] }
@@ -113,9 +122,10 @@ public final class FileRecordStore: RecordStore {
     /// Whether the disk can be written.
     public var isStoring: Bool { journal?.isStoring ?? false && deliveries?.failure == nil }
 
-    /// Stores the last snapshot, closes the files and releases the locks.
+    /// Stores the last snapshot, closes the event files and releases the locks. The file of deliveries stays open for
+    /// the events that subscribers handle later.
     public func close(_ snapshot: MonitorSnapshot, at now: Instant) {
-        deliveries?.close()
+        deliveries?.seal()
         journal?.close(snapshot, at: now)
         for lock in locks { lock.release() }
     }

@@ -29,6 +29,8 @@ import Testing
         let monitor = try BeaconMonitor("conditions", clock: clock, engine: locating)
         try await monitor.add(.beacon(uuid: uuid, major: 1), identifier: "visitors")
         try await monitor.add(.circle(latitude: 50, longitude: 8, radius: 200), identifier: "pier")
+        if await monitor.record(for: "pier")?.lastEvent.monitorNotRunning == true { print("call run()") }
+        await monitor.onRemark { remark in print("site: \(remark)") }
         await monitor.remove("pier")
         let pier = try BeaconMonitor.CircularGeographicCondition(latitude: 50, longitude: 8, radius: 200)
         try await monitor.add(.circle(pier), identifier: "pier")
@@ -106,8 +108,9 @@ import Testing
     private func firstEvent(_ source: some SightingSource) async throws {
         let monitor = try BeaconMonitor("office", source: source)
         try await monitor.add(.beacon(uuid: uuid), identifier: "lobby")
+        let events = monitor.subscribe()
         async let scanning: Void = monitor.run()
-        for try await event in monitor.events {
+        for try await event in events {
             print(event.identifier, event.state)
         }
         try await scanning
