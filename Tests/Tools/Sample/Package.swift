@@ -6,9 +6,16 @@ let package = Package(
     name: "Sample",
     dependencies: [.package(name: "beacon-gateway", path: "../../..")],
     targets: [
-        // The complete program of eight lines, as in the documentation.
+        // The program of the README, and the same program with a capture and with a script.
+        .executableTarget(name: "Near", dependencies: [.product(name: "BeaconScanning", package: "beacon-gateway")]),
         .executableTarget(
-            name: "EightLines", dependencies: [.product(name: "BeaconScanning", package: "beacon-gateway")]),
+            name: "NearCapture", dependencies: [.product(name: "BeaconScanning", package: "beacon-gateway")]),
+        .executableTarget(
+            name: "NearScripted",
+            dependencies: [
+                .product(name: "BeaconScanning", package: "beacon-gateway"),
+                .product(name: "BeaconMonitoringTesting", package: "beacon-gateway"),
+            ]),
         .executableTarget(
             name: "Scan",
             dependencies: [

@@ -44,13 +44,44 @@ import Testing
         }
     }
 
+    /// The lines of a file in the repository.
+    private static func lines(of path: String) throws -> [String] {
+        let file = examples.appending(path: "../../../\(path)").standardizedFileURL
+        return lines(try String(contentsOf: file, encoding: .utf8))
+    }
+
+    @Test(arguments: ["README.md", "docs/library.docc/ScanForABeacon.md"])
+    func `the first complete program of a page is that of the sample`(page: String) throws {
+        let lines = try Self.lines(of: page)
+        let program = try Self.lines(of: "Tests/Tools/Sample/Sources/Near/main.swift")
+        let first = try #require(lines.firstIndex(of: "import BeaconScanning"))
+        #expect(lines[first...].prefix(program.count) == program[...])
+        #expect(lines[first - 1] == "```swift" && lines[first + program.count] == "```")
+    }
+
+    @Test(arguments: [
+        ("NearCapture", #".capture("Tests/Tools/Sample/walk.jsonl")"#), ("NearScripted", ".scripted(script)"),
+    ])
+    func `the programs that the gate runs are that of the README with another source`(name: String, source: String)
+        throws
+    {
+        let program = try Self.lines(of: "Tests/Tools/Sample/Sources/Near/main.swift")
+            .map { $0.replacing(".automatic", with: source) }
+        var remaining = try Self.lines(of: "Tests/Tools/Sample/Sources/\(name)/main.swift")[...]
+        for line in program {
+            let place = try #require(remaining.firstIndex(of: line), "\(line)")
+            remaining = remaining[(place + 1)...]
+        }
+        #expect(remaining.isEmpty)
+    }
+
     @Test func `every step of the tutorial is in an example, as consecutive lines`() throws {
         let folder = Self.examples.appending(path: "../Tutorials").standardizedFileURL
         let steps = try Self.texts(below: folder)
         #expect(steps.count >= 5)
         let examples = try Self.compiled()
         for step in steps {
-            let lines = Self.lines(step).filter { !$0.hasPrefix("import ") }
+            let lines = Self.lines(step).filter { !$0.contains("import ") }
             #expect(examples.contains { example in example.indices.contains { example[$0...].starts(with: lines) } })
         }
     }

@@ -3,7 +3,7 @@ import BeaconScanning
 import EventLog
 import Testing
 
-/// The listings of “Scan for a beacon in five minutes”; the program of eight lines is part of the sample.
+/// The listings of “Scan for a beacon in five minutes”; the program is part of the sample.
 @Suite(.timeLimit(.minutes(20))) struct ScanningExamples {
     @Test func `a monitor that cannot scan reports the reason`() async throws {
         let monitor = try BeaconMonitor("nowhere", scanning: .capture("/nowhere/lobby.btsnoop"))

@@ -1,6 +1,12 @@
 import BeaconScanning
+@preconcurrency import Glibc
 
 let staff = ProximityUUID(high: 0xF782_6DA6_4FA2_4E98, low: 0x8024_BC5B_71E0_893E)
-let monitor = try BeaconMonitor("lobby", scanning: .capture("lobby.btsnoop"))
-try await monitor.add(.beacon(uuid: staff), identifier: "badges")
-let events = monitor.subscribe()
+do {
+    let monitor = try BeaconMonitor("lobby", scanning: .capture("lobby.btsnoop"))
+    try await monitor.add(.beacon(uuid: staff), identifier: "badges")
+    try await monitor.run()
+} catch {
+    fputs("lobby: \(error)\n", stderr)
+    exit(1)
+}

@@ -1,14 +1,22 @@
 import BeaconScanning
 import EventLog
+@preconcurrency import Glibc
 
 let staff = ProximityUUID(high: 0xF782_6DA6_4FA2_4E98, low: 0x8024_BC5B_71E0_893E)
-let store = FileRecordStore(directory: "/var/lib/lobby")
-let monitor = try BeaconMonitor("lobby", scanning: .automatic, store: store)
-var settings = ConditionSettings()
-settings.perBeacon = true
-settings.exitTimeout = .seconds(60)
-try await monitor.add(.beacon(uuid: staff), identifier: "badges", settings: settings)
-let events = monitor.subscribe()
-async let running: Void = monitor.run()
-for try await event in events where event.scope == .beacon { print(event.refinement?.minor ?? 0, event.state) }
-try await running
+do {
+    let store = FileRecordStore(directory: "/var/lib/lobby")
+    let monitor = try BeaconMonitor("lobby", scanning: .automatic, store: store)
+    var settings = ConditionSettings()
+    settings.perBeacon = true
+    settings.exitTimeout = .seconds(60)
+    try await monitor.add(.beacon(uuid: staff), identifier: "badges", settings: settings)
+    let events = monitor.subscribe()
+    async let running: Void = monitor.run()
+    for try await event in events where event.scope == .beacon {
+        print(event.refinement?.minor ?? 0, event.state)
+    }
+    try await running
+} catch {
+    fputs("lobby: \(error)\n", stderr)
+    exit(1)
+}

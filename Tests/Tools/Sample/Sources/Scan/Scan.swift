@@ -1,4 +1,4 @@
-// The program of eight lines with options: the source of advertisements, the exit timeout, and the number of events
+// The program of the README with options: the source of advertisements, the exit timeout, and the number of events
 // after which it ends.
 
 import BeaconMonitoringTesting
