@@ -222,8 +222,9 @@ let package = Package(
         .testTarget(
             name: "Examples",
             dependencies: [
-                "BackgroundActivity", "BaseTypes", "BeaconMonitoring", "BeaconMonitoringTesting", "BeaconScanning",
-                "BluetoothLE", "Captures", "EventLog", "GatewayConfiguration", "Location", systemPackage,
+                "BackgroundActivity", "BaseTypes", "BeaconMonitoring", "BeaconMonitoringFoundation",
+                "BeaconMonitoringTesting", "BeaconScanning", "BluetoothLE", "Captures", "EventLog",
+                "GatewayConfiguration", "Location", systemPackage,
             ],
             path: "docs/library.docc/Examples"),
         .testTarget(

@@ -1,4 +1,5 @@
 public import BeaconMonitoring
+import SystemPackage
 
 /// Prevents the machine from suspending, with an inhibitor lock of systemd-logind.
 ///
@@ -59,5 +60,18 @@ public struct LogindInhibitor: BackgroundActivityProvider {
             case .silent(let why): return .refused("systemd-logind gave no lock: \(why)")
             }
         }
+    }
+}
+
+extension BackgroundActivitySession {
+    /// Starts a session with an inhibitor lock of systemd-logind, in the name of this program (`LogindInhibitor`).
+    ///
+    ///     let session = BackgroundActivitySession()
+    ///     if case .refused(let why) = session.status { print(why) }
+    ///
+    /// - Parameter reason: the reason in the output of `systemd-inhibit --list`.
+    public convenience init(reason: String = "beacons are monitored") {
+        let program = CommandLine.arguments.first.flatMap { FilePath($0).lastComponent?.string }
+        self.init(reason: reason, provider: LogindInhibitor(program: program ?? "beacon monitor"))
     }
 }

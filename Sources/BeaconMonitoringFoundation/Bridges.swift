@@ -49,6 +49,23 @@ extension WallDate {
     }
 }
 
+extension MonitorError: LocalizedError {
+    /// The text for operators, so that `localizedDescription` of an error of a monitor is that text.
+    ///
+    ///     do { try await monitor.run() } catch { print(error.localizedDescription) }
+    public var errorDescription: String? { description }
+}
+
+extension ScanningError: LocalizedError {
+    /// The text for operators, as for `MonitorError`.
+    public var errorDescription: String? { description }
+}
+
+extension LocationError: LocalizedError {
+    /// The text for operators, as for `MonitorError`.
+    public var errorDescription: String? { description }
+}
+
 extension Condition {
     /// Returns the condition that matches all beacons with `uuid`.
     public static func beacon(uuid: UUID) -> Condition { .beacon(uuid: ProximityUUID(uuid)) }

@@ -3,6 +3,10 @@ package import BeaconMonitoring
 package import EventLoops
 package import SystemPackage
 
+extension ScanningError {
+    init(_ error: ScannerError) { self.init(error.kind == .denied ? .denied : .unavailable, error.description) }
+}
+
 /// Creates the scanners of the backends.
 package enum Backends {
     /// The options of a scanner.

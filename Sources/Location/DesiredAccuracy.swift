@@ -46,9 +46,10 @@ public struct DesiredAccuracy: Sendable, Hashable {
             let coordinate = try? Coordinate(
                 latitude: min(middle(fix.coordinate.latitude), 90),
                 longitude: min(middle(fix.coordinate.longitude), 180)),
-            let coarse = try? LocationFix(
+            var coarse = try? LocationFix(
                 time: fix.time, coordinate: coordinate, horizontalAccuracy: max(fix.horizontalAccuracy, 3_900))
         else { return fix }
+        coarse.clockOffset = fix.clockOffset
         return coarse
     }
 }

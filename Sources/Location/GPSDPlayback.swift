@@ -91,7 +91,7 @@ final class GPSDPlayback: LocationPlayback {
             }
             if isAsked { wake.withLock { $0 }?.signal() } else { continuation.resume() }
         }
-        mailbox.hand(at: clock.now, to: monitor, feed)
+        mailbox.hand(on: clock, to: monitor, feed)
     }
 
     /// The body of the thread.

@@ -44,14 +44,14 @@ final class GPXPlayback: LocationPlayback {
 
     func drain(on clock: any MonitorClock, to monitor: isolated BeaconMonitor, _ feed: LocationFeed) async {
         // Taken and delivered in one call on the monitor, so that nothing can happen in between.
-        LocationOutput.report(takeDue(at: clock.now), at: clock.now, to: monitor, feed)
+        LocationOutput.report(takeDue(at: clock.now), on: clock, to: monitor, feed)
     }
 
     private func handDue(on clock: any MonitorClock, to monitor: BeaconMonitor?, _ feed: LocationFeed) async {
         if let monitor {
             await drain(on: clock, to: monitor, feed)
         } else {
-            LocationOutput.report(takeDue(at: clock.now), at: clock.now, feed)
+            LocationOutput.report(takeDue(at: clock.now), on: clock, feed)
         }
     }
 
@@ -80,6 +80,9 @@ final class GPXPlayback: LocationPlayback {
             let problem = error as? Errno
             if problem == .permissionDenied || problem == .notPermitted { feed.set(.authorizationDenied) }
             throw LocationError(description: "\(file) can't be read: \(problem.map { "\($0)" } ?? "\(error)")")
+        }
+        guard options.speed > 0, options.speed.isFinite else {
+            throw LocationError(description: "\(file): the speed is \(options.speed); expected a finite number above 0")
         }
         do throws(GPXPlan.Problem) {
             return try GPXPlan(track, pace: pace)

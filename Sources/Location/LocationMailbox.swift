@@ -39,8 +39,8 @@ final class LocationMailbox: Sendable {
     }
 
     /// Delivers all elements in one call on the monitor, so that a drain is complete when the queue is empty.
-    func hand(at now: Instant, to monitor: isolated BeaconMonitor, _ feed: LocationFeed) {
-        LocationOutput.report(takeAll(), at: now, to: monitor, feed)
+    func hand(on clock: any MonitorClock, to monitor: isolated BeaconMonitor, _ feed: LocationFeed) {
+        LocationOutput.report(takeAll(), on: clock, to: monitor, feed)
     }
 
     private func takeAll() -> [LocationOutput] {
@@ -65,9 +65,9 @@ final class LocationMailbox: Sendable {
         await withTaskCancellationHandler {
             while await waits(id), !Task.isCancelled {
                 if let monitor {
-                    await hand(at: clock.now, to: monitor, feed)
+                    await hand(on: clock, to: monitor, feed)
                 } else {
-                    LocationOutput.report(takeAll(), at: clock.now, feed)
+                    LocationOutput.report(takeAll(), on: clock, feed)
                 }
             }
         } onCancel: {

@@ -42,12 +42,6 @@ public struct LocationProvider: Sendable {
     }
 }
 
-/// The error of a provider that cannot deliver fixes.
-public struct LocationError: Error, Hashable, CustomStringConvertible {
-    /// A text for operators: what failed, where, and what to do.
-    public let description: String
-}
-
 /// One run of a provider.
 protocol LocationPlayback: Sendable {
     /// Delivers fixes until the task is cancelled or the provider ends.
@@ -56,7 +50,7 @@ protocol LocationPlayback: Sendable {
     ///   - clock: the timeline.
     ///   - monitor: the monitor that receives the fixes, or `nil`. Each delivery is one call on the monitor.
     ///   - feed: the feed that also receives them.
-    /// - Throws: ``LocationError`` if there can be no fixes; `CancellationError`; the errors of the clock.
+    /// - Throws: `LocationError` if there can be no fixes; `CancellationError`; the errors of the clock.
     func run(on clock: any MonitorClock, to monitor: BeaconMonitor?, _ feed: LocationFeed) async throws
 
     /// Delivers everything that has been received.
@@ -72,10 +66,11 @@ enum LocationOutput: Sendable, Hashable {
 
     /// Passes outputs to a feed and to a monitor.
     static func report(
-        _ all: [LocationOutput], at now: Instant, to monitor: isolated BeaconMonitor, _ feed: LocationFeed
+        _ all: [LocationOutput], on clock: any MonitorClock, to monitor: isolated BeaconMonitor, _ feed: LocationFeed
     ) {
         for output in all {
-            report([output], at: now, feed)
+            let output = output.dated(by: clock)
+            report([output], on: clock, feed)
             switch output {
             case .fix(let fix): monitor.located(fix)
             case .lost(let since, let reason): monitor.lostLocation(since: since, reason: reason)
@@ -85,15 +80,22 @@ enum LocationOutput: Sendable, Hashable {
     }
 
     /// Passes outputs to a feed.
-    static func report(_ all: [LocationOutput], at now: Instant, _ feed: LocationFeed) {
+    static func report(_ all: [LocationOutput], on clock: any MonitorClock, _ feed: LocationFeed) {
         for output in all {
-            switch output {
+            switch output.dated(by: clock) {
             case .fix(let fix): feed.located(fix)
             // The feed detects itself that there is no fix.
-            case .lost: feed.advance(to: now)
+            case .lost: feed.advance(to: clock.now)
             case .flags(let flags): feed.set(flags)
             }
         }
+    }
+
+    /// Returns the output; a fix without a date gets that of the clock.
+    private func dated(by clock: any MonitorClock) -> LocationOutput {
+        guard case .fix(var fix) = self, fix.clockOffset == nil else { return self }
+        fix.clockOffset = clock.offset
+        return .fix(fix)
     }
 }
 
@@ -104,7 +106,7 @@ extension LocationFeed {
     /// - Parameters:
     ///   - provider: the provider.
     ///   - clock: the timeline of the fixes. For gpsd, it must be the clock of the machine.
-    /// - Throws: ``LocationError`` if there can be no fixes; `CancellationError`; the errors of the clock.
+    /// - Throws: `LocationError` if there can be no fixes; `CancellationError`; the errors of the clock.
     public func run(_ provider: LocationProvider, clock: any MonitorClock) async throws {
         let playback = provider.make()
         try await running(on: clock) { try await playback.run(on: clock, to: nil, self) }

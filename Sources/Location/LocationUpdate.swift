@@ -13,6 +13,10 @@ public struct LocationUpdate: Sendable, Hashable {
     public var location: LocationFix?
     /// Whether the gateway is stationary. No more updates follow until it moves; the first of those has `false`.
     public var stationary = false
+    /// The same as ``stationary``: the first name of that property in Core Location.
+    ///
+    ///     if update.isStationary { print("parked") }
+    public var isStationary: Bool { stationary }
     /// Whether there is no fix.
     public var locationUnavailable = false
     /// Whether the location is less accurate than desired, or its accuracy was reduced on purpose.
@@ -36,7 +40,8 @@ public struct LocationUpdate: Sendable, Hashable {
     /// Creates an update. All flags are `false`.
     public init(location: LocationFix? = nil) { self.location = location }
 
-    /// Returns the updates of a feed from now on, for any number of subscribers. They end with the task.
+    /// Returns the updates of a feed, for any number of subscribers. Each starts with its iterator, such as that of a
+    /// loop, without earlier fixes, and ends with its task.
     ///
     /// - Parameters:
     ///   - configuration: the purpose of the updates.

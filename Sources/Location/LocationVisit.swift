@@ -14,6 +14,15 @@ public struct LocationVisit: Sendable, Hashable {
     public var arrival: Instant
     /// The time of the last fix at the place; `nil` while the visit is open.
     public var departure: Instant?
+    /// ``arrival``, on the wall clock (`CLVisit.arrivalDate`); `nil` if the first fix at the place has no date.
+    ///
+    ///     for await visit in feed.visits {
+    ///         if let date = visit.departureDate ?? visit.arrivalDate { print(date, visit.coordinate) }
+    ///     }
+    public var arrivalDate: WallDate?
+    /// ``departure``, on the wall clock (`CLVisit.departureDate`); `nil` while the visit is open, and if the last fix
+    /// at the place has no date.
+    public var departureDate: WallDate?
 }
 
 /// Detects visits in fixes: a value.
@@ -46,6 +55,7 @@ public struct VisitDetector: Sendable {
         if distance - fix.horizontalAccuracy > Self.radius {
             var ended = visit
             ended?.departure = last.time
+            ended?.departureDate = last.date
             begin(fix)
             return ended.map { [$0] } ?? []
         }
@@ -55,7 +65,7 @@ public struct VisitDetector: Sendable {
         guard visit == nil, fix.time - first.time >= Self.visitMin else { return [] }
         let begun = LocationVisit(
             coordinate: (self.first ?? first).coordinate, horizontalAccuracy: (self.first ?? first).horizontalAccuracy,
-            arrival: first.time)
+            arrival: first.time, arrivalDate: first.date)
         visit = begun
         return [begun]
     }
@@ -70,6 +80,7 @@ public struct VisitDetector: Sendable {
     private func better(_ fix: LocationFix, than first: LocationFix) -> LocationFix {
         var better = fix
         better.time = first.time
+        better.clockOffset = first.clockOffset
         return better
     }
 }

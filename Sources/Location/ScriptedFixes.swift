@@ -47,6 +47,6 @@ final class ScriptedPlayback: LocationPlayback {
     }
 
     func drain(on clock: any MonitorClock, to monitor: isolated BeaconMonitor, _ feed: LocationFeed) async {
-        script.mailbox.hand(at: clock.now, to: monitor, feed)
+        script.mailbox.hand(on: clock, to: monitor, feed)
     }
 }

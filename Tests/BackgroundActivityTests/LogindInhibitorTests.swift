@@ -50,7 +50,12 @@ private final class LogindFixture {
 }
 
 @Suite struct LogindInhibitorTests {
-    @Test func `a session holds a lock of logind until it is invalidated`() throws {
+    /// Returns the diagnostics of a session that has ended.
+    private func diagnostics(of session: BackgroundActivitySession) async -> [Diagnostics] {
+        await session.diagnostics.reduce(into: []) { $0.append($1) }
+    }
+
+    @Test func `a session holds a lock of logind until it is invalidated`() async throws {
         let fixture = try LogindFixture()
         try fixture.startLogind()
         let session = fixture.session("badges are monitored: “lobby”")
@@ -58,11 +63,27 @@ private final class LogindFixture {
             fixture.said()
                 == #"{"inhibit": ["sleep:idle", "tests", "badges are monitored: \u201clobby\u201d", "block"]}"#)
         #expect(session.status == .held)
-        #expect(session.diagnostics == [])
         session.invalidate()
         #expect(fixture.said() == #"{"released": 0}"#)
         #expect(session.status == .ended)
         session.invalidate()
+        #expect(await diagnostics(of: session) == [[]])
+    }
+
+    @Test func `without arguments, a session uses the system bus, the name of the program and a general reason`()
+        async throws
+    {
+        let fixture = try LogindFixture()
+        try fixture.startLogind()
+        await #expect(processExitsWith: .success) { [address = fixture.address as String] in
+            setenv("DBUS_SYSTEM_BUS_ADDRESS", address, 1)
+            let session = BackgroundActivitySession()
+            #expect(session.status == .held)
+        }
+        let line = fixture.said()
+        let program = try #require(CommandLine.arguments.first?.split(separator: "/").last)
+        #expect(line == #"{"inhibit": ["sleep:idle", "\#(program)", "beacons are monitored", "block"]}"#)
+        #expect(fixture.said() == #"{"released": 0}"#)
     }
 
     @Test func `a session that is released ends its own lock, and no other`() throws {
@@ -80,7 +101,7 @@ private final class LogindFixture {
         #expect(fixture.said() == #"{"released": 0}"#)
     }
 
-    @Test func `if logind refuses, the session has the reason and authorizationDenied, and does not throw`() throws {
+    @Test func `if logind refuses, the session has the reason and authorizationDenied`() async throws {
         let fixture = try LogindFixture()
         try fixture.startLogind()
         fixture.behave("refuse")
@@ -91,10 +112,9 @@ private final class LogindFixture {
         }
         #expect(why.contains("Permission denied"))
         #expect(why.contains("org.freedesktop.login1.inhibit-block-sleep"))
-        #expect(session.diagnostics == .authorizationDenied)
         session.invalidate()
         #expect(session.status == .ended)
-        #expect(session.diagnostics == [])
+        #expect(await diagnostics(of: session) == [.authorizationDenied])
     }
 
     @Test func `an answer without a descriptor is not a lock`() throws {
@@ -116,13 +136,14 @@ private final class LogindFixture {
         #expect(why.contains("systemd-logind does not run"))
     }
 
-    @Test func `without a bus no lock is needed`() {
+    @Test func `without a bus no lock is needed`() async {
         let session = session(at: "unix:path=/nowhere/at/all")
         guard case .unneeded = session.status else {
             Issue.record("\(session.status)")
             return
         }
-        #expect(session.diagnostics == [])
+        session.invalidate()
+        #expect(await diagnostics(of: session) == [[]])
     }
 
     @Test(arguments: ["nonsense", "", "unix:"]) func `an invalid bus address is refused, not unneeded`(

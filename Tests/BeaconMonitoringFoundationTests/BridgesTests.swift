@@ -27,6 +27,16 @@ import Testing
         #expect(BeaconMonitor.BeaconIdentityCondition(uuid: uuid).major == nil)
     }
 
+    @Test(
+        arguments: [
+            MonitorError.nameTaken("lobby"), MonitorError.sourceFailed("no adapter"),
+            ScanningError(.denied, "this user may not scan"), LocationError(description: "ride.gpx can't be read"),
+        ] as [any Error])
+    func `localizedDescription of an error is its text for operators`(error: any Error) {
+        #expect(error.localizedDescription == "\(error)")
+        #expect((error as? any LocalizedError)?.errorDescription == "\(error)")
+    }
+
     @Test(arguments: [0, 1_795_333_587_123_456, -1, 253_402_300_799_999_999] as [Int64])
     func `a date is the same, within 32 µs, after conversion to a Date and back`(_ microseconds: Int64) {
         let date = Date(WallDate(microseconds: microseconds))

@@ -38,9 +38,37 @@ private struct Refusing: BackgroundActivityProvider {
         #expect(machine.locks == 0)
     }
 
-    @Test func `a refused session has the reason of the refusal, and authorizationDenied`() {
+    @Test func `a refused session has the reason of the refusal, and authorizationDenied`() async {
         let session = BackgroundActivitySession(reason: "badges", provider: Refusing())
         #expect(session.status == .refused("no: badges"))
-        #expect(session.diagnostics == .authorizationDenied)
+        var diagnostics = session.diagnostics.makeAsyncIterator()
+        #expect(await diagnostics.next() == .authorizationDenied)
+        session.invalidate()
+        #expect(await diagnostics.next() == nil)
+    }
+
+    @Test func `a loop over the diagnostics ends with the session`() async {
+        let machine = Machine()
+        var session: BackgroundActivitySession? = BackgroundActivitySession(reason: "a", provider: machine)
+        var invalidated = BackgroundActivitySession(reason: "b", provider: machine).diagnostics.makeAsyncIterator()
+        #expect(await invalidated.next() == [], "a session that has ended still has its flags")
+        #expect(await invalidated.next() == nil)
+        guard let diagnostics = session?.diagnostics else { return }
+        let (started, continuation) = AsyncStream.makeStream(of: Diagnostics.self)
+        async let count = {
+            var count = 0
+            for await flags in diagnostics {
+                count += 1
+                continuation.yield(flags)
+            }
+            return count
+        }()
+        for await flags in started {
+            #expect(flags == [])
+            break
+        }
+        session = nil
+        #expect(await count == 1)
+        #expect(machine.locks == 0)
     }
 }

@@ -19,6 +19,8 @@ import Testing
             #expect(first?.time == Fixture.start + .seconds(1))
             #expect(first?.date == WallDate(Fixture.start + .seconds(6), offset: .zero))
             #expect(first?.beacons.map(\.beacon) == [.a(1)])
+            #expect(first?.beacons.map(\.uuid) == [.a])
+            #expect(first?.beacons.map { "\($0.major)/\($0.minor)" } == ["1/1"])
             #expect(first?.beacons.first?.rssi == -60)
             #expect(first?.beacons.first?.proximity == .near)
             await site.clock.waitForSleeper(at: .seconds(2))

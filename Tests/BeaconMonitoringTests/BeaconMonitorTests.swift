@@ -5,6 +5,25 @@ import Testing
 @testable import BeaconMonitoring
 
 @Suite struct BeaconMonitorTests {
+    @Test func `the refinement of an event can be added as a condition`() async throws {
+        let site = try await Site("refinement")
+        try await site.lobby()
+        var events = site.monitor.subscribe().makeAsyncIterator()
+        await site.sighted(.a(3), at: .seconds(1))
+        let badge = try #require(try await events.next()?.refinement)
+        try await site.monitor.add(.beacon(matching: badge), identifier: "badge", assuming: .unsatisfied)
+        let condition = BeaconMonitor.BeaconIdentityCondition(badge)
+        #expect(await site.monitor.record(for: "badge")?.condition == .beacon(condition))
+        #expect(condition.matches(.a(3)) && !condition.matches(.a(1)))
+        #expect(condition == BeaconMonitor.BeaconIdentityCondition(uuid: .a, major: 1, minor: 3))
+        await site.sighted(.a(2), at: .seconds(2))
+        await site.sighted(.a(3), at: .seconds(3))
+        let entry = try await events.next()
+        #expect(entry?.identifier == "badge")
+        #expect(entry?.refinement == badge)
+        #expect(entry?.time == Fixture.start + .seconds(3))
+    }
+
     // MARK: Names
 
     @Test func `N1: a second monitor with the same name fails with an error that contains the name`() throws {

@@ -52,6 +52,10 @@ import Testing
         let flinders = try place(-(37 + 57 / 60.0 + 3.72030 / 3600), 144 + 25 / 60.0 + 29.52440 / 3600)
         let buninyong = try place(-(37 + 39 / 60.0 + 10.15610 / 3600), 143 + 55 / 60.0 + 35.38390 / 3600)
         #expect(abs(flinders.distance(to: buninyong) - 54972.271) < 0.0006)
+        let fixes = try [flinders, buninyong].map {
+            try LocationFix(time: .earliest, coordinate: $0, horizontalAccuracy: 5)
+        }
+        #expect(abs(fixes[1].distance(from: fixes[0]) - 54972.271) < 0.0006)
         #expect(abs(flinders.azimuth(to: buninyong) - (306 + 52 / 60.0 + 5.37 / 3600)) < 0.01 / 3600)
         #expect(abs(buninyong.azimuth(to: flinders) - (127 + 10 / 60.0 + 25.07 / 3600)) < 0.01 / 3600)
         let end = flinders.destination(azimuth: 306 + 52 / 60.0 + 5.37 / 3600, distance: 54972.271)

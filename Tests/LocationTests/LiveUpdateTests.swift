@@ -62,9 +62,12 @@ import Testing
         let first = filter.located(try fix(1))
         #expect(first.map(\.accuracyLimited) == [true])
         #expect(first[0].location?.horizontalAccuracy == 3900)
+        #expect(first[0].location?.date == nil)
         #expect(try #require(first[0].location?.coordinate.distance(to: vienna())) > 100)
         #expect(filter.located(try fix(2, north: 500)).isEmpty)
-        #expect(filter.located(try fix(3, north: 6000)).count == 1)
+        var dated = try fix(3, north: 6000)
+        dated.clockOffset = ClockOffset(nanoseconds: 1_000_000_000)
+        #expect(filter.located(dated).map { $0.location?.date } == [WallDate(at(4), offset: .zero)])
     }
 
     @Test func `stationary: the last update before the pause is stationary, and the first after it is not`()
@@ -74,12 +77,15 @@ import Testing
         var updates: [LocationUpdate] = []
         for second in 0...29 { updates += filter.located(try fix(Double(second), north: Double(second % 3))) }
         #expect(updates.allSatisfy { !$0.stationary })
-        #expect(filter.located(try fix(30)).map(\.stationary) == [true])
+        let paused = filter.located(try fix(30))
+        #expect(paused.map(\.stationary) == [true])
+        #expect(paused.map(\.isStationary) == [true])
         for second in 31...200 { #expect(filter.located(try fix(Double(second), north: Double(second % 5))).isEmpty) }
         // 10 m for the radius, and 5 m for the error of the fix.
         #expect(filter.located(try fix(201, north: 14.9)).isEmpty)
         let resumed = filter.located(try fix(202, north: 15.1))
         #expect(resumed.map(\.stationary) == [false])
+        #expect(resumed.map(\.isStationary) == [false])
         #expect(resumed[0].location != nil)
     }
 
@@ -143,6 +149,32 @@ import Testing
         for second in 501..<900 {
             #expect(detector.located(try fix(Double(second), north: Double(second) * 10)).isEmpty)
         }
+    }
+
+    @Test func `the dates of a visit are those of its first and last fix, also if the wall clock is set between them`()
+        throws
+    {
+        var detector = VisitDetector()
+        func located(_ seconds: Double, north: Double = 0, accuracy: Double = 5, ahead: Int64?) throws
+            -> [LocationVisit]
+        {
+            var fix = try fix(seconds, north: north, accuracy: accuracy)
+            fix.clockOffset = ahead.map { ClockOffset(nanoseconds: $0 * 1_000_000_000) }
+            return detector.located(fix)
+        }
+        #expect(try located(0, ahead: 100).isEmpty)
+        // A more accurate fix has the position of the visit, but not its time.
+        #expect(try located(60, north: 20, accuracy: 3, ahead: 7000).isEmpty)
+        let arrived = try located(300, ahead: 7000)
+        #expect(arrived.map(\.coordinate) == [try vienna(north: 20)])
+        #expect(arrived.map(\.arrivalDate) == [WallDate(at(100), offset: .zero)])
+        #expect(arrived.map(\.departureDate) == [nil])
+        #expect(try located(400, ahead: 7000).isEmpty)
+        let left = try located(500, north: 1000, ahead: nil)
+        #expect(left.map(\.arrivalDate) == [WallDate(at(100), offset: .zero)])
+        #expect(left.map(\.departureDate) == [WallDate(at(7400), offset: .zero)])
+        // The first fix at this place had no date.
+        #expect(try located(900, north: 1000, ahead: 100).map(\.arrivalDate) == [nil])
     }
 
     @Test func `subscribers of a feed get the updates since their own start`() async throws {

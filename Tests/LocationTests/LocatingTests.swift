@@ -121,6 +121,20 @@ import Testing
         await monitor.end()
     }
 
+    @Test(arguments: [0, -1, .nan, .infinity]) func `a GPX file cannot be played with an invalid speed`(speed: Double)
+        async throws
+    {
+        let path = try file(#"<gpx version="1.1"><wpt lat="50" lon="8"/><wpt lat="50.01" lon="8"/></gpx>"#)
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        var options = GPXOptions()
+        options.speed = speed
+        let feed = LocationFeed(service: ServiceRegistry())
+        let error = await #expect(throws: LocationError.self) {
+            try await feed.run(.gpx(path, options: options, pace: 1.5), clock: ManualClock(at(0)))
+        }
+        #expect(error?.description == "\(path): the speed is \(speed); expected a finite number above 0")
+    }
+
     @Test func `a feed can be run without a monitor`() async throws {
         let clock = ManualClock(at(0))
         let script = ScriptedFixes()
@@ -131,6 +145,41 @@ import Testing
         #expect(await updates.next()?.location != nil)
         running.cancel()
         await #expect(throws: CancellationError.self) { try await running.value }
+    }
+
+    @Test func `a fix has the date at which it was received, also after a step of the wall clock`() async throws {
+        let clock = ManualClock(at(0), offset: ClockOffset(nanoseconds: 60_000_000_000))
+        let script = ScriptedFixes()
+        let feed = LocationFeed(service: ServiceRegistry())
+        var updates = LocationUpdate.liveUpdates(from: feed).makeAsyncIterator()
+        var running = Task { try await feed.run(.scripted(script), clock: clock) }
+        script.give(try fix(0))
+        let first = try #require(await updates.next()?.location)
+        #expect(first.date == WallDate(at(60), offset: .zero))
+        clock.offset = ClockOffset(nanoseconds: -60_000_000_000)
+        script.give(try fix(0))
+        #expect(await updates.next()?.location?.date == WallDate(at(-60), offset: .zero))
+        #expect(first.date == WallDate(at(60), offset: .zero))
+        // A source of the program can know the date better.
+        script.give(first)
+        #expect(await updates.next()?.location == first)
+        running.cancel()
+        await #expect(throws: CancellationError.self) { try await running.value }
+
+        // The same if a monitor runs the provider, and for a track.
+        let here = try vienna()
+        let path = try file(
+            """
+            <gpx version="1.1"><trk><trkseg>
+            <trkpt lat="\(here.latitude)" lon="\(here.longitude)"><time>2026-11-21T08:00:00Z</time></trkpt>
+            </trkseg></trk></gpx>
+            """)
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let monitor = try BeaconMonitor("dates", clock: clock, locating: .gpx(path, feed: feed))
+        running = Task { try await monitor.run() }
+        #expect(await updates.next()?.location?.date == WallDate(at(-60), offset: .zero))
+        await monitor.end()
+        try await running.value
     }
 
     @Test func `gpsd is read on a thread of its own, which ends with the run`() async throws {

@@ -20,6 +20,14 @@ public protocol LocatingSource: Sendable {
     func drain(into monitor: isolated BeaconMonitor) async
 }
 
+/// The error of a source of the `Location` library that cannot deliver fixes, as for a file that cannot be read.
+public struct LocationError: Error, Hashable, CustomStringConvertible {
+    /// A text for operators: what failed, where, and what to do.
+    public let description: String
+
+    package init(description: String) { self.description = description }
+}
+
 /// The way in which a monitor gets the position of this gateway: `.gpsd()`, `.gpx(…)` and `.scripted(…)` of the
 /// `Location` library, or a source of the caller.
 public struct Locating: Sendable {

@@ -14,8 +14,16 @@ public struct LocationFix: Sendable, Hashable {
     public var speed: Double?
     /// The course in degrees clockwise from true north, 0 ..< 360; `nil` if the source does not report it.
     public var course: Double?
+    /// How far the wall clock is ahead of the timeline when the fix was received; `nil` if that is unknown, as for a
+    /// fix that a program creates and passes on itself. The providers of the `Location` library set it.
+    public var clockOffset: ClockOffset?
 
-    /// Creates a fix without altitude, speed and course. They can be set afterwards.
+    /// ``time``, on the wall clock (`CLLocation.timestamp`); `nil` without ``clockOffset``.
+    ///
+    ///     if let date = fix.date { print(date, fix.coordinate) }
+    public var date: WallDate? { clockOffset.map { WallDate(time, offset: $0) } }
+
+    /// Creates a fix without altitude, speed, course and date. They can be set afterwards.
     ///
     /// - Throws: ``MonitorError/accuracyInvalid(_:)`` if the accuracy is `nil`, negative or not finite. Such a fix is
     ///   not usable.
@@ -29,4 +37,10 @@ public struct LocationFix: Sendable, Hashable {
         self.coordinate = coordinate
         self.horizontalAccuracy = horizontalAccuracy
     }
+
+    /// Returns the distance in metres to another fix, without altitudes: that of ``Coordinate/distance(to:)``
+    /// (`CLLocation.distance(from:)`).
+    ///
+    ///     let metres = fix.distance(from: earlier)
+    public func distance(from other: LocationFix) -> Double { coordinate.distance(to: other.coordinate) }
 }

@@ -34,6 +34,17 @@ extension BeaconMonitor {
             self.minor = minor
         }
 
+        /// Creates the condition that matches exactly `beacon`, for example the refinement of an event.
+        ///
+        ///     if let badge = event.refinement {
+        ///         for await ranging in monitor.ranging(for: BeaconMonitor.BeaconIdentityCondition(badge)) {
+        ///             print(ranging.beacons)
+        ///         }
+        ///     }
+        public init(_ beacon: BeaconIdentity) {
+            self.init(uuid: beacon.uuid, major: beacon.major, minor: beacon.minor)
+        }
+
         /// Returns whether `beacon` has the numbers of the condition.
         public func matches(_ beacon: BeaconIdentity) -> Bool {
             uuid == beacon.uuid && (major == nil || major == beacon.major) && (minor == nil || minor == beacon.minor)

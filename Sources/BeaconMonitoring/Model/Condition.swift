@@ -37,6 +37,15 @@ public enum Condition: Sendable, Hashable {
         .beacon(BeaconMonitor.BeaconIdentityCondition(uuid: uuid, major: major, minor: minor))
     }
 
+    /// Returns the condition that matches exactly `beacon`, for example the refinement of an event.
+    ///
+    ///     if let badge = event.refinement {
+    ///         try await monitor.add(.beacon(matching: badge), identifier: "visitor", assuming: .satisfied)
+    ///     }
+    public static func beacon(matching beacon: BeaconIdentity) -> Condition {
+        .beacon(BeaconMonitor.BeaconIdentityCondition(beacon))
+    }
+
     /// Returns the condition that this gateway is within `radius` metres of `center`.
     ///
     /// - Throws: ``MonitorError/circleInvalid(latitude:longitude:radius:)`` unless the radius is above 0 and finite.

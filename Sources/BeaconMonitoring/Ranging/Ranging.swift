@@ -5,6 +5,14 @@ public import BluetoothLE
 public struct RangedBeacon: Sendable, Hashable {
     /// The identity of the beacon.
     public var beacon: BeaconIdentity
+    /// The UUID of the beacon (`CLBeacon.uuid`).
+    ///
+    ///     for beacon in ranging.beacons { print(beacon.uuid, beacon.major, beacon.minor, beacon.proximity) }
+    public var uuid: ProximityUUID { beacon.uuid }
+    /// The major of the beacon (`CLBeacon.major`).
+    public var major: UInt16 { beacon.major }
+    /// The minor of the beacon (`CLBeacon.minor`).
+    public var minor: UInt16 { beacon.minor }
     /// The mean RSSI of the window in dBm; `nil` if no sighting had an RSSI.
     public var rssi: Double?
     /// The proximity of the beacon.

@@ -3,8 +3,9 @@ import Synchronization
 /// Prevents the machine from suspending while it is held, so that monitoring continues.
 ///
 /// On Linux, a running process is not suspended by itself, but the whole machine can be. Therefore a session holds an
-/// inhibitor of suspension (the `BackgroundActivity` library's `LogindInhibitor`), and nothing if no such service runs.
-/// It ends at ``invalidate()`` and when it is discarded.
+/// inhibitor of suspension, and nothing if no service suspends the machine. It ends at ``invalidate()`` and when it is
+/// discarded. The `BackgroundActivity` library has the inhibitor of systemd-logind, and `BackgroundActivitySession()`,
+/// which uses it.
 ///
 /// It does not keep the process alive; use systemd's `Restart=` for that. With a ``RecordStore``, the state of a
 /// process is restored after its end (rule N4), with or without a session. If the machine suspends anyway, because the
@@ -31,6 +32,7 @@ public final class BackgroundActivitySession: Sendable {
 
     /// The result of the request; `nil` after the end of the session. Discarding it releases the inhibitor.
     private let grant: Mutex<BackgroundActivityGrant?>
+    private let flags: LatestValue<Diagnostics>
 
     /// Starts a session.
     ///
@@ -39,8 +41,12 @@ public final class BackgroundActivitySession: Sendable {
     ///   - reason: the reason in the output of `systemd-inhibit --list`.
     ///   - provider: the provider of the inhibitor.
     public init(reason: String, provider: some BackgroundActivityProvider) {
-        grant = Mutex(provider.begin(reason: reason))
+        let grant = provider.begin(reason: reason)
+        if case .refused = grant { flags = LatestValue(.authorizationDenied) } else { flags = LatestValue([]) }
+        self.grant = Mutex(grant)
     }
+
+    deinit { invalidate() }
 
     /// Whether the machine is kept awake, and the reason if it is not.
     public var status: Status {
@@ -54,9 +60,16 @@ public final class BackgroundActivitySession: Sendable {
         }
     }
 
-    /// The diagnostics of the session: `authorizationDenied` if it was refused, otherwise none.
-    public var diagnostics: Diagnostics {
-        if case .refused = status { .authorizationDenied } else { [] }
+    /// The diagnostics of the session as a sequence, until the session ends: `authorizationDenied` if the inhibitor was
+    /// refused, otherwise an empty set. ``status`` has the reason.
+    ///
+    ///     for await flags in session.diagnostics where flags.contains(.authorizationDenied) {
+    ///         print(session.status)
+    ///     }
+    ///
+    /// Each loop starts with the present flags, also if the session has ended.
+    public var diagnostics: ServiceSession.DiagnosticUpdates {
+        ServiceSession.DiagnosticUpdates(source: flags, ignored: [])
     }
 
     /// Ends the session, so that the machine may suspend again. Further calls have no effect.
@@ -64,6 +77,7 @@ public final class BackgroundActivitySession: Sendable {
         // Released outside the lock, because it runs code of the provider.
         let former = grant.withLock { $0.take() }
         _ = consume former
+        flags.finish()
     }
 }
 

@@ -67,8 +67,24 @@ import Testing
         await monitor.end()
     }
 
+    @Test func `the date of a fix, and its distance from another`() throws {
+        var fix = fix
+        let earlier = fix
+        fix.clockOffset = clock.offset
+        if let date = fix.date { print(date, fix.coordinate) }
+        let metres = fix.distance(from: earlier)
+        #expect(metres == 0 && earlier.date == nil)
+        #expect(fix.date == WallDate(clock.now, offset: .zero))
+    }
+
     /// Compiled only: these need Bluetooth or gpsd.
-    static func elsewhere() async throws {
+    static func elsewhere(feed: LocationFeed) async throws {
+        for await visit in feed.visits {
+            if let date = visit.departureDate ?? visit.arrivalDate { print(date, visit.coordinate) }
+        }
+        for await update in LocationUpdate.liveUpdates() {
+            if update.isStationary { print("parked") }
+        }
         let monitor = try BeaconMonitor("ferry", scanning: .automatic, locating: .gpsd())
         for await update in LocationUpdate.liveUpdates(.otherNavigation) {
             if let fix = update.location { print(fix.coordinate) }

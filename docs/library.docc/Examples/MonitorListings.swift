@@ -1,9 +1,11 @@
 import BackgroundActivity
 import BaseTypes
 import BeaconMonitoring
+import BeaconMonitoringFoundation
 import BeaconMonitoringTesting
 import BeaconScanning
 import BluetoothLE
+import Foundation
 import Testing
 
 /// The examples in the documentation comments of the monitoring libraries.
@@ -160,6 +162,19 @@ import Testing
         for await ranging in monitor.ranging(for: condition) {
             for beacon in ranging.beacons { print(beacon.beacon, beacon.proximity, beacon.accuracy as Any) }
         }
+        for await ranging in monitor.ranging(for: condition) {
+            for beacon in ranging.beacons { print(beacon.uuid, beacon.major, beacon.minor, beacon.proximity) }
+        }
+        for try await event in monitor.events {
+            if let badge = event.refinement {
+                try await monitor.add(.beacon(matching: badge), identifier: "visitor", assuming: .satisfied)
+            }
+            if let badge = event.refinement {
+                for await ranging in monitor.ranging(for: BeaconMonitor.BeaconIdentityCondition(badge)) {
+                    print(ranging.beacons)
+                }
+            }
+        }
         var arrivals = monitor.events
         arrivals.identifiers = ["lobby"]
         arrivals.notifyOnExit = false
@@ -169,6 +184,7 @@ import Testing
         let candidates = try piers.map { try PlacedCondition($0.circle, identifier: $0.name) }
         try await monitor.monitorNearest(20, of: candidates, to: fix)
         await monitor.located(fix)
+        do { try await monitor.run() } catch { print(error.localizedDescription) }
     }
 
     static func scanning() async throws {
@@ -187,6 +203,13 @@ import Testing
         let inhibitor = LogindInhibitor(program: "my-gateway")
         let session = BackgroundActivitySession(reason: "beacons are scanned", provider: inhibitor)
         if case .refused(let why) = session.status { print(why) }
+        for await flags in session.diagnostics where flags.contains(.authorizationDenied) {
+            print(session.status)
+        }
+        do {
+            let session = BackgroundActivitySession()
+            if case .refused(let why) = session.status { print(why) }
+        }
     }
 
     static func inhibitor() {

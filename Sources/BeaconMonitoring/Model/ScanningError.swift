@@ -1,6 +1,4 @@
-import AdapterScanning
-
-/// The error of `BeaconMonitor.run()` if a monitor with ``Scanning`` cannot scan.
+/// The error of ``BeaconMonitor/run()`` if a monitor with a `Scanning` of the `BeaconScanning` library cannot scan.
 public struct ScanningError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of errors, for programs that handle them differently.
     public enum Kind: Sendable, Hashable {
@@ -20,12 +18,8 @@ public struct ScanningError: Error, Sendable, Hashable, CustomStringConvertible 
     /// A text for operators: what failed, where, and what to do.
     public let description: String
 
-    init(_ kind: Kind, _ description: String) {
+    package init(_ kind: Kind, _ description: String) {
         self.kind = kind
         self.description = description
-    }
-
-    init(_ error: ScannerError) {
-        self.init(error.kind == .denied ? .denied : .unavailable, error.description)
     }
 }
