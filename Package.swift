@@ -103,7 +103,8 @@ let package = Package(
         .target(
             name: "Captures",
             dependencies: [
-                "BaseTypes", "BluetoothLE", "CBzip2", "CLzma", "CZlib", "CZstd", "JSON", systemPackage,
+                "BaseTypes", "BluetoothLE", "CBzip2", "CLzma", "CZlib", "CZstd", "JSON",
+                .product(name: "HeapModule", package: "swift-collections"), systemPackage,
             ],
             swiftSettings: ours),
         .target(
@@ -148,8 +149,7 @@ let package = Package(
             name: "Replaying",
             dependencies: [
                 "BaseTypes", "BeaconMonitoring", "BluetoothLE", "Captures", "CommandSupport", "EventLog",
-                "GatewayConfiguration", "JSON", "Location", "OperatorLogging",
-                .product(name: "HeapModule", package: "swift-collections"), systemPackage,
+                "GatewayConfiguration", "JSON", "Location", "OperatorLogging", systemPackage,
             ],
             swiftSettings: ours),
         .target(

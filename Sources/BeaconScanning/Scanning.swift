@@ -1,5 +1,6 @@
 import AdapterScanning
 public import BeaconMonitoring
+public import Captures
 import Glibc
 public import OperatorLogging
 import SystemPackage
@@ -17,7 +18,7 @@ public struct Scanning: Sendable {
 
     private enum Origin: Sendable {
         case live(LiveOptions)
-        case capture(String)
+        case capture(CaptureSource.Options)
         case source(any SightingSource)
     }
 
@@ -43,11 +44,29 @@ public struct Scanning: Sendable {
     public static var hci: Scanning { Scanning(origin: .live(LiveOptions([.hci]))) }
 
     /// Reads a capture as fast as its events are handled, with the times of the capture. Supported are captures of
-    /// btmon, Wireshark, hcidump and `beacon-gateway record`. The monitor ends with the capture.
+    /// btmon, Wireshark, hcidump and `beacon-gateway record`, and advertisement logs. The monitor ends with the
+    /// capture.
     ///
-    /// - Parameter path: the file. If it cannot be read, `BeaconMonitor.run()` throws the error.
+    ///     let fields = try FieldMap("adapter=scannerID,measuredPower=calibratedPower")
+    ///     let monitor = try BeaconMonitor(
+    ///         "site", scanning: .capture("week.jsonl", fields: fields, reorder: .seconds(5)))
+    ///
+    /// - Parameters:
+    ///   - path: the file. If it cannot be read, `BeaconMonitor.run()` throws the error.
+    ///   - fields: the names of the fields in an advertisement log of another program, as for the option `--fields` of
+    ///     `beacon-gateway replay`. Errors and the log suggest values for this option, which are valid here too.
+    ///   - zone: the zone of times without one, as for its option `--zone`, which texts name. Without it, those of
+    ///     `hcidump -t` are read as UTC and those of a log are damage.
+    ///   - reorder: how long records are delayed so that they can be sorted by their times, as for its option
+    ///     `--reorder`. If it is 0 or less, a record that is earlier than a preceding one is handled at the time of
+    ///     that one (rule T2). At most 1,000,000 records are delayed; if there are more, the earliest is used, and the
+    ///     log says so. The initializer of the monitor reads the capture for this time, to find its earliest record.
     /// - Returns: the source.
-    public static func capture(_ path: String) -> Scanning { Scanning(origin: .capture(path)) }
+    public static func capture(
+        _ path: String, fields: FieldMap = FieldMap(), zone: CaptureZone? = nil, reorder: Duration = .zero
+    ) -> Scanning {
+        Scanning(origin: .capture(CaptureSource.Options(path: path, fields: fields, zone: zone, reorder: reorder)))
+    }
 
     /// Uses a source of the caller or of a test, such as `ScriptedSightings` of the library `BeaconMonitoringTesting`.
     public static func scripted(_ source: some SightingSource) -> Scanning { Scanning(origin: .source(source)) }
@@ -72,8 +91,9 @@ public struct Scanning: Sendable {
         changed { $0.latency = min(max(latency, .milliseconds(10)), .seconds(1)) }
     }
 
-    /// Reports changes of adapters and backends as lines for operators, and the remarks of the monitor
-    /// (`MonitorRemark`), which otherwise go to standard error.
+    /// Reports changes of adapters and backends, the remarks of the monitor (`MonitorRemark`) and, when a capture ends,
+    /// warnings of damage, of assumed times and of a wrong order, as lines for operators. Without this, remarks and
+    /// warnings go to standard error.
     ///
     ///     let scanning = Scanning.automatic.logging { level, text in if level <= .notice { print(text) } }
     ///
@@ -104,23 +124,30 @@ public struct Scanning: Sendable {
             options.recordFile = Self.recordFile(of: monitor)
             if let log { options.log = { kind, text in log(kind.level, text) } }
             return LiveSource(options)
-        case .capture(let path): return CaptureSource(path)
+        case .capture(let options): return CaptureSource(options, warn: warner())
         case .source(let source): return source
         }
     }
 
-    // The handler for the remarks of a monitor that has no other: they are written to the log, or to standard error if
-    // there is none.
+    // The handler for the remarks of a monitor that has no other.
     func remarked(by monitor: String) -> @Sendable (MonitorRemark) -> Void {
-        { [log] remark in
-            let text = PlainText.safe("monitor “\(monitor)”: \(remark)")
+        let warn = warner()
+        return { remark in warn("monitor “\(monitor)”: \(remark)") }
+    }
+
+    // Returns a function that writes a warning to the log, or to standard error if there is none.
+    private func warner() -> @Sendable (String) -> Void {
+        { [log] text in
+            let text = PlainText.safe(text)
             if let log { log(.warning, text) } else { Self.writeError("warning: \(text)\n") }
         }
     }
 
-    // Writes a text of at most 4,096 bytes to standard error, unless its reader has exited or does not read: poll(2)
-    // reports whether a pipe has room for it (pipe(7): PIPE_BUF). A pipe without a reader would end the process.
+    // Writes a text to standard error, unless its reader has exited or does not read: poll(2) reports whether a pipe
+    // has room for 4,096 bytes (pipe(7): PIPE_BUF), and a longer text could block. A pipe without a reader would end
+    // the process.
     private static func writeError(_ text: String) {
+        guard text.utf8.count <= 4096 else { return writeError("… " + String(text.unicodeScalars.suffix(1000))) }
         var poll = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
         guard unsafe Glibc.poll(&poll, 1, 0) == 1, poll.revents == Int16(POLLOUT) else { return }
         _ = unsafe write(STDERR_FILENO, text, text.utf8.count)

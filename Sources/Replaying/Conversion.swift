@@ -47,7 +47,7 @@ package struct Conversion {
         do throws(CaptureError) {
             var reader = try CaptureReader(input, options: CaptureOptions(fields: fields, zone: zone))
             guard reader.hasTimes || interval != nil else {
-                advice = Replay.describeUnreadKeys(of: reader)
+                advice = reader.unreadKeyRemarks.map { "warning: \($0)" }
                 throw CaptureError.timesAbsent(path: reader.name)
             }
             var writer = try CaptureWriter(path: output, format: format)
@@ -61,7 +61,7 @@ package struct Conversion {
             try writer.close()
             var outcome = Outcome(
                 records: converter.records, losses: converter.losses.map(\.description),
-                remarks: Replay.remarks(of: reader), damages: Replay.describe(reader.damages, of: reader.name))
+                remarks: reader.remarks.map { "warning: \($0)" }, damages: reader.damages.lines(of: reader.name))
             if !converter.hasBeacon, let misplaced = reader.misplacedAdvertisement {
                 outcome.damages.append("\(reader.name): \(misplaced)")
             }

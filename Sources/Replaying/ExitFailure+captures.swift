@@ -12,7 +12,7 @@ extension ExitFailure {
         case .createFailed(_, .permissionDenied): self.init(.noPermission, error.description)
         case .createFailed: self.init(.cannotCreate, error.description)
         case .writeFailed: self.init(.cannotWrite, error.description)
-        case .fieldsInvalid: self.init(.usage, error.description)
+        case .fieldsInvalid(let reason): self.init(.usage, "--fields \(reason)")
         default: self.init(.dataInvalid, error.description)
         }
     }

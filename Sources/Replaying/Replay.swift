@@ -222,7 +222,7 @@ package struct Replay {
 
         var damages: [String] {
             switch self {
-            case .capture(let capture): Replay.describe(capture.damages, of: capture.name)
+            case .capture(let capture): capture.damages.lines(of: capture.name)
             case .track(let track): track.damages
             }
         }
@@ -316,65 +316,6 @@ package struct Replay {
                 }
             }
         }
-    }
-
-    /// Returns sentences about the damage in a capture.
-    static func describe(_ damages: CaptureDamages, of name: String) -> [String] {
-        var lines = damages.first.map { "\(name): \($0)" }
-        let more = damages.total - damages.first.count
-        if more > 0 { lines.append("\(name): and \(more) more") }
-        return lines
-    }
-
-    /// Returns sentences about how a capture was interpreted.
-    static func remarks(of reader: borrowing CaptureReader) -> [String] {
-        var lines = describe(reader.localTimes, of: reader.name) + describeUnreadKeys(of: reader)
-        if reader.skippedPackets.count > 0 { lines.append("warning: \(reader.name): \(reader.skippedPackets)") }
-        if reader.zeroBytes > 0 {
-            lines.append(
-                "warning: \(reader.name): \(PlainText.count(reader.zeroBytes, "byte")) after the records are zeros")
-        }
-        if reader.lacksLineEnd {
-            lines.append(
-                """
-                warning: \(reader.name): the last line has no line end; if the file was cut off, its last column can be \
-                incomplete
-                """)
-        }
-        return lines
-    }
-
-    /// Returns sentences about keys that are not read, if they can have the time or the measured power.
-    static func describeUnreadKeys(of reader: borrowing CaptureReader) -> [String] {
-        [reader.unreadTime, reader.unreadMeasuredPower].compactMap(\.self).map { "warning: \(reader.name): \($0)" }
-    }
-
-    /// Returns sentences about how the times without a time zone in a capture were interpreted, if it has such times.
-    static func describe(_ times: LocalTimes, of name: String) -> [String] {
-        var lines: [String] = []
-        if times.count > 0, times.zone == nil {
-            lines.append(
-                """
-                warning: the times of \(name) have no time zone, so UTC is assumed; if they are local times, set the time \
-                zone with --zone, such as --zone Europe/Vienna
-                """)
-        }
-        if let change = times.clockChange {
-            let advice = times.zone.map { "; check that \($0.name) is the right time zone" } ?? ""
-            lines.append(
-                """
-                warning: at line \(change.line) of \(name) the time goes back by \(change.seconds) s, probably at the \
-                end of daylight saving time\(advice)
-                """)
-        }
-        if let line = times.ambiguousLine, let zone = times.zone {
-            lines.append(
-                """
-                warning: at line \(line) of \(name) the time exists twice in \(zone.name), because the clocks go back in this \
-                hour; the first of the two is used
-                """)
-        }
-        return lines
     }
 
     private func outcome(_ counts: SourceCounts, _ handled: ReplayStatistics, purpose: Outcome.Purpose) -> Outcome {

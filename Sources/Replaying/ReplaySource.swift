@@ -59,7 +59,7 @@ struct ReplaySource: ~Copyable {
     mutating func begin(_ options: ReplayOptions) throws(ExitFailure) {
         guard reader.hasTimes || options.interval != nil || options.writesSightings else {
             var refused = reader.damages.first.first.map { "\(reader.name): \($0)\n" } ?? ""
-            for remark in Replay.describeUnreadKeys(of: reader) { refused += "\(remark)\n" }
+            for remark in reader.unreadKeyRemarks { refused += "warning: \(remark)\n" }
             throw ExitFailure(
                 .dataInvalid,
                 """
@@ -77,7 +77,7 @@ struct ReplaySource: ~Copyable {
     var localTimes: LocalTimes { reader.localTimes }
     var misplacedAdvertisement: CaptureDamage? { reader.misplacedAdvertisement }
     /// Sentences about how it was interpreted.
-    var remarks: [String] { Replay.remarks(of: reader) }
+    var remarks: [String] { reader.remarks.map { "warning: \($0)" } }
     var hasEnded: Bool { head == nil }
     /// The adapters of all records that were read, if ``ReplayOptions/adapter`` is not one of them; `nil` otherwise.
     var otherAdapters: [String]? {

@@ -20,7 +20,11 @@ import Testing
 
     /// Returns the events of a monitor as short lines: microseconds, identifier, beacon, scope and state.
     private func events(of path: String, _ uuids: [String]) async throws -> [String] {
-        let monitor = try BeaconMonitor("capture \(UUID())", scanning: .capture(path))
+        try await events(of: .capture(path), uuids)
+    }
+
+    private func events(of scanning: Scanning, _ uuids: [String]) async throws -> [String] {
+        let monitor = try BeaconMonitor("capture \(UUID())", scanning: scanning.logging { _, _ in })
         for uuid in uuids {
             let uuid = try #require(ProximityUUID(uuid))
             try await monitor.add(
@@ -38,13 +42,22 @@ import Testing
         return lines
     }
 
+    /// Returns the lines in the log of a program that reads a capture.
+    private func log(_ scanning: Scanning) async throws -> [(level: Scanning.LogLevel, text: String)] {
+        let (lines, input) = AsyncStream.makeStream(of: (level: Scanning.LogLevel, text: String).self)
+        let monitor = try BeaconMonitor("capture \(UUID())", scanning: scanning.logging { input.yield(($0, $1)) })
+        try await monitor.run()
+        input.finish()
+        return await lines.reduce(into: []) { $0.append($1) }
+    }
+
     /// Returns the events of the command `replay` in the same form.
-    private func replay(_ path: String, _ uuids: [String]) throws -> [String] {
+    private func replay(_ path: String, _ uuids: [String], options: [String] = []) throws -> [String] {
         let conditions = uuids.map {
             "  - identifier: \($0)\n    uuid: \($0)\n    assuming: unsatisfied\n    exit_timeout: 2s\n    per_beacon: true\n"
         }
         let config = try scratch.write("\(UUID()).yaml", "conditions:\n" + conditions.joined())
-        return try payloads(Gateway.replay(["--config", config, path]).lines)
+        return try payloads(Gateway.replay(["--config", config] + options + [path]).lines)
             .filter { $0["type"] as? String == "event" }
             .map { event in
                 let refinement = event["refinement"] as? [String: Any]
@@ -97,6 +110,115 @@ import Testing
         var generator = SeededGenerator(state: seed &* 0x14B)
         let path = try scratch.write("random.btsnoop", MonitorCapture.random(&generator).bytes)
         #expect(try await events(of: path, [Log.uuid]) == replay(path, [Log.uuid]))
+    }
+
+    @Test func `a log with fields of other names, whose records are not in order, has the events of a replay`()
+        async throws
+    {
+        func record(_ time: String, _ minor: Int, adapter: String = "north") -> String {
+            Log.sighting(time, adapter: adapter, minor: minor)
+                .replacing("\"adapter\"", with: "\"scannerID\"").replacing("\"measuredPower\"", with: "\"power\"")
+        }
+        let lines = [
+            record("4", 2), record("0", 1), record("1", 1), record("9", 1, adapter: "south"), record("5.5", 2),
+            record("40", 1), record("30", 2), record("39", 2), record("90", 1),
+        ]
+        let path = try scratch.log("disorder.jsonl", lines)
+        let map = "adapter=scannerID,measuredPower=power"
+        let fields = try FieldMap(map)
+        let found = try await events(of: .capture(path, fields: fields, reorder: .seconds(10)), [Log.uuid])
+        #expect(try replay(path, [Log.uuid], options: ["--fields", map, "--reorder", "10s"]) == found)
+        #expect(found.first?.hasPrefix("0 ") == true, "the first record of the file is not the first event")
+        let unordered = try await events(of: .capture(path, fields: fields, reorder: .seconds(-1)), [Log.uuid])
+        #expect(try replay(path, [Log.uuid], options: ["--fields", map]) == unordered)
+        #expect(unordered != found)
+    }
+
+    @Test(arguments: SeededGenerator.seeds(environment("BEACON_LIBRARY_REORDERED", default: 10)))
+    func `a log in random order whose records are delayed has the events of a replay`(seed: UInt64) async throws {
+        var generator = SeededGenerator(state: seed &* 0x14D)
+        let lines = (0..<40).map { index in
+            // Some are later than the delay.
+            let time = "\(Double(index) + generator.pick([0, 0, 0.5, 2, 3, 6]))"
+            let adapter = generator.pick(["hci0", "hci1"])
+            return switch generator.below(6) {
+            case 0: Log.listening(generator.below(2) == 0, time, adapter: adapter)
+            case 1: Log.report(time, adapter: adapter)
+            default: Log.sighting(time, adapter: adapter, minor: generator.below(3))
+            }
+        }
+        let path = try scratch.log("shuffled.jsonl", lines)
+        let found = try await events(of: .capture(path, reorder: .seconds(3)), [Log.uuid])
+        #expect(try found == replay(path, [Log.uuid], options: ["--reorder", "3s"]))
+    }
+
+    @Test func `the log of the program names the damage to a capture`() async throws {
+        let damaged = (0..<20).map { _ in #"{"time":99999999999,"uuid":"\#(Log.uuid)"}"# }
+        let path = try scratch.log("damaged.jsonl", [Log.sighting("0")] + damaged)
+        let log = try await log(.capture(path))
+        #expect(log.count == 17 && log.allSatisfy { $0.level == .warning })
+        #expect(log.first?.text.hasPrefix("\(path): record 2 at line 2, ") == true, "\(log)")
+        #expect(log.last?.text == "\(path): and 4 more")
+    }
+
+    @Test func `the log says that records are not in order, also if the delay is too short`() async throws {
+        let times = ["10", "7.5", "11", "1"].map { Log.sighting($0) }
+        let path = try scratch.log("steps.jsonl", times)
+        let handled = "and handled at the time of that record (rule T2)"
+        #expect(
+            try await log(.capture(path)).map(\.text) == [
+                """
+                \(path): 2 records are earlier than a record before, by up to 10 s, \(handled); if the file was merged \
+                out of order, use `reorder`
+                """
+            ])
+        #expect(
+            try await log(.capture(path, reorder: .seconds(3))).map(\.text) == [
+                """
+                \(path): 1 record is earlier than a record before, by up to 6.5 s, \(handled); if the file was merged \
+                out of order, use a longer time for `reorder`
+                """
+            ])
+        #expect(try await log(.capture(path, reorder: .seconds(10))).isEmpty)
+    }
+
+    @Test func `if a log has no iBeacon because of a wrong field, the log of the program suggests the right one`()
+        async throws
+    {
+        let advertisement = "4C000215F7826DA64FA24E988024BC5B71E0893E00010007C5"
+        let path = try scratch.log("misplaced.jsonl", [#"{"time":1,"data":"\#(advertisement)"}"#])
+        let warnings = try await log(.capture(path)).map(\.text)
+        #expect(warnings.count == 1 && warnings[0].contains("use --fields manufacturerData=data"), "\(warnings)")
+        #expect(try await log(.capture(path, fields: FieldMap("manufacturerData=data"))).isEmpty)
+    }
+
+    @Test func `without a log, a long warning on standard error has its end`() async throws {
+        let folder = scratch.path(String(repeating: "d", count: 200) + "/" + String(repeating: "e", count: 200))
+        let name = folder + String(repeating: "/.", count: 1800) + "/x.jsonl"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        try (Log.sighting("2") + "\n" + Log.sighting("1") + "\n").write(
+            toFile: folder + "/x.jsonl", atomically: true, encoding: .utf8)
+        let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+            [name = name as String] in
+            try await BeaconMonitor("long", scanning: .capture(name)).run()
+            exit(0)
+        }
+        let text = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+        #expect(text.hasPrefix("… ") && text.hasSuffix("out of order, use `reorder`\n"), "\(text)")
+        #expect(text.unicodeScalars.count == 1002)
+    }
+
+    @Test func `times without an offset need a zone, and the error of a log without times names the key`() async throws
+    {
+        let path = try scratch.log("local.jsonl", [Log.sighting(#""2025-11-24 08:00:00""#)])
+        let zone = CaptureZone(name: "Asia/Tokyo") { _ in 9 * 3600 }
+        #expect(
+            try await events(of: .capture(path, zone: zone), [Log.uuid]).first?.hasPrefix("1763938800000000 ") == true)
+        let other = try scratch.log(
+            "ts.jsonl", [Log.sighting("1763938800").replacing("\"time\"", with: "\"ts\"")])
+        let monitor = try BeaconMonitor("capture ts", scanning: .capture(other))
+        let error = await #expect(throws: ScanningError.self) { try await monitor.run() }
+        #expect(error?.description.contains("use --fields time=ts") == true, "\(String(describing: error))")
     }
 
     @Test func `L4: Index Info of a deleted adapter causes no exit`() async throws {

@@ -1,6 +1,7 @@
 import BaseTypes
 import BluetoothLE
 import Captures
+import OperatorLogging
 
 /// Reads a capture in parts (rules L4, L7).
 struct CapturedReports: ~Copyable {
@@ -15,25 +16,36 @@ struct CapturedReports: ~Copyable {
     private var knownAdapters = CaptureAdapters()
     private var hasEnded = false
     private var hasRecords = false
+    private var hasBeacons = false
+    private var reorder: ReorderBuffer?
+    /// The payload of the last record if records are reordered; otherwise it is in the window of the reader.
+    private var heldBytes: [UInt8]?
+    /// The number of records that are earlier than a preceding one, and the largest difference.
+    private var late = 0
+    private var latestBy = Duration.zero
 
     /// Opens a capture.
     ///
     /// - Throws: ``ScanningError`` if it cannot be read or has no times.
-    init(_ path: String) throws(ScanningError) { reader = try Self.open(path) }
+    init(_ options: CaptureSource.Options) throws(ScanningError) {
+        reader = try Self.open(options)
+        if options.reorder > .zero { reorder = ReorderBuffer(delay: options.reorder) }
+    }
 
-    private static func open(_ path: String) throws(ScanningError) -> CaptureReader {
-        let reader = try Self.read(path)
+    private static func open(_ options: CaptureSource.Options) throws(ScanningError) -> CaptureReader {
+        let reader = try Self.read(options)
         guard reader.hasTimes else {
+            let advice = reader.unreadTime.map(\.description) ?? "use a capture with times"
             throw ScanningError(
-                .captureUnreadable,
-                "\(path) has no times, so it gives no events; use a capture with times")
+                .captureUnreadable, "\(options.path) has no times, so it gives no events; \(advice)")
         }
         return reader
     }
 
-    private static func read(_ path: String) throws(ScanningError) -> CaptureReader {
+    private static func read(_ options: CaptureSource.Options) throws(ScanningError) -> CaptureReader {
         do throws(CaptureError) {
-            return try CaptureReader(.path(path))
+            return try CaptureReader(
+                .path(options.path), options: CaptureOptions(fields: options.fields, zone: options.zone))
         } catch {
             throw ScanningError(.captureUnreadable, error.description)
         }
@@ -42,8 +54,8 @@ struct CapturedReports: ~Copyable {
     /// Returns the time of the first record of a capture; the earliest time if it has none.
     ///
     /// - Throws: ``ScanningError`` if it cannot be read.
-    static func beginning(of path: String) throws(ScanningError) -> Instant {
-        var reports = try CapturedReports(path)
+    static func beginning(of options: CaptureSource.Options) throws(ScanningError) -> Instant {
+        var reports = try CapturedReports(options)
         while let record = try reports.record() {
             if let time = record.time { return time }
         }
@@ -64,6 +76,7 @@ struct CapturedReports: ~Copyable {
             if let time = record.time { take(record, at: time) }
         }
         defer { changes = [] }
+        hasBeacons = hasBeacons || reports.entries.contains { $0.kind.isBeacon }
         return CaptureChunk(entries: reports.take(), changes: changes, end: latest)
     }
 
@@ -71,7 +84,7 @@ struct CapturedReports: ~Copyable {
     /// look like a capture without advertisements.
     private mutating func record() throws(ScanningError) -> CaptureRecord? {
         do throws(CaptureError) {
-            if let record = try reader.next() {
+            if let record = try orderedRecord() {
                 hasRecords = true
                 return record
             }
@@ -84,7 +97,52 @@ struct CapturedReports: ~Copyable {
         return nil
     }
 
+    private mutating func orderedRecord() throws(CaptureError) -> CaptureRecord? {
+        guard reorder != nil else { return try reader.next() }
+        var held = reorder?.next(hasEnded: false)
+        while held == nil {
+            guard let record = try reader.next() else {
+                held = reorder?.next(hasEnded: true)
+                break
+            }
+            guard let time = record.time else { continue }
+            reorder?.insert(record, at: time, payload: reader.window[record.payload])
+            held = reorder?.next(hasEnded: false)
+        }
+        heldBytes = held?.bytes
+        return held?.record
+    }
+
+    /// Sentences for operators about damage, about how the capture was interpreted, and about the order of its records.
+    var warnings: [String] {
+        var lines = reader.damages.lines(of: reader.name) + reader.remarks
+        if !hasBeacons, let misplaced = reader.misplacedAdvertisement { lines.append("\(reader.name): \(misplaced)") }
+        if late > 0 {
+            // If the clocks changed, this advice would be wrong: it would mix two hours of local time.
+            let advice =
+                "; if the file was merged out of order, use \(reorder == nil ? "" : "a longer time for ")`reorder`"
+            lines.append(
+                """
+                \(reader.name): \(PlainText.count(late, "record is", "records are")) earlier than a record before, by \
+                up to \(latestBy.inExactWordsRoundedUp), and handled at the time of that record (rule T2)\
+                \(reader.localTimes.clockChange == nil ? advice : "")
+                """)
+        }
+        if let early = reorder?.releasedEarly, early > 0 {
+            lines.append(
+                """
+                \(reader.name): \(PlainText.count(early, "record was", "records were")) used before the time of \
+                `reorder` had passed, because more than \(ReorderBuffer.recordsMax) were delayed; use a shorter time
+                """)
+        }
+        return lines
+    }
+
     private mutating func take(_ record: CaptureRecord, at time: Instant) {
+        if time < latest {
+            late += 1
+            latestBy = max(latestBy, latest - time)
+        }
         latest = max(latest, time)
         reports.advance(to: time)
         if let index = record.adapter, !knownAdapters.contains(index) {
@@ -100,15 +158,16 @@ struct CapturedReports: ~Copyable {
         if let mark = record.content.mark {
             listening(mark.isListening, since: mark.since, record.adapter, at: time)
         } else {
-            Self.decode(record, of: reader, with: &decoder, to: &reports)
+            Self.decode(record, of: reader, heldBytes, with: &decoder, to: &reports)
         }
     }
 
     // A static function of the parts, so that the decoder can change while the bytes are borrowed.
     private static func decode(
-        _ record: CaptureRecord, of reader: borrowing CaptureReader, with decoder: inout ReportDecoder,
-        to reports: inout ReportCollector
+        _ record: CaptureRecord, of reader: borrowing CaptureReader, _ heldBytes: [UInt8]?,
+        with decoder: inout ReportDecoder, to reports: inout ReportCollector
     ) {
+        if let heldBytes { return decoder.decode(record, in: heldBytes.span, to: &reports) }
         decoder.decode(record, in: reader.window.span, to: &reports)
     }
 

@@ -69,7 +69,7 @@ extension CaptureError: CustomStringConvertible {
         case .writeFailed(let path, let error): "\(path) can't be written to: \(error)"
         case .timesAbsent(let path):
             "\(path) has no times; set the time between records, for example --interval 100ms"
-        case .fieldsInvalid(let reason): "--fields \(reason)"
+        case .fieldsInvalid(let reason): "the field map \(reason)"
         }
     }
 }

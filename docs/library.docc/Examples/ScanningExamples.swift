@@ -28,6 +28,12 @@ import Testing
             let monitor = try BeaconMonitor("yesterday", scanning: .capture("lobby.btsnoop"))
             await monitor.end()
         }
+        do {
+            let fields = try FieldMap("adapter=scannerID,measuredPower=calibratedPower")
+            let monitor = try BeaconMonitor(
+                "site", scanning: .capture("week.jsonl", fields: fields, reorder: .seconds(5)))
+            await monitor.end()
+        }
         for way in [Scanning.management, .bluetoothd, .hci] {
             await (try BeaconMonitor("ways", scanning: way.on(adapters: ["hci0"]).withCanary(uuid: staff))).end()
         }
