@@ -17,7 +17,8 @@ extension BeaconMonitor {
     ///     capture or a script.
     ///   - ranging: the settings for the estimated distances of `ranging(for:)`.
     ///   - service: the registry for the monitor's service session, for the demands of other sessions, and for the
-    ///     state of the machine.
+    ///     state of the machine. Monitors with the same registry share the places for conditions
+    ///     (`EngineSettings.conditionLimit`).
     ///   - named: the beacons with names (rule P4).
     ///   - locating: the source of fixes for circles.
     ///   - store: the store of conditions and records, for this monitor alone; `nil` if they end with the monitor (rule

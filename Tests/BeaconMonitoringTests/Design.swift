@@ -38,7 +38,7 @@ struct Ours: Design {
         let clock = ManualClock()
         var settings = EngineSettings()
         settings.conditionLimit = limit
-        let monitor = try BeaconMonitor(name, clock: clock, engine: settings)
+        let monitor = try BeaconMonitor(name, clock: clock, engine: settings, service: ServiceRegistry())
         let adapter = try await monitor.adapter(named: "hci0")
         await monitor.listening(ListeningChange(.started, adapter: adapter), at: Fixture.start)
         return Ours(monitor: monitor, clock: clock, adapter: adapter)

@@ -51,14 +51,14 @@ struct Hasty {
         let none = BeaconFrame(
             IBeacon(
                 identity: BeaconIdentity(uuid: ProximityUUID(high: 0, low: 0), major: 0, minor: 0), measuredPower: 0),
-            in: report(nil))
+            in: Self.report(nil))
         switch step {
         case .received(let name, let time):
             guard let place = place(of: name) else { return nil }
             return FrameBatch.Entry(none, .withoutBeacon, adapter: place, time: time)
         case .sighted(let name, let beacon, let rssi, let time):
             guard let place = place(of: name) else { return nil }
-            let frame = BeaconFrame(IBeacon(identity: beacon, measuredPower: -59), in: report(rssi))
+            let frame = BeaconFrame(IBeacon(identity: beacon, measuredPower: -59), in: Self.report(rssi))
             return FrameBatch.Entry(frame, .first, adapter: place, time: time)
         case .advance(let time):
             return FrameBatch.Entry(none, .time, adapter: 0, time: time)
@@ -73,7 +73,7 @@ struct Hasty {
         return engine.knownAdapter(named: name, address: address).map { Int($0.index) }
     }
 
-    private func report(_ rssi: RSSI?) -> AdvertisingReport {
+    static func report(_ rssi: RSSI?) -> AdvertisingReport {
         AdvertisingReport(address: nil, rssi: rssi, properties: [], data: 0..<0)
     }
 }

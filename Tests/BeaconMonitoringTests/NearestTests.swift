@@ -33,7 +33,7 @@ import Testing
         var settings = EngineSettings()
         settings.locationSource = "gpsd"
         settings.conditionLimit = limit
-        return try BeaconMonitor(name, clock: clock, engine: settings)
+        return try BeaconMonitor(name, clock: clock, engine: settings, service: ServiceRegistry())
     }
 
     @Test func `the nearest places are monitored, and exchanged when the gateway moves`() async throws {

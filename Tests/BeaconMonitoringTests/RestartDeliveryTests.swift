@@ -116,7 +116,7 @@ import Testing
             var settings = EngineSettings()
             settings.conditionLimit = 1
             let monitor = try BeaconMonitor(
-                "kept start", clock: clock, engine: settings,
+                "kept start", clock: clock, engine: settings, service: ServiceRegistry(),
                 store: FileRecordStore(directory: FilePath(folder.path)))
             #expect(await last(monitor) == .unmonitored(at: .zero))
             killed = try folder.killed()

@@ -54,7 +54,7 @@ import Testing
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("run-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         let monitor = try BeaconMonitor(
-            "never run event", source: script, engine: settings,
+            "never run event", source: script, engine: settings, service: ServiceRegistry(),
             store: FileRecordStore(directory: FilePath(folder.path)))
         var events = monitor.subscribe().makeAsyncIterator()
         for identifier in ["lobby", "yard"] { try await monitor.add(.anyA, identifier: identifier) }

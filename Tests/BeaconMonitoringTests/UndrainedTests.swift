@@ -100,6 +100,38 @@ import Testing
         #expect(try await events.next() == nil)
     }
 
+    @Test func `C4, T5: a place that another monitor releases does not overtake a report that was received before`()
+        async throws
+    {
+        let (source, service) = (Held(), ServiceRegistry())
+        var engine = EngineSettings()
+        engine.conditionLimit = 2
+        let first = try BeaconMonitor("undrained first", clock: source.clock, engine: engine, service: service)
+        try await first.add(.anyA, identifier: "gate")
+        let monitor = try BeaconMonitor("undrained place", source: source, engine: engine, service: service)
+        try await monitor.add(.anyA, identifier: "lobby", assuming: .unsatisfied)
+        try await monitor.add(.anyB, identifier: "yard")
+        var events = monitor.events.makeAsyncIterator()
+        async let running: Void = monitor.run()
+        await source.running.passed()
+        let adapter = try await monitor.adapter(named: "hci0")
+        source.manualClock.set(.seconds(3))
+        source.buffer(
+            Sighting(
+                time: source.manualClock.now, adapter: adapter, beacon: .a(1), measuredPower: -59, rssi: RSSI(dBm: -60))
+        )
+        source.manualClock.set(.seconds(5))
+        await first.end()
+        // No deadline is due: the source is drained because of the place.
+        await source.asked.passed()
+        source.released.open()
+        #expect(try await events.next()?.brief == .unknown("yard", at: .seconds(3)))
+        #expect(try await events.next()?.brief == .satisfied("lobby", at: .seconds(3)))
+        await monitor.end()
+        try await running
+        #expect(await monitor.counters.lateInputs == 0)
+    }
+
     @Test func `run() does not throw an error that its source gets because the monitor has ended`() async throws {
         struct Hasty: SightingSource {
             let manualClock = ManualClock()

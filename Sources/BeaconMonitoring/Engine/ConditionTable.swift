@@ -56,7 +56,6 @@ struct ConditionTable: Sendable {
     private var matches: ContiguousArray<ConditionMatch> = []
     private var free: [ConditionIndex] = []
     private var indices: [Identifier: ConditionIndex] = [:]
-    private var added = 0
     private var ranksValid = true
     /// The monitored circles; in the order of identifiers if ``circlesSorted``.
     private var circles: [ConditionIndex] = []
@@ -86,21 +85,23 @@ struct ConditionTable: Sendable {
         matches.lazy.filter { $0.monitor == monitor && $0.subject != .absent }.map(\.subject)
     }
 
-    /// The first condition that the limit prevents from being monitored.
-    var firstLimited: ConditionIndex? {
-        indices.values.filter { self[$0].isLimited }.min { self[$0].ordinal < self[$1].ordinal }
+    /// Returns the conditions with these positions in the order of adding, in this order.
+    func indices(ofOrdinals ordinals: [Int]) -> [ConditionIndex] {
+        let ordinals = Set(ordinals)
+        return indices.values.filter { ordinals.contains(self[$0].ordinal) }
+            .sorted { self[$0].ordinal < self[$1].ordinal }
     }
 
     // MARK: Changes
 
-    /// Adds a condition, which does not have a subject yet.
+    /// Adds a condition, which does not have a subject yet. `ordinal` is its position in the order of adding.
     mutating func add(
-        _ condition: Condition, _ identifier: Identifier, in monitor: MonitorIndex, _ settings: ConditionSettings
+        _ condition: Condition, _ identifier: Identifier, in monitor: MonitorIndex, _ settings: ConditionSettings,
+        ordinal: Int
     ) -> ConditionIndex {
-        added += 1
         ranksValid = false
         let state = ConditionState(
-            identifier: identifier, condition: condition, settings: settings, ordinal: added)
+            identifier: identifier, condition: condition, settings: settings, ordinal: ordinal)
         let match = ConditionMatch(monitor: monitor)
         let index: ConditionIndex
         if let freed = free.popLast() {

@@ -43,9 +43,10 @@ struct HeldSubjects: Sendable {
     func isCircle(_ subject: SubjectIndex) -> Bool { conditions[subjects[subject].condition].condition.isCircle }
 
     /// Whether this gateway can evaluate a condition (rule C5).
-    func isSupported(_ condition: ConditionIndex) -> Bool {
-        adapters.locationSource != nil || !conditions[condition].condition.isCircle
-    }
+    func isSupported(_ condition: ConditionIndex) -> Bool { isSupported(conditions[condition].condition) }
+
+    /// Whether this gateway can evaluate a condition (rule C5).
+    func isSupported(_ condition: Condition) -> Bool { adapters.locationSource != nil || !condition.isCircle }
 
     /// Whether sightings or fixes are evaluated for a condition.
     func isMonitored(_ condition: ConditionIndex) -> Bool {

@@ -23,7 +23,7 @@ public struct MonitorEngine: Sendable {
     public static let holdersMax = 8
 
     private var evaluator: SubjectEvaluator
-    private var limit: ConditionLimit
+    private var places: EnginePlaces
 
     /// Creates an engine without monitors, adapters or conditions.
     ///
@@ -32,8 +32,16 @@ public struct MonitorEngine: Sendable {
     ///   - start: the current time on the timeline. If no adapter ever scans, outages count from it (rule L2).
     ///   - clockOffset: how far the wall clock is ahead of the timeline.
     public init(settings: EngineSettings = EngineSettings(), start: Instant, clockOffset: ClockOffset = .zero) {
+        self.init(settings: settings, start: start, clockOffset: clockOffset, sharing: nil)
+    }
+
+    // The same, with a limit of conditions that other engines share.
+    init(
+        settings: EngineSettings, start: Instant, clockOffset: ClockOffset,
+        sharing limit: SharedConditionLimit.Member?
+    ) {
         evaluator = SubjectEvaluator(settings, start: start.nanoseconds, clockOffset: clockOffset)
-        limit = ConditionLimit(settings.conditionLimit)
+        places = EnginePlaces(settings.conditionLimit, sharing: limit)
     }
 
     // MARK: State
@@ -116,14 +124,21 @@ public struct MonitorEngine: Sendable {
 
     // MARK: Inputs
 
+    /// Handles everything that is due at or before an input, and then monitors the conditions that got places which
+    /// other engines released. So the input counts for them, and is not late because of them.
+    private mutating func enter(_ time: Instant, into actions: inout ActionBuffer) {
+        evaluator.enter(time, into: &actions)
+        if hasPlacesToTake { promote(into: &actions) }
+    }
+
     /// Handles everything that is due at or before `time`.
     public mutating func advance(to time: Instant, into actions: inout ActionBuffer) {
-        evaluator.enter(time, into: &actions)
+        enter(time, into: &actions)
     }
 
     /// Handles a report of any kind. It shows that the adapter scans (rules L4, L5).
     public mutating func received(by adapter: AdapterID, at time: Instant, into actions: inout ActionBuffer) {
-        evaluator.enter(time, into: &actions)
+        enter(time, into: &actions)
         evaluator.noteReport(AdapterIndex(adapter), into: &actions)
     }
 
@@ -151,12 +166,13 @@ public struct MonitorEngine: Sendable {
     ///   - actions: receives the actions.
     public mutating func received(_ batch: borrowing FrameBatch, of ids: [AdapterID?], into actions: inout ActionBuffer)
     {
+        if hasPlacesToTake, batch.counts.entries > 0 { enter(max(batch.entries[0].time, now), into: &actions) }
         evaluator.received(batch, of: ids.map { $0.map { AdapterIndex($0) } ?? .together }, into: &actions)
     }
 
     /// Handles a change of an adapter: it starts or stops scanning, or is removed.
     public mutating func listening(_ change: ListeningChange, at time: Instant, into actions: inout ActionBuffer) {
-        evaluator.enter(time, into: &actions)
+        enter(time, into: &actions)
         evaluator.apply(change, into: &actions)
         evaluator.handleDueNow(into: &actions)
     }
@@ -164,7 +180,7 @@ public struct MonitorEngine: Sendable {
     /// Handles a fix of the location source: the source works, and each circle is compared with the fix, in the order
     /// of identifiers (rules E4, G2). Without a location source, the fix only advances the time.
     public mutating func located(_ fix: LocationFix, into actions: inout ActionBuffer) {
-        evaluator.enter(fix.time, into: &actions)
+        enter(fix.time, into: &actions)
         guard let source = evaluator.held.adapters.locationSource else { return }
         evaluator.noteReport(source, into: &actions)
         for circle in evaluator.held.conditions.sortedCircles() { evaluator.consider(circle, by: fix, into: &actions) }
@@ -180,7 +196,7 @@ public struct MonitorEngine: Sendable {
     ///   - time: The time on the timeline.
     ///   - actions: Receives the visits that end.
     public mutating func name(_ beacons: Set<BeaconIdentity>, at time: Instant, into actions: inout ActionBuffer) {
-        evaluator.enter(time, into: &actions)
+        enter(time, into: &actions)
         setNames(beacons)
         evaluator.removeUnnamed(into: &actions)
         evaluator.handleDueNow(into: &actions)
@@ -293,7 +309,7 @@ public struct MonitorEngine: Sendable {
         settings: ConditionSettings = ConditionSettings(), at time: Instant, into actions: inout ActionBuffer
     ) throws(MonitorError) {
         let monitor = try validate(settings, assuming: assumed, identifier: identifier, monitor: monitor)
-        evaluator.enter(time, into: &actions)
+        enter(time, into: &actions)
         if let existing = conditions.index(of: identifier) {
             let old = conditions[existing]
             if old.condition == condition, old.settings.perBeacon == settings.perBeacon {
@@ -302,7 +318,8 @@ public struct MonitorEngine: Sendable {
                 replace(existing, by: condition, settings, assuming: assumed, into: &actions)
             }
         } else {
-            let new = evaluator.held.conditions.add(condition, identifier, in: monitor, settings)
+            let new = evaluator.held.conditions.add(
+                condition, identifier, in: monitor, settings, ordinal: places.next())
             enterLimit(new)
             evaluator.report(.added, new, assumed: assumed, into: &actions)
             evaluator.begin(new, assuming: assumed, into: &actions)
@@ -342,12 +359,13 @@ public struct MonitorEngine: Sendable {
         _ identifier: Identifier, at time: Instant, into actions: inout ActionBuffer
     ) throws(MonitorError) {
         guard let condition = conditions.index(of: identifier) else { throw .identifierUnknown(identifier.text) }
-        evaluator.enter(time, into: &actions)
+        enter(time, into: &actions)
         evaluator.endVisits(of: condition, reason: .removed, into: &actions)
         evaluator.report(.removed, condition, assumed: nil, into: &actions)
-        let freesPlace = end(condition)
+        leaveLimit(condition)
+        evaluator.end(condition)
         evaluator.held.conditions.remove(condition)
-        if freesPlace { promote(into: &actions) }
+        promote(into: &actions)
     }
 
     /// Changes the settings of a condition: the state stays, deadlines move (rule C2).
@@ -373,47 +391,45 @@ public struct MonitorEngine: Sendable {
         assuming assumed: BeaconMonitor.Event.State, into actions: inout ActionBuffer
     ) {
         evaluator.endVisits(of: condition, reason: .replaced, into: &actions)
-        let wasLimited = conditions[condition].isLimited
-        let freesPlace = end(condition)
+        // It keeps its place, or continues to wait for one, unless only one of the two conditions needs a place.
+        let needsOther = evaluator.held.isSupported(condition) != evaluator.held.isSupported(new)
+        if needsOther { leaveLimit(condition) }
+        evaluator.end(condition)
         evaluator.held.conditions.replace(condition, by: new, settings)
-        let isSupported = evaluator.held.isSupported(condition)
-        // It keeps its place, or continues to wait for one, unless the new condition needs no place.
-        if isSupported, freesPlace || wasLimited {
-            limit.add(hasPlace: freesPlace)
-            evaluator.held.conditions[condition].isLimited = !freesPlace
-        } else {
-            enterLimit(condition)
-        }
+        if needsOther { enterLimit(condition) }
         evaluator.report(.replaced, condition, assumed: assumed, into: &actions)
         evaluator.begin(condition, assuming: assumed, into: &actions)
-        if freesPlace, !isSupported { promote(into: &actions) }
-    }
-
-    /// Removes the subjects of a condition.
-    ///
-    /// - Returns: Whether that frees a place among the monitored conditions.
-    private mutating func end(_ condition: ConditionIndex) -> Bool {
-        let wasMonitored = evaluator.held.isMonitored(condition)
-        if evaluator.held.isSupported(condition) { limit.remove(hadPlace: wasMonitored) }
-        evaluator.end(condition)
-        return wasMonitored
+        promote(into: &actions)
     }
 
     // MARK: The limit of conditions (rules C4, C5)
 
     /// Counts a condition for the limit. A condition that cannot be evaluated is not counted.
     private mutating func enterLimit(_ condition: ConditionIndex) {
-        evaluator.held.conditions[condition].isLimited = evaluator.held.isSupported(condition) && !limit.enter()
+        evaluator.held.conditions[condition].isLimited =
+            evaluator.held.isSupported(condition) && !places.enter(conditions[condition].ordinal)
     }
 
-    /// Monitors the first condition beyond the limit, after a place became free (rule C4).
-    private mutating func promote(into actions: inout ActionBuffer) {
-        guard limit.waiting > 0, let first = conditions.firstLimited else { return }
-        evaluator.held.conditions[first].isLimited = false
-        limit.promote()
-        evaluator.held.conditions.link(first)
-        evaluator.becomeMonitored(conditions.match(first).subject, into: &actions)
+    /// Counts a condition for the limit no more. The first condition that waits gets its place.
+    private mutating func leaveLimit(_ condition: ConditionIndex) {
+        guard evaluator.held.isSupported(condition) else { return }
+        places.remove(conditions[condition].ordinal, isMonitored: evaluator.held.isMonitored(condition))
     }
+
+    /// Monitors the conditions beyond the limit that got a place (rule C4).
+    private mutating func promote(into actions: inout ActionBuffer) {
+        let granted = places.take()
+        guard !granted.isEmpty else { return }
+        for condition in conditions.indices(ofOrdinals: granted) {
+            evaluator.held.conditions[condition].isLimited = false
+            evaluator.held.conditions.link(condition)
+            evaluator.becomeMonitored(conditions.match(condition).subject, into: &actions)
+        }
+    }
+
+    /// Whether conditions got places that other engines released. The next input that calls ``enter(_:into:)`` monitors
+    /// them.
+    var hasPlacesToTake: Bool { places.hasGrant }
 
     // MARK: Start and reload (rules C2, C3, N4)
 
@@ -507,7 +523,8 @@ public struct MonitorEngine: Sendable {
             else { continue }
             // If the line with the settings was lost, the beacons show that the condition had `perBeacon`.
             if !saved.beacons.isEmpty { settings.perBeacon = true }
-            let condition = evaluator.held.conditions.add(saved.condition, identifier, in: monitor, settings)
+            let condition = evaluator.held.conditions.add(
+                saved.condition, identifier, in: monitor, settings, ordinal: places.next())
             restored.append((saved, condition))
         }
         // Rule C4: a condition that had a place keeps it, and the first of the others get the places that are left.

@@ -28,7 +28,7 @@ public struct Diagnostics: OptionSet, Sendable, Hashable {
     /// The number of reports is reduced (duplicate filter, duty cycle or old RSSI values), so RSSI values and exits are
     /// less accurate.
     public static let accuracyLimited = Diagnostics(rawValue: 1 << 9)
-    /// There are more conditions than the limit (rule C4).
+    /// The limit of conditions leaves no place for the condition (rule C4).
     public static let conditionLimitExceeded = Diagnostics(rawValue: 1 << 10)
     /// This gateway cannot evaluate the condition (rule C5).
     public static let conditionUnsupported = Diagnostics(rawValue: 1 << 11)
@@ -105,7 +105,7 @@ extension Diagnosed {
     /// The number of reports is reduced (duplicate filter, duty cycle or old RSSI values), so RSSI values and exits are
     /// less accurate.
     public var accuracyLimited: Bool { diagnostics.contains(.accuracyLimited) }
-    /// There are more conditions than the limit (rule C4).
+    /// The limit of conditions leaves no place for the condition (rule C4).
     public var conditionLimitExceeded: Bool { diagnostics.contains(.conditionLimitExceeded) }
     /// This gateway cannot evaluate the condition (rule C5).
     public var conditionUnsupported: Bool { diagnostics.contains(.conditionUnsupported) }

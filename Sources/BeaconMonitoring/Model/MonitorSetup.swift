@@ -25,6 +25,16 @@ public struct MonitorSetup: Sendable, Hashable {
             self.assuming = assuming
             self.settings = settings
         }
+
+        /// Creates a condition with an identifier that is given as text.
+        /// - Throws: ``MonitorError/identifierInvalid(_:_:)`` if the text is not a valid identifier (rule C6).
+        public init(
+            _ condition: BeaconMonitoring.Condition, identifier: String,
+            assuming: BeaconMonitor.Event.State = .unknown, settings: ConditionSettings = ConditionSettings()
+        ) throws(MonitorError) {
+            self.init(
+                identifier: try Identifier(identifier), condition: condition, assuming: assuming, settings: settings)
+        }
     }
 
     /// The name of the monitor, unique in an engine.

@@ -94,6 +94,19 @@ public struct EngineSettings: Sendable, Hashable {
     /// The time without a report after which an adapter counts as not scanning. `nil` disables this (rule L5).
     public var deafAfter: Duration?
     /// The maximum number of monitored conditions in all monitors; 0 means no limit (rule C4).
+    ///
+    /// A ``BeaconMonitor`` compares its limit with the number of monitored conditions of all monitors with the same
+    /// ``ServiceRegistry``; by default, these are all monitors of the process. The conditions of a monitor without a
+    /// limit are never limited, but they count for the others, so all monitors should have the same limit. Tests that
+    /// set a limit and run at the same time must have registries of their own, because each counts the conditions of
+    /// the others:
+    ///
+    ///     var settings = EngineSettings()
+    ///     settings.conditionLimit = 1
+    ///     let monitor = try BeaconMonitor("limits", clock: clock, engine: settings, service: ServiceRegistry())
+    ///     try await monitor.add(.beacon(uuid: staff), identifier: "lobby")
+    ///     try await monitor.add(.beacon(uuid: staff), identifier: "yard")
+    ///     #expect(try await monitor.requestState(for: "yard") == .unmonitored)
     public var conditionLimit = 0
     /// The maximum number of tracked beacons under conditions in all monitors (rule P2).
     public var maxBeacons = 10_000

@@ -10,7 +10,8 @@ extension BeaconMonitor {
     ///
     /// Call it for each fix, before ``located(_:)``. Then new conditions are evaluated with the fix that selected them,
     /// and the exit from a condition that this fix leaves is still reported. It changes as little as possible, like
-    /// ``setConditions(_:)``. Conditions that are not candidates do not change.
+    /// ``setConditions(_:)``. Conditions that are not candidates do not change, but if some wait, also of other
+    /// monitors, they get the places of the removed ones first (rule C4).
     ///
     /// Conditions that are satisfied, or were before an outage, come first, because removing one would lose its exit.
     /// Then follow the nearest ones. A monitored condition is replaced only if another is nearer by more than the

@@ -38,6 +38,8 @@ public actor BeaconMonitor {
     private let lease: NameLease
     /// The service session of monitoring itself.
     private let session: ImplicitSession
+    /// The limit of conditions that the monitors of ``service`` share.
+    private let limit: SharedConditionLimit.Member
     private let signal: Signal
     private var engine: MonitorEngine
     private var records: RecordKeeper
@@ -68,7 +70,8 @@ public actor BeaconMonitor {
     ///   - engineSettings: the other settings; by default ``EngineSettings/live`` if the clock is live, otherwise
     ///     `EngineSettings()`.
     ///   - ranging: the settings for the estimated distances of ``ranging(for:)``.
-    ///   - service: the registry for the monitor's service session and for the state of the machine.
+    ///   - service: the registry for the monitor's service session and for the state of the machine. Monitors with the
+    ///     same registry share the places for conditions (``EngineSettings/conditionLimit``).
     ///   - named: the beacons with names (rule P4).
     ///   - locating: the source of fixes for circles.
     ///   - store: the store of conditions and records, for this monitor alone; `nil` if they end with the monitor.
@@ -137,18 +140,14 @@ public actor BeaconMonitor {
         self.remarks = remarks
         self.runState = runState
         visitLog = Broadcast(runState)
-        var restored: MonitorEngine?
+        limit = service.conditionLimit.join(engineSettings.conditionLimit, waking: signal)
+        engine = MonitorEngine(
+            settings: engineSettings, start: clock.now, clockOffset: clock.offset, sharing: limit)
         if let store {
             records = try RecordKeeper(
-                store, hub, MonitorSetup(name: identifier, settings: settings), engineSettings, naming: named,
-                on: clock, restoring: &restored)
+                store, hub, MonitorSetup(name: identifier, settings: settings), naming: named, restoring: &engine)
         } else {
             records = RecordKeeper()
-        }
-        if let restored {
-            engine = restored
-        } else {
-            engine = MonitorEngine(settings: engineSettings, start: clock.now, clockOffset: clock.offset)
             try engine.addMonitor(identifier, settings: settings)
             engine.setNames(named)
         }
@@ -177,9 +176,9 @@ public actor BeaconMonitor {
 
     /// Ends the monitor: its name can be used again, and subscribers receive the waiting events and then the end.
     ///
-    /// ``run()`` returns. Later inputs have no effect, and records only become those of the waiting events. With a
-    /// store, an event that a subscriber handles after the call is not delivered again, unless another monitor has
-    /// opened the store before (rule N3).
+    /// ``run()`` returns, and its conditions release their places (rule C4). Later inputs have no effect, and records
+    /// only become those of the waiting events. With a store, an event that a subscriber handles after the call is not
+    /// delivered again, unless another monitor has opened the store before (rule N3).
     public func end() { end(because: nil) }
 
     private func end(because failure: MonitorError?) {
@@ -189,8 +188,10 @@ public actor BeaconMonitor {
         endSubscriptions(because: failure)
     }
 
-    /// Releases the name, and then ends the subscriptions, so that a program whose loop has ended can use the name.
+    /// Releases the places and the name, and then ends the subscriptions, so that a program whose loop has ended can
+    /// use the name, and its next monitor gets the places.
     private nonisolated func endSubscriptions(because failure: MonitorError?) {
+        limit.end()
         lease.release()
         runState.end()
         hub.finish(failure)
@@ -241,7 +242,8 @@ extension BeaconMonitor {
     /// An unchanged condition keeps its state, its record and its place. If only its settings change, only deadlines
     /// move. If its beacons, its circle or ``ConditionSettings/perBeacon`` change, it starts again (rule C2).
     /// Conditions that are not given are removed before others are added, and those beyond the limit first, so that
-    /// none becomes monitored only to be removed (rule C4). All changes happen at one moment, without a sighting in
+    /// none becomes monitored only to be removed (rule C4). If conditions of other monitors wait, they get the places
+    /// of the removed ones before those that are added. All changes happen at one moment, without a sighting in
     /// between.
     ///
     /// - Parameter wanted: the conditions. New ones are added in this order.
@@ -308,6 +310,7 @@ extension BeaconMonitor {
         }
         var changes: [ConditionChange] = []
         try input { engine, time, actions throws(MonitorError) in
+            engine.advance(to: time, into: &actions)
             // Within each half the conditions are removed in the order in which they were added.
             let removing =
                 removing.filter { engine.state(of: $0) == .unmonitored }
@@ -727,16 +730,17 @@ extension BeaconMonitor {
     /// Passes in the fixes that the location source has received.
     private func drainLocating() async { await locating?.source.drain(into: self) }
 
-    /// Handles deadlines until the monitor is ended or the task is cancelled.
+    /// Handles deadlines, and places that other monitors released, until the monitor is ended or the task is cancelled.
     ///
-    /// - Parameter drain: called before a deadline is handled; returns when every report that was received before the
+    /// - Parameter drain: called before each of them is handled; returns when every report that was received before the
     ///   call has been passed in (rule T5).
     /// - Throws: `CancellationError`, and the errors of the clock.
     private func keepTime(draining drain: @Sendable () async -> Void) async throws {
         while !isEnded {
             try Task.checkCancellation()
             let now = clock.now
-            guard let deadline = nextDeadline, deadline <= now else {
+            let isDue = nextDeadline.map { $0 <= now } ?? false
+            guard isDue || engine.hasPlacesToTake else {
                 try await sleep(until: nextDeadline)
                 continue
             }
@@ -781,17 +785,5 @@ extension BeaconMonitor {
             defer { group.cancelAll() }
             try await group.next()
         }
-    }
-}
-
-extension MonitorSetup.Condition {
-    /// Creates a condition with an identifier that is given as text.
-    /// - Throws: ``MonitorError/identifierInvalid(_:_:)`` if the text is not a valid identifier (rule C6).
-    public init(
-        _ condition: Condition, identifier: String, assuming: BeaconMonitor.Event.State = .unknown,
-        settings: ConditionSettings = ConditionSettings()
-    ) throws(MonitorError) {
-        self.init(
-            identifier: try Identifier(identifier), condition: condition, assuming: assuming, settings: settings)
     }
 }

@@ -10,24 +10,22 @@ struct RecordKeeper {
     /// Creates a keeper without a store.
     init() { store = nil }
 
-    /// Opens the store of a hub and restores an engine from it. The hub gets the records, and the events for the first
-    /// subscription.
+    /// Opens the store of a hub and restores a new engine from it. The hub gets the records, and the events for the
+    /// first subscription.
     ///
     /// - Parameters:
     ///   - store: the store of the hub.
     ///   - hub: the events and records of the monitor.
     ///   - setup: the name and settings of the monitor; the conditions come from the store.
-    ///   - settings: the settings of the engine.
     ///   - names: the beacons that have a name (rule P4).
-    ///   - clock: the clock of the monitor.
-    ///   - engine: set to the restored engine.
+    ///   - engine: the engine, without monitors.
     /// - Throws: ``MonitorError/recordsUnavailable(_:)``, and ``MonitorError`` if a setting is out of bounds.
     init(
-        _ store: SharedStore, _ hub: EventHub, _ setup: MonitorSetup, _ settings: EngineSettings,
-        naming names: Set<BeaconIdentity>, on clock: any MonitorClock, restoring engine: inout MonitorEngine?
+        _ store: SharedStore, _ hub: EventHub, _ setup: MonitorSetup, naming names: Set<BeaconIdentity>,
+        restoring engine: inout MonitorEngine
     ) throws(MonitorError) {
         self.store = store
-        let (now, offset) = (clock.now, clock.offset)
+        let (now, offset) = (engine.now, engine.clockOffset)
         var snapshot = try store.use { store throws(MonitorError) in
             do {
                 return try store.open(setup.name, at: now, offset: offset)
@@ -44,10 +42,9 @@ struct RecordKeeper {
                     identifier: identifier, condition: saved.condition, settings: saved.settings ?? ConditionSettings())
             )
         }
-        var restored = MonitorEngine(settings: settings, start: now, clockOffset: offset)
         var actions = ActionBuffer()
-        try restored.begin([setup], naming: names, from: snapshot, at: now, into: &actions)
-        engine = restored
+        try engine.begin([setup], naming: names, from: snapshot, at: now, into: &actions)
+        let restored = engine
         let (records, unhandled) = store.use { [restored] store in
             for adapter in restored.knownAdapters { store.name(adapter, restored.name(of: adapter)) }
             let records = restored.identifiers.compactMap { identifier in

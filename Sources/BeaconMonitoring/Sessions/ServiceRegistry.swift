@@ -6,6 +6,8 @@ import Synchronization
 /// (``onDemandChange(_:)``, ``demands``), and reports the state of the machine (``report(_:)``), which sessions and
 /// monitors receive. It can be used from any thread, and calls no other code while it holds its lock.
 ///
+/// Monitors with the same registry share the places for conditions (rule C4, ``EngineSettings/conditionLimit``).
+///
 ///     let registry = ServiceRegistry()
 ///     let session = ServiceSession(.active, in: registry)
 ///     #expect(registry.demand?.isActive == true)
@@ -27,6 +29,8 @@ public final class ServiceRegistry: Sendable {
 
     private let state: Mutex<State>
     private let latest = LatestValue<ServiceDemand?>(nil)
+    /// The limit of conditions of all monitors with this registry.
+    let conditionLimit = SharedConditionLimit()
 
     /// Creates a registry without sessions.
     ///

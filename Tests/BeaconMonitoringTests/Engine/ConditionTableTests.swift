@@ -68,19 +68,22 @@ import Testing
 }
 
 @Suite struct ConditionTableTests {
-    private func add(_ name: String, to table: inout ConditionTable) -> ConditionIndex {
-        table.add(.anyA, ScriptGenerator.identifier(name), in: MonitorIndex(0), ConditionSettings())
+    private func add(_ name: String, to table: inout ConditionTable, ordinal: Int = 1) -> ConditionIndex {
+        table.add(.anyA, ScriptGenerator.identifier(name), in: MonitorIndex(0), ConditionSettings(), ordinal: ordinal)
     }
 
     @Test func `C4: conditions are in the order of adding, also if one reuses a free index`() {
         var table = ConditionTable()
-        let first = add("c", to: &table)
-        _ = add("b", to: &table)
+        let first = add("c", to: &table, ordinal: 1)
+        let second = add("b", to: &table, ordinal: 2)
         table.remove(first)
-        let last = add("a", to: &table)
+        let last = add("a", to: &table, ordinal: 3)
         #expect(last == first)
+        #expect(table.indices(ofOrdinals: [3, 1, 2]) == [second, last])
         #expect(table.inOrder.map { table[$0].identifier.text } == ["b", "a"])
         #expect(table.index(of: ScriptGenerator.identifier("c")) == nil)
+        let others = (4...40).map { add("\($0)", to: &table, ordinal: $0) }
+        #expect(table.indices(ofOrdinals: (4...40).reversed()) == others)
     }
 
     @Test func `T3: identifiers are ordered by their bytes, with ranks and without`() {
@@ -115,22 +118,84 @@ import Testing
 }
 
 @Suite struct ConditionLimitTests {
+    /// Adds the next condition to a member.
+    /// - Returns: its number, and whether it has a place.
+    private func add(to limit: inout ConditionLimit, _ member: Int) -> (number: Int, hasPlace: Bool) {
+        let number = limit.next()
+        return (number, limit.enter(number, of: member))
+    }
+
     @Test func `C4: a condition beyond the limit waits, and gets a place that becomes free`() {
-        var limit = ConditionLimit(2)
-        #expect(limit.enter() && limit.enter() && !limit.enter())
-        #expect(limit.waiting == 1)
-        limit.remove(hadPlace: true)
-        limit.promote()
-        #expect(limit.waiting == 0)
-        #expect(limit.enter() == false)
-        limit.remove(hadPlace: false)
-        #expect(limit.waiting == 0)
+        var limit = ConditionLimit()
+        let engine = limit.join(2)
+        #expect(add(to: &limit, engine) == (1, true) && add(to: &limit, engine) == (2, true))
+        #expect(add(to: &limit, engine) == (3, false) && !limit.hasGrant(engine))
+        _ = limit.remove(1, of: engine, isMonitored: true)
+        #expect(limit.hasGrant(engine) == true)
+        let promoted = limit.take(engine)
+        #expect(promoted == [3] && !limit.hasGrant(engine))
+        let none = limit.take(engine)
+        #expect(none == [])
+        // A condition that waits releases no place.
+        #expect(add(to: &limit, engine) == (4, false))
+        _ = limit.remove(4, of: engine, isMonitored: false)
+        #expect(!limit.hasGrant(engine))
+        _ = limit.remove(3, of: engine, isMonitored: true)
+        #expect(add(to: &limit, engine) == (5, true))
     }
 
     @Test func `C4: if the limit is 0, each condition gets a place`() {
-        var limit = ConditionLimit(0)
-        for _ in 0..<100 { #expect(limit.enter() == true) }
-        #expect(limit.waiting == 0)
+        var limit = ConditionLimit()
+        let engine = limit.join(0)
+        for number in 1...100 { #expect(add(to: &limit, engine) == (number, true)) }
+    }
+
+    @Test func `C4: a place is given again if its condition is removed before it is monitored`() {
+        var limit = ConditionLimit()
+        let (one, other) = (limit.join(1), limit.join(1))
+        #expect(add(to: &limit, one) == (1, true))
+        #expect(add(to: &limit, other) == (2, false) && add(to: &limit, one) == (3, false))
+        _ = limit.remove(1, of: one, isMonitored: true)
+        #expect(limit.hasGrant(other) && !limit.hasGrant(one))
+        _ = limit.remove(2, of: other, isMonitored: false)
+        #expect(limit.hasGrant(one) && !limit.hasGrant(other))
+        // A member that leaves releases also such a place.
+        #expect(add(to: &limit, other) == (4, false))
+        _ = limit.leave(one)
+        #expect(limit.hasGrant(other))
+    }
+
+    @Test func `C4: a condition that starts to need a place waits in the order of adding`() {
+        var limit = ConditionLimit()
+        let engine = limit.join(1)
+        let circle = limit.next()
+        #expect(add(to: &limit, engine) == (2, true) && add(to: &limit, engine) == (3, false))
+        #expect(limit.enter(circle, of: engine) == false)
+        _ = limit.remove(2, of: engine, isMonitored: true)
+        let granted = limit.take(engine)
+        #expect(granted == [circle])
+    }
+
+    @Test func `C4: a member that has left takes and releases no places`() {
+        var limit = ConditionLimit()
+        let (one, other) = (limit.join(1), limit.join(1))
+        #expect(add(to: &limit, one) == (1, true))
+        _ = limit.leave(one)
+        #expect(add(to: &limit, one) == (2, false))
+        #expect(add(to: &limit, other) == (3, true))
+        _ = limit.remove(1, of: one, isMonitored: true)
+        #expect(add(to: &limit, other) == (4, false))
+    }
+
+    @Test func `C4: a member of a shared limit releases its places with its last reference`() {
+        let shared = SharedConditionLimit()
+        let other = shared.join(1, waking: Signal())
+        do {
+            let member = shared.join(1, waking: Signal())
+            #expect(member.use { $0.enter($0.next(), of: $1) } == true)
+            #expect(other.use { $0.enter($0.next(), of: $1) } == false)
+        }
+        #expect(other.use { $0.hasGrant($1) } == true)
     }
 }
 

@@ -12,7 +12,7 @@ private struct Beacons {
         var settings = ConditionSettings()
         settings.enterWindow = .nanoseconds(10)
         condition = conditions.add(
-            .anyA, ScriptGenerator.identifier("lobby"), in: MonitorIndex(0), settings)
+            .anyA, ScriptGenerator.identifier("lobby"), in: MonitorIndex(0), settings, ordinal: 1)
         conditions.makeRanks()
     }
 

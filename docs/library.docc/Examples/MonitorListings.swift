@@ -61,6 +61,15 @@ import Testing
         #expect(abs(here.distance(to: there) - 1000) < 0.001)
     }
 
+    @Test func `the limit of conditions`() async throws {
+        var settings = EngineSettings()
+        settings.conditionLimit = 1
+        let monitor = try BeaconMonitor("limits", clock: clock, engine: settings, service: ServiceRegistry())
+        try await monitor.add(.beacon(uuid: staff), identifier: "lobby")
+        try await monitor.add(.beacon(uuid: staff), identifier: "yard")
+        #expect(try await monitor.requestState(for: "yard") == .unmonitored)
+    }
+
     @Test func `distances and ranging`() throws {
         let distance = DistanceModel.standard.distance(measuredPower: -59, rssi: -79)
         #expect(distance.map { abs($0 - 10) < 1e-6 } == true)
