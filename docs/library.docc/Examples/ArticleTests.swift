@@ -21,9 +21,9 @@ import Testing
         text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
     }
 
-    /// Programs that are compiled: the examples, and the sample package.
+    /// Programs that are compiled: the examples, and the sample packages.
     private static func compiled() throws -> [[String]] {
-        let sample = examples.appending(path: "../../../Tests/Tools/Sample/Sources").standardizedFileURL
+        let sample = examples.appending(path: "../../../Tests/Sample").standardizedFileURL
         return try (texts(below: examples) + texts(below: sample)).map { lines($0) }
     }
 
@@ -53,21 +53,21 @@ import Testing
     @Test(arguments: ["README.md", "docs/library.docc/ScanForABeacon.md"])
     func `the first complete program of a page is that of the sample`(page: String) throws {
         let lines = try Self.lines(of: page)
-        let program = try Self.lines(of: "Tests/Tools/Sample/Sources/Near/main.swift")
+        let program = try Self.lines(of: "Tests/Sample/Basics/Sources/Near/main.swift")
         let first = try #require(lines.firstIndex(of: "import BeaconScanning"))
         #expect(lines[first...].prefix(program.count) == program[...])
         #expect(lines[first - 1] == "```swift" && lines[first + program.count] == "```")
     }
 
     @Test(arguments: [
-        ("NearCapture", #".capture("Tests/Tools/Sample/walk.jsonl")"#), ("NearScripted", ".scripted(script)"),
+        ("NearCapture", #".capture("Tests/Sample/Basics/walk.jsonl")"#), ("NearScripted", ".scripted(script)"),
     ])
     func `the programs that the gate runs are that of the README with another source`(name: String, source: String)
         throws
     {
-        let program = try Self.lines(of: "Tests/Tools/Sample/Sources/Near/main.swift")
+        let program = try Self.lines(of: "Tests/Sample/Basics/Sources/Near/main.swift")
             .map { $0.replacing(".automatic", with: source) }
-        var remaining = try Self.lines(of: "Tests/Tools/Sample/Sources/\(name)/main.swift")[...]
+        var remaining = try Self.lines(of: "Tests/Sample/Basics/Sources/\(name)/main.swift")[...]
         for line in program {
             let place = try #require(remaining.firstIndex(of: line), "\(line)")
             remaining = remaining[(place + 1)...]
