@@ -34,11 +34,13 @@ let package = Package(
     ],
     // Off unless a package that depends on this one enables it. If it is off, its dependencies are not fetched.
     traits: [
-        .trait(name: "ServiceLifecycle", description: "A monitor is a service of swift-service-lifecycle.")
+        .trait(name: "Logging", description: "A source of advertisements writes its log with swift-log."),
+        .trait(name: "ServiceLifecycle", description: "A monitor is a service of swift-service-lifecycle."),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
@@ -97,7 +99,9 @@ let package = Package(
             name: "BeaconScanning",
             dependencies: [
                 "AdapterScanning", "BaseTypes", "BeaconMonitoring", "BluetoothLE", "Captures", "EventLoops",
-                "OperatorLogging", systemPackage,
+                "OperatorLogging",
+                .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Logging"])),
+                systemPackage,
             ],
             swiftSettings: ours),
         .target(

@@ -22,9 +22,20 @@ public struct Scanning: Sendable {
         case source(any SightingSource)
     }
 
+    /// A line for the operator.
+    struct LogLine: Sendable {
+        let level: LogLevel
+        /// The text, without control characters except line ends.
+        let text: String
+        /// The name of the monitor.
+        let monitor: String
+        /// The kind of a message about an adapter or a backend; `nil` for a remark and for a warning about a capture.
+        let kind: MessageKind?
+    }
+
     private var origin: Origin
     /// Receives lines for the operator; `nil` if the program takes none.
-    private var log: (@Sendable (LogLevel, String) -> Void)?
+    private var log: (@Sendable (LogLine) -> Void)?
 
     // MARK: Sources
 
@@ -92,8 +103,10 @@ public struct Scanning: Sendable {
     }
 
     /// Reports changes of adapters and backends, the remarks of the monitor (`MonitorRemark`) and, when a capture ends,
-    /// warnings of damage, of assumed times and of a wrong order, as lines for operators. Without this, remarks and
-    /// warnings go to standard error.
+    /// warnings of damage, of assumed times and of a wrong order, as lines for operators. Control characters in them
+    /// are replaced. Without this, remarks and warnings go to standard error.
+    ///
+    /// If the package's trait `Logging` is enabled, `logging(to:)` does the same with a logger of swift-log.
     ///
     ///     let scanning = Scanning.automatic.logging { level, text in if level <= .notice { print(text) } }
     ///
@@ -101,6 +114,11 @@ public struct Scanning: Sendable {
     ///   wait.
     /// - Returns: the same source with this log.
     public func logging(_ body: @escaping @Sendable (LogLevel, String) -> Void) -> Scanning {
+        logging(lines: { line in body(line.level, line.text) })
+    }
+
+    // Returns the same source with a log that receives the monitor's name and the kind of each line too.
+    func logging(lines body: @escaping @Sendable (LogLine) -> Void) -> Scanning {
         var scanning = self
         scanning.log = body
         return scanning
@@ -122,24 +140,30 @@ public struct Scanning: Sendable {
         switch origin {
         case .live(var options):
             options.recordFile = Self.recordFile(of: monitor)
-            if let log { options.log = { kind, text in log(kind.level, text) } }
+            if let log {
+                options.log = { kind, text in
+                    let text = PlainText.safe(lines: text)
+                    log(LogLine(level: kind.level, text: text, monitor: monitor, kind: kind))
+                }
+            }
             return LiveSource(options)
-        case .capture(let options): return CaptureSource(options, warn: warner())
+        case .capture(let options): return CaptureSource(options, warn: warner(for: monitor))
         case .source(let source): return source
         }
     }
 
     // The handler for the remarks of a monitor that has no other.
     func remarked(by monitor: String) -> @Sendable (MonitorRemark) -> Void {
-        let warn = warner()
+        let warn = warner(for: monitor)
         return { remark in warn("monitor “\(monitor)”: \(remark)") }
     }
 
     // Returns a function that writes a warning to the log, or to standard error if there is none.
-    private func warner() -> @Sendable (String) -> Void {
+    private func warner(for monitor: String) -> @Sendable (String) -> Void {
         { [log] text in
             let text = PlainText.safe(text)
-            if let log { log(.warning, text) } else { Self.writeError("warning: \(text)\n") }
+            guard let log else { return Self.writeError("warning: \(text)\n") }
+            log(LogLine(level: .warning, text: text, monitor: monitor, kind: nil))
         }
     }
 

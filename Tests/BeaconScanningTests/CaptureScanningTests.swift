@@ -322,6 +322,20 @@ import Testing
         }
     }
 
+    @Test func `a line about an adapter has no control characters, but it can have several lines`() async throws {
+        let radio = try Radio()
+        let (lines, input) = AsyncStream.makeStream(of: String.self)
+        let monitor = try BeaconMonitor("safe", scanning: radio.scanning.logging { _, text in input.yield(text) })
+        async let running: Void = monitor.run()
+        radio.say(
+            .appeared(adapter: 0, controller: "a test's"),
+            .listening(adapter: 0, reason: "first\u{1B}[2J\nsecond"))
+        let line = await lines.first { $0.contains("first") }
+        #expect(line?.hasSuffix("first_[2J\nsecond") == true)
+        await monitor.end()
+        try await running
+    }
+
     @Test func `the log of a program stays when other options follow`() async throws {
         let radio = try Radio()
         let (lines, input) = AsyncStream.makeStream(of: String.self)
