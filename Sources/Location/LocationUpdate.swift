@@ -26,11 +26,11 @@ public struct LocationUpdate: Sendable, Hashable {
 
     /// gpsd or the kernel denies this user access (EACCES, EPERM).
     public var authorizationDenied: Bool { diagnostics.contains(.authorizationDenied) }
-    /// Locations are disabled for the machine.
+    /// Locations are disabled for the machine. Only a source of the program can set this.
     public var authorizationDeniedGlobally: Bool { diagnostics.contains(.authorizationDeniedGlobally) }
     /// It is not known yet whether this user has access.
     public var authorizationRequestInProgress: Bool { diagnostics.contains(.authorizationRequestInProgress) }
-    /// This user cannot get access.
+    /// This user cannot get access. Only a source of the program can set this.
     public var authorizationRestricted: Bool { diagnostics.contains(.authorizationRestricted) }
     /// Explicit service sessions are required and none is held.
     public var insufficientlyInUse: Bool { diagnostics.contains(.insufficientlyInUse) }

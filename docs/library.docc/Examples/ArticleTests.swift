@@ -121,6 +121,29 @@ import Testing
         }
     }
 
+    @Test func `every part of Core Location has a result, and each difference a reason`() throws {
+        let lines = try Self.lines(of: "docs/library.docc/ComingFromCoreLocation.md")
+        let rows = lines.filter { $0.hasPrefix("|") }.map { row in
+            row.split(separator: "|", omittingEmptySubsequences: false).map { $0.trimmingCharacters(in: .whitespaces) }
+        }
+        // Four columns between the marks at the edges; the table of problems has two.
+        let parts = rows.filter { $0.count == 6 && $0[3] != "result" && !$0[1].hasPrefix("-") }
+        let count = Dictionary(grouping: parts, by: { $0[3] }).mapValues(\.count)
+        let results = ["works", "differs", "none", "addition"].map { count[$0, default: 0] }
+        #expect(results.reduce(0, +) == parts.count)
+        for part in parts { #expect(!part[1].isEmpty && !part[2].isEmpty, "\(part)") }
+        for part in parts where part[3] != "works" { #expect(!part[4].isEmpty, "\(part)") }
+        for part in parts {
+            #expect((part[3] == "addition") == (part[1] == "–") && (part[3] == "none") == (part[2] == "–"))
+        }
+        let sentence = """
+            The tables below have the result for \(parts.count - results[3]) parts of Core Location: \(results[0]) \
+            work as there, \(results[1]) differ, and \(results[2]) are missing, each with the reason. Of those that \
+            work, some can do more. \(results[3]) parts exist only here.
+            """
+        #expect(lines.contains(sentence))
+    }
+
     private static func isPartOfWord(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "_"): true
