@@ -11,7 +11,8 @@ public import BeaconMonitoring
 public struct LocationUpdate: Sendable, Hashable {
     /// The position; `nil` if it is unknown, and in an update that only reports a change of ``diagnostics``.
     public var location: LocationFix?
-    /// Whether the gateway is stationary. No more updates follow until it moves; the first of those has `false`.
+    /// Whether the gateway is stationary. No more updates with a location follow until it moves; the first of those has
+    /// `false`.
     public var stationary = false
     /// The same as ``stationary``: the first name of that property in Core Location.
     ///
