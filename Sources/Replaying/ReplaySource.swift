@@ -6,6 +6,8 @@ import CommandSupport
 
 /// One capture of a replay: its reader and its present position.
 struct ReplaySource: ~Copyable {
+    private static let unreadMax = 16_384
+
     private var reader: CaptureReader
     private var decoder = ReportDecoder()
     private var batch = FrameBatch()
@@ -67,7 +69,7 @@ struct ReplaySource: ~Copyable {
                 records with --interval, for example --interval 100ms, or use --sightings.
                 """)
         }
-        try advance()
+        try advance {}
     }
 
     var name: String { reader.name }
@@ -112,8 +114,7 @@ struct ReplaySource: ~Copyable {
         while count < most, let record = head {
             if let limit, let time = headTime, time > limit || (time == limit && !isFirst) { break }
             try hand(record, to: &handler)
-            try advance()
-            if head == nil { try end(&handler) }
+            try advance(&handler)
             count += 1
         }
         return count
@@ -133,36 +134,70 @@ struct ReplaySource: ~Copyable {
                 guard handed > 0 else { break }
                 count += handed
             }
-            try advance()
-            if head == nil { try end(&handler) }
+            try advance(&handler)
             if count >= most { break }
         }
         return count
     }
 
-    /// Reads the next record that is used, and makes it the head.
+    /// Reads the next record that is used, and makes it the head. Lines of earlier records are written before a wait
+    /// for another program. The end of the capture is passed on.
     @inline(__always)
-    private mutating func advance() throws(ExitFailure) {
-        do {
-            if reorder != nil { return try advanceHeld() }
-            while let record = try reader.next() {
-                guard isCounted(record) else { continue }
-                head = record
-                headTime = stamp(record)
-                return
-            }
-            head = nil
-            headTime = nil
-        } catch {
-            throw ExitFailure(error)
+    private mutating func advance<Handler: ReplayHandler & ~Copyable>(
+        _ handler: inout Handler
+    ) throws(ExitFailure) {
+        try advance { () throws(ExitFailure) in try handler.deliver(isUrgent: true) }
+        if head == nil { try end(&handler) }
+    }
+
+    /// Reads the next record that is used, and makes it the head. `body` is called before a wait for another program.
+    @inline(__always)
+    private mutating func advance(beforeWaiting body: () throws(ExitFailure) -> Void) throws(ExitFailure) {
+        if reorder != nil { return try advanceHeld(beforeWaiting: body) }
+        while let record = try nextRecord(beforeWaiting: body) {
+            guard isCounted(record) else { continue }
+            head = record
+            headTime = stamp(record)
+            return
         }
+        head = nil
+        headTime = nil
+    }
+
+    @inline(__always)
+    private mutating func nextRecord(
+        beforeWaiting body: () throws(ExitFailure) -> Void
+    ) throws(ExitFailure) -> CaptureRecord? {
+        // Another call for each record costs more than the record. Hardly any record is longer than this.
+        guard reader.isStream, reader.unread < Self.unreadMax else {
+            do throws(CaptureError) { return try reader.next() } catch { throw ExitFailure(error) }
+        }
+        return try nextOfStream(beforeWaiting: body)
     }
 
     @inline(never)
-    private mutating func advanceHeld() throws(CaptureError) {
+    private mutating func nextOfStream(
+        beforeWaiting body: () throws(ExitFailure) -> Void
+    ) throws(ExitFailure) -> CaptureRecord? {
+        var failure: ExitFailure?
+        let record: CaptureRecord?
+        do throws(CaptureError) {
+            record = try reader.next {
+                do throws(ExitFailure) { try body() } catch { failure = error }
+                return failure == nil
+            }
+        } catch {
+            throw ExitFailure(error)
+        }
+        if let failure { throw failure }
+        return record
+    }
+
+    @inline(never)
+    private mutating func advanceHeld(beforeWaiting body: () throws(ExitFailure) -> Void) throws(ExitFailure) {
         while true {
             if let held = reorder?.next(hasEnded: false) { return setHead(held) }
-            guard let record = try reader.next() else { break }
+            guard let record = try nextRecord(beforeWaiting: body) else { break }
             guard isCounted(record) else { continue }
             guard let time = stamp(record) else {
                 head = record
@@ -227,8 +262,11 @@ struct ReplaySource: ~Copyable {
 
     /// Returns the name of an adapter in lines (rule L4).
     private func adapterName(_ index: Int) -> String {
-        let name = index < reader.adapters.count ? reader.adapters[index] : "hci0"
-        return prefix.map { "\($0)/\(name)" } ?? name
+        Self.lineName(index < reader.adapters.count ? reader.adapters[index] : "hci0", prefix)
+    }
+
+    private static func lineName(_ name: String, _ prefix: String?) -> String {
+        prefix.map { "\($0)/\(name)" } ?? name
     }
 
     /// Counts a record and returns its time.
@@ -256,12 +294,9 @@ struct ReplaySource: ~Copyable {
         _ record: CaptureRecord, to handler: inout Handler
     ) throws(ExitFailure) {
         if let time = headTime { try handler.advance(to: time) }
-        if let index = record.adapter, !captureAdapters.contains(index) {
-            try addAdapter(index, record, at: headTime, &handler)
-            // The identity of this adapter is not known yet.
-            guard captureAdapters.contains(index) else { return try handler.deliver(isUrgent: false) }
+        if captureAdapters.mustMeet(record), try !meet(record, &handler) {
+            return try handler.deliver(isUrgent: false)
         }
-        if record.endsWait { handPostponedMark(before: record, &handler) }
         var record = record
         record.time = headTime
         if let mark = record.content.mark {
@@ -310,36 +345,25 @@ struct ReplaySource: ~Copyable {
         decoder.decode(record, in: bytes.span, to: &handler)
     }
 
+    /// Handles the adapter of a record. Returns whether it is known.
     @inline(never)
-    private mutating func addAdapter<Handler: ReplayHandler & ~Copyable>(
-        _ index: Int, _ record: CaptureRecord, at time: Instant?, _ handler: inout Handler
-    ) throws(ExitFailure) {
-        let name = adapterName(index)
-        // The address will follow before the first report of this adapter.
-        if record.awaitsAddress, handler.knowsAddresses(besides: name) { return postponeMark(in: record, index) }
-        let (names, addresses) = (reader.adapters, reader.adapterAddresses)
-        captureAdapters.add(index, names, addresses)
-        let address = index < addresses.count ? addresses[index] : nil
-        let mark =
-            record.content.mark ?? (index < names.count ? captureAdapters.mark(before: record, of: names[index]) : nil)
-        try handler.addAdapter(
-            ReplayAdapter(index: index, name: name, address: address, listens: mark?.isListening ?? true), time: time)
-    }
-
-    /// Passes on the postponed mark of an adapter that this record identifies.
-    @inline(never)
-    private mutating func handPostponedMark<Handler: ReplayHandler & ~Copyable>(
-        before record: CaptureRecord, _ handler: inout Handler
-    ) {
-        guard let index = record.adapter, index < reader.adapters.count,
-            let mark = captureAdapters.takeMark(before: record, of: reader.adapters[index]), let time = headTime
-        else { return }
-        handler.listening(mark.isListening, adapter: index, time: time, since: mark.since)
-    }
-
-    /// Stores the mark in a record of an adapter whose address will follow.
-    private mutating func postponeMark(in record: CaptureRecord, _ index: Int) {
-        if index < reader.adapters.count { captureAdapters.postpone(record, of: reader.adapters[index]) }
+    private mutating func meet<Handler: ReplayHandler & ~Copyable>(
+        _ record: CaptureRecord, _ handler: inout Handler
+    ) throws(ExitFailure) -> Bool {
+        let consequences = captureAdapters.meet(record, of: reader) { [prefix] _, name in
+            handler.knowsAddresses(besides: Self.lineName(name, prefix))
+        }
+        guard let consequences else { return false }
+        if let added = consequences.added {
+            try handler.addAdapter(
+                ReplayAdapter(
+                    index: added.index, name: Self.lineName(added.name, prefix), address: added.address,
+                    listens: added.listens), time: headTime)
+        }
+        if let mark = consequences.mark, let index = record.adapter, let time = headTime {
+            handler.listening(mark.isListening, adapter: index, time: time, since: mark.since)
+        }
+        return true
     }
 
     /// Passes on incomplete advertisements, and reports the end of the capture.

@@ -145,21 +145,27 @@ struct CapturedReports: ~Copyable {
         }
         latest = max(latest, time)
         reports.advance(to: time)
-        if let index = record.adapter, !knownAdapters.contains(index) {
-            addAdapter(index, record, at: time)
-            // The adapter of this record is not known yet.
-            guard knownAdapters.contains(index) else { return }
-        }
-        if record.endsWait, let index = record.adapter, index < reader.adapters.count,
-            let mark = knownAdapters.takeMark(before: record, of: reader.adapters[index])
-        {
-            listening(mark.isListening, since: mark.since, index, at: time)
-        }
+        if knownAdapters.mustMeet(record), !meet(record, at: time) { return }
         if let mark = record.content.mark {
             listening(mark.isListening, since: mark.since, record.adapter, at: time)
         } else {
             Self.decode(record, of: reader, heldBytes, with: &decoder, to: &reports)
         }
+    }
+
+    /// Handles the adapter of a record. Returns whether it is known.
+    private mutating func meet(_ record: CaptureRecord, at time: Instant) -> Bool {
+        let consequences = knownAdapters.meet(record, of: reader) { $0.knowsAddresses(besides: $1) }
+        guard let consequences else { return false }
+        if let added = consequences.added {
+            report(
+                .added(
+                    ReplayAdapter(
+                        index: added.index, name: added.name, address: added.address, listens: added.listens), at: time)
+            )
+        }
+        if let mark = consequences.mark { listening(mark.isListening, since: mark.since, record.adapter, at: time) }
+        return true
     }
 
     // A static function of the parts, so that the decoder can change while the bytes are borrowed.
@@ -180,18 +186,5 @@ struct CapturedReports: ~Copyable {
     private mutating func report(_ what: CaptureChunk.Change) {
         reports.close()
         changes.append((reports.entries.count, what))
-    }
-
-    private mutating func addAdapter(_ index: Int, _ record: CaptureRecord, at time: Instant) {
-        let (names, addresses) = (reader.adapters, reader.adapterAddresses)
-        let name = index < names.count ? names[index] : "hci0"
-        // The capture reports its address before its first advertisement.
-        if record.awaitsAddress, knownAdapters.knowsAddresses(besides: name) {
-            return knownAdapters.postpone(record, of: name)
-        }
-        knownAdapters.add(index, names, addresses)
-        let address = index < addresses.count ? addresses[index] : nil
-        let listens = (record.content.mark ?? knownAdapters.mark(before: record, of: name))?.isListening ?? true
-        report(.added(ReplayAdapter(index: index, name: name, address: address, listens: listens), at: time))
     }
 }

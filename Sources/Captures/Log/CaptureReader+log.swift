@@ -375,6 +375,7 @@ extension CaptureReader {
     /// Returns the time of the object at `line`, which is `value`.
     @inline(__always) mutating func time(_ value: LogValue?, _ line: Int) throws(LogProblem) -> Instant? {
         guard let value else {
+            if timesAreOptional { return nil }
             guard timesAreKnown else {
                 noteMissingTime()
                 return nil
@@ -382,7 +383,9 @@ extension CaptureReader {
             guard hasTimes else { return nil }
             throw LogProblem(.time, "is absent")
         }
-        guard !timesAreKnown || hasTimes else { throw LogProblem(.time, "is present, but was absent before") }
+        guard !timesAreKnown || hasTimes || timesAreOptional else {
+            throw LogProblem(.time, "is present, but was absent before")
+        }
         return try time(of: value, .time, line: line, notAfter: nil)
     }
 

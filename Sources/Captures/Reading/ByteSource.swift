@@ -1,3 +1,4 @@
+import Glibc
 import SystemPackage
 
 /// The bytes of a capture in order, decompressed if necessary.
@@ -50,6 +51,12 @@ final class ByteSource {
     let name: String
     /// The length of the file in bytes; `nil` if it is unknown (a pipe).
     let size: Int?
+    /// Whether a read can wait for another program: the input is a pipe, a socket or a terminal.
+    let isStream: Bool
+    /// Called before each read of a stream. If it returns `false`, the input ends there.
+    var beforeReading: ((CaptureProgress) -> Bool)?
+    /// The damage so far, for ``beforeReading``.
+    var damages = CaptureDamages()
     /// The number of bytes of the file that have been read.
     private(set) var position = 0
     /// The reason if decompression ended before the end of the file; `nil` until all bytes before that are delivered.
@@ -69,7 +76,7 @@ final class ByteSource {
         switch source {
         case .path("-"):
             origin = .descriptor(.standardInput, isOurs: false)
-            size = nil
+            (size, isStream) = (nil, Self.isStream(.standardInput))
         case .path(let path):
             let descriptor: FileDescriptor
             do {
@@ -78,16 +85,28 @@ final class ByteSource {
                 throw .openFailed(path: path, error as? Errno ?? .ioError)
             }
             origin = .descriptor(descriptor, isOurs: true)
-            size = Self.length(of: descriptor)
+            (size, isStream) = (Self.length(of: descriptor), Self.isStream(descriptor))
         case .bytes(let bytes, _):
             origin = .memory(bytes)
-            size = bytes.count
+            (size, isStream) = (bytes.count, false)
         }
+    }
+
+    /// Takes over an open descriptor, which is closed at the end.
+    init(_ descriptor: FileDescriptor, name: String) {
+        self.name = name
+        origin = .descriptor(descriptor, isOurs: true)
+        (size, isStream) = (Self.length(of: descriptor), Self.isStream(descriptor))
     }
 
     deinit {
         // Nothing was written, so an error of close(2) needs no action.
         if case .descriptor(let descriptor, true) = origin { try? descriptor.close() }
+    }
+
+    private static func isStream(_ descriptor: FileDescriptor) -> Bool {
+        var status = stat()
+        return unsafe fstat(descriptor.rawValue, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
     }
 
     private static func length(of descriptor: FileDescriptor) -> Int? {
@@ -113,15 +132,43 @@ final class ByteSource {
         (inflater, decompressor) = (try kind.inflater(path: name), kind.rawValue)
     }
 
+    /// Asks ``beforeReading`` whether the stream may be read.
+    private func mayRead() -> Bool {
+        guard isStream, let beforeReading, case .descriptor(let descriptor, _) = origin else { return true }
+        var request = pollfd(fd: descriptor.rawValue, events: Int16(POLLIN), revents: 0)
+        return beforeReading(
+            CaptureProgress(waits: unsafe poll(&request, 1, 0) == 0, position: position, damages: damages))
+    }
+
     private func readRaw(at offset: Int) throws(CaptureError) -> Int {
-        let (origin, position, name) = (origin, position, name)
-        let result = unsafe input.withUnsafeMutableBytes { buffer in
-            let target = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[offset...])
-            return unsafe Self.read(origin, at: position, into: target, name)
+        try readIfPermitted {
+            let (origin, position, name) = (origin, position, name)
+            return unsafe input.withUnsafeMutableBytes { buffer in
+                let target = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[offset...])
+                return unsafe Self.read(origin, at: position, into: target, name)
+            }
         }
-        let count = try result.get()
-        self.position += count
-        return count
+    }
+
+    /// Reads once, or repeatedly if another reader of the stream was faster, or a program opened a FIFO at this moment.
+    private func readIfPermitted(_ read: () -> Result<Int, CaptureError>) throws(CaptureError) -> Int {
+        while mayRead() {
+            let result = read()
+            if beforeReading != nil, case .failure(.readFailed(_, _, .wouldBlock)) = result {
+                waitShortly()
+                continue
+            }
+            let count = try result.get()
+            position += count
+            return count
+        }
+        return 0
+    }
+
+    private func waitShortly() {
+        guard case .descriptor(let descriptor, _) = origin else { return }
+        var request = pollfd(fd: descriptor.rawValue, events: Int16(POLLIN), revents: 0)
+        _ = unsafe poll(&request, 1, 100)
     }
 
     private static func read(
@@ -157,9 +204,7 @@ final class ByteSource {
             if inputStart == inputEnd { input = [] }
             return count
         }
-        let count = unsafe try Self.read(origin, at: position, into: target, name).get()
-        position += count
-        return count
+        return try readIfPermitted { unsafe Self.read(origin, at: position, into: target, name) }
     }
 
     private func inflate(

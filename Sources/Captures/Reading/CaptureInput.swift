@@ -27,6 +27,8 @@ public struct CaptureOptions: Sendable {
     /// The size of the window in bytes, at least 1; 64 KiB by default. A longer record makes the window grow, at most
     /// to ``CaptureReader/recordBytesMax``.
     public var windowSize: Int
+    /// Whether some records of an advertisement log can lack a time although others have one.
+    package var timesAreOptional = false
 
     /// Creates options. By default: the names of the advertisement log itself, no zone, and a window of 64 KiB.
     public init(fields: FieldMap = FieldMap(), zone: CaptureZone? = nil, windowSize: Int = 64 * 1024) {
@@ -34,6 +36,16 @@ public struct CaptureOptions: Sendable {
         self.zone = zone
         self.windowSize = windowSize
     }
+}
+
+/// The state of reading a stream.
+package struct CaptureProgress: Sendable {
+    /// Whether the next read would wait for another program.
+    package let waits: Bool
+    /// The number of bytes that were read.
+    package let position: Int
+    /// The damage so far.
+    package let damages: CaptureDamages
 }
 
 /// The format of a capture.

@@ -1,6 +1,7 @@
 import BaseTypes
 public import BluetoothLE
 import JSON
+package import SystemPackage
 
 /// Reads the records of a capture in order, in any supported format and with constant memory.
 ///
@@ -43,6 +44,10 @@ public struct CaptureReader: ~Copyable {
     public var size: Int? { source.size }
     /// The name of the input in errors.
     public var name: String { source.name }
+    /// The number of bytes in the window that were not used yet.
+    package var unread: Int { tail - head }
+    /// Whether a read can wait for another program: the input is a pipe, a socket or a terminal.
+    package var isStream: Bool { source.isStream }
 
     var source: ByteSource
     var adapterTable: AdapterTable
@@ -59,6 +64,7 @@ public struct CaptureReader: ~Copyable {
     var hasEnded: Bool
     var recordCount: Int
     var hasPending: Bool
+    let timesAreOptional: Bool
     // Whether the first complete record has shown that the capture has times or not.
     var timesAreKnown: Bool
     var pending: Optional<CaptureRecord>
@@ -97,13 +103,30 @@ public struct CaptureReader: ~Copyable {
     ///
     /// - Throws: ``CaptureError`` if it cannot be opened, is empty, or has no supported format.
     public init(_ input: CaptureInput, options: CaptureOptions = CaptureOptions()) throws(CaptureError) {
-        self = try Self.opened(input, options)
+        self = try Self.opened(try ByteSource(input), options)
+    }
+
+    /// Reads a stream up to its first record.
+    ///
+    /// - Parameters:
+    ///   - stream: an open pipe, socket or terminal, which the reader closes.
+    ///   - name: its name in errors.
+    ///   - options: how it is read.
+    ///   - beforeReading: called before each read. If it returns `false`, the capture ends there.
+    /// - Throws: ``CaptureError`` if the stream ends before a record, or has no supported format.
+    package init(
+        _ stream: FileDescriptor, name: String, options: CaptureOptions,
+        beforeReading: @escaping (CaptureProgress) -> Bool
+    ) throws(CaptureError) {
+        let source = ByteSource(stream, name: name)
+        source.beforeReading = beforeReading
+        self = try Self.opened(source, options)
     }
 
     private static func opened(
-        _ input: CaptureInput, _ options: CaptureOptions
+        _ source: ByteSource, _ options: CaptureOptions
     ) throws(CaptureError) -> CaptureReader {
-        var reader = CaptureReader(source: try ByteSource(input), options)
+        var reader = CaptureReader(source: source, options)
         try reader.source.recogniseCompression()
         try reader.recogniseFormat()
         // The first record shows whether there are times.
@@ -122,6 +145,7 @@ public struct CaptureReader: ~Copyable {
         // All properties are set here, because the public initializer assigns `self`.
         hasTimes = true
         localTimes = LocalTimes(zone: options.zone)
+        timesAreOptional = options.timesAreOptional
         misplacedAdvertisement = nil
         unreadMeasuredPower = nil
         unreadTime = nil
@@ -151,6 +175,19 @@ public struct CaptureReader: ~Copyable {
             return pending
         }
         return try read()
+    }
+
+    /// Returns the next record of a stream; `nil` at the end. Before each read that would wait, it calls `body`. If
+    /// that returns `false`, the capture ends there.
+    ///
+    /// - Throws: ``CaptureError/readFailed(path:offset:_:)`` if the input cannot be read further.
+    package mutating func next(beforeWaiting body: () -> Bool) throws(CaptureError) -> CaptureRecord? {
+        let source = source
+        return try withoutActuallyEscaping(body) { body throws(CaptureError) in
+            source.beforeReading = { !$0.waits || body() }
+            defer { source.beforeReading = nil }
+            return try next()
+        }
     }
 
     @inline(__always) private mutating func read() throws(CaptureError) -> CaptureRecord? {
@@ -203,6 +240,7 @@ public struct CaptureReader: ~Copyable {
             let size = max(count, min(window.count * 2, Self.recordBytesMax))
             window.append(contentsOf: repeatElement(0, count: size - window.count))
         }
+        if source.beforeReading != nil { source.damages = damages }
         while tail < count {
             var result: Result<Int, CaptureError> = .success(0)
             unsafe window.withUnsafeMutableBytes { bytes in
@@ -345,7 +383,10 @@ public struct CaptureReader: ~Copyable {
 
     /// Detects the format by the first bytes.
     private mutating func recogniseFormat() throws(CaptureError) {
-        _ = try has(16)
+        // A short line of a pipe is sufficient.
+        var count = 1
+        while count < 16, try has(count), window[0] != UInt8(ascii: "{") || window[count - 1] != 0x0A { count += 1 }
+        if count == 16 { _ = try has(16) }
         guard tail > head else {
             if let problem = source.problem { throw .inflationFailed(path: name, problem) }
             throw .empty(path: name)
