@@ -4,6 +4,8 @@ import BluetoothLE
 /// The state of one adapter in a supervisor.
 struct AdapterWatch {
     let number: Int
+    /// The name in lines: the kernel's, unless the backend reports another one.
+    var name: String
     var controller = ""
     /// The controller's address, if it is known. It is kept while the adapter is absent.
     var address: DeviceAddress?
@@ -26,13 +28,12 @@ struct AdapterWatch {
     var thinning = ThinningMeter()
     var status: ScanStatus.Adapter
 
-    init(number: Int, deafAfter: Duration?, now: Instant) {
+    init(number: Int, options: ScanSupervisor.Options, now: Instant) {
         self.number = number
-        ladder = WatchdogLadder(deafAfter: deafAfter)
+        name = ScanSupervisor.Options.adapterName(of: number)
+        ladder = WatchdogLadder(deafAfter: options.deafAfter, hasSteps: options.hasSteps)
         status = ScanStatus.Adapter(number: number, since: now)
     }
-
-    var name: String { "hci\(number)" }
 
     /// The adapter's activity, derived from the flags of this value.
     var activity: ScanStatus.Activity {

@@ -47,14 +47,19 @@ package protocol ScanHandler: AnyObject {
     func changed(_ change: ScanChange, at time: Instant)
 }
 
-/// The backends, with the names that `scanner.backend` in the configuration uses.
-package enum ScannerBackend: String, Sendable, Hashable, CaseIterable {
+/// The backends. The first three have the names that `scanner.backend` in the configuration uses.
+package enum ScannerBackend: String, Sendable, Hashable {
     /// The kernel's management socket with an advertisement monitor.
     case management
     /// bluetoothd over D-Bus.
     case dbus
     /// The raw HCI channel.
     case hci
+    /// A capture, or another program, instead of the machine's adapters. It is used only on request.
+    case capture
+
+    /// The backends for the machine's adapters, the best first.
+    package static let ofMachine: [ScannerBackend] = [.management, .dbus, .hci]
 }
 
 /// A change of the state of an adapter or of a backend.
@@ -74,10 +79,26 @@ package enum ScanChange: Sendable, Hashable {
     /// The adapter cannot scan until `step` was taken. The cause is known, and `reason` states it. The watchdog takes
     /// the step at once, except in the cases that ``WatchdogLadder/needs(_:at:)`` lists.
     case needs(adapter: Int, step: WatchdogStep, reason: String)
+    /// A change in the capture that is used in place of adapters.
+    case capture(CaptureChange)
     /// The complete set of present obstacles to this backend; empty if there are none.
     case obstacles(Set<ScanObstacle>)
     /// This backend has stopped and does not restart by itself.
     case ended(ScannerError)
+}
+
+/// A change of an adapter in a capture, which `run --from` uses in place of the machine's adapters (rules L4, L7). The
+/// numbers of adapters are their indices in the capture.
+package enum CaptureChange: Sendable, Hashable {
+    /// The adapter is known from now on, or another controller has its name. `listens` is whether it scans then, if
+    /// this is its first record. `controller` is the name of the capture.
+    case added(adapter: Int, name: String, address: DeviceAddress?, controller: String, listens: Bool)
+    /// The capture says that the adapter scans, or that it does not; if that was noticed later, since `since`.
+    case marked(adapter: Int, isListening: Bool, since: Instant?)
+    /// It is unknown when the following reports were received: all adapters stopped at their last report (rule T5).
+    case interrupted(reason: String)
+    /// The capture has ended, and the numbers of its adapters are free.
+    case ended(reason: String)
 }
 
 /// A reason why a backend delivers no reports, or not all. `docs/monitor.md`, “Diagnostics”, has the flags.

@@ -216,7 +216,10 @@ extension BackendChooser {
 
     private func reason(for index: Int) -> String {
         let better = candidates.indices.prefix(index)
-        guard !better.isEmpty else { return candidates.count == 1 ? "set in the configuration" : "the best backend" }
+        guard !better.isEmpty else {
+            if candidates.count > 1 { return "the best backend" }
+            return candidates[index].backend == .capture ? "set with --from" : "set in the configuration"
+        }
         return better.map { place in
             let candidate = candidates[place]
             let why =

@@ -53,7 +53,7 @@ final class ScanSource: ScanHandler {
         case .disappeared(let number), .listening(let number, _), .stopped(let number, _, _), .lost(let number, _, _),
             .needs(let number, _, _):
             return isSelected(number) ? change : nil
-        case .obstacles, .ended: return change
+        case .capture, .obstacles, .ended: return change
         }
     }
 
@@ -91,7 +91,7 @@ final class ScanSource: ScanHandler {
                 $0.reason = reason
             }
         case .obstacles(let obstacles): self.obstacles = obstacles
-        case .lost, .needs: break
+        case .lost, .needs, .capture: break
         case .ended: for place in adapters.indices { adapters[place].isListening = false }
         }
     }

@@ -20,6 +20,8 @@ package struct ScanStatus: Sendable, Hashable {
     package struct Adapter: Sendable, Hashable {
         /// The kernel's number: 0 for `hci0`.
         package let number: Int
+        /// The name in lines: the kernel's, unless the backend reports another one.
+        package internal(set) var name = ""
         /// A description of the controller for operators; empty until it appeared.
         package internal(set) var controller = ""
         /// The controller's address, if it is known (rule L7).

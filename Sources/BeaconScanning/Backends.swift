@@ -64,6 +64,8 @@ package enum Backends {
             options.timing = scanner.timing
             options.leavesOthersAlone = scanner.isObserver
             return HCIScanner(loop: loop, options: options)
+        case .capture:
+            throw ScannerError(.unavailable, "a capture is not a backend of this machine")
         }
     }
 
@@ -79,7 +81,7 @@ package enum Backends {
             if !demand.dutyCycle.isContinuous {
                 shortfalls.append("bluetoothd sets the duty cycle, so no power is saved")
             }
-        case .hci: break
+        case .hci, .capture: break
         }
         return shortfalls
     }

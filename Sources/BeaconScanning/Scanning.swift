@@ -42,7 +42,7 @@ public struct Scanning: Sendable {
     /// Scans with the best backend that this user may use: the kernel's management socket, bluetoothd, or the raw HCI
     /// channel, in this order. No privileges are needed if bluetoothd runs and its policy permits this user, as on most
     /// desktops and in Debian's group `bluetooth`.
-    public static var automatic: Scanning { Scanning(origin: .live(LiveOptions(ScannerBackend.allCases))) }
+    public static var automatic: Scanning { Scanning(origin: .live(LiveOptions(ScannerBackend.ofMachine))) }
 
     /// Scans with the kernel's management socket and an advertisement monitor: each report has its own RSSI. Requires
     /// CAP_NET_ADMIN.

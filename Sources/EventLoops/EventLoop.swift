@@ -78,6 +78,9 @@ package final class EventLoop {
     package var now: Instant { readClock() }
     /// The number of times the loop has waited and was woken, also by a signal.
     package private(set) var wakeUps = 0
+    /// How long after the time of its first timer the last wait ended; zero if it ended before, or did not start
+    /// before. If it is long, this process was stopped or got no CPU time.
+    package private(set) var lateness = Duration.zero
     /// The number of turns that were started.
     package private(set) var turns = 0
     /// The number of rests that were started.
@@ -283,6 +286,7 @@ package final class EventLoop {
     private func handleReady(timeout: Int32) throws(Errno) {
         try unsafe withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: Self.eventsMax) {
             events throws(Errno) in
+            let begin = now
             var count = unsafe wait(events, timeout)
             var failure = errno
             if count == 0, rest.end.map({ $0 <= now }) ?? false {
@@ -295,6 +299,7 @@ package final class EventLoop {
                 if count > 0 { rest.waited(from: now, to: now) }
             }
             guard count >= 0 || failure == EINTR else { throw Errno(rawValue: failure) }
+            lateness = nextTime.map { max(now - max($0, begin), .zero) } ?? .zero
             afterWaiting?()
             for index in 0..<max(Int(count), 0) {
                 let event = unsafe events[index]

@@ -13,7 +13,7 @@ package enum MessageKind: String, Sendable, Hashable, CaseIterable {
         canarySilent, canaryReceived, duplicatesFiltered, duplicatesReported, beaconTooRare, beaconOftenEnough
     // Backends.
     case scannerUsed, scannerEnded, scannerStarted, scannerClosed, scannerUnneeded, scannerLimited,
-        scanningObstructed, scanningUnobstructed
+        scanningObstructed, scanningUnobstructed, captureProblem
     // Configuration, conditions, beacons and location.
     case configurationApplied, configurationRejected, configurationPostponed, conditionNotMonitored,
         beaconsDoNotFit, newBeaconsRefused, uuidReversed, locationUnavailable, locationProblem, locationFound
@@ -199,6 +199,11 @@ package enum MessageKind: String, Sendable, Hashable, CaseIterable {
             Row(
                 .warning, "22dec3a8df664e729e5bff6da0d6e5a3",
                 "A setting that the present backend does not support.")
+        case .captureProblem:
+            Row(
+                .warning, "919f1c2e61fa442ca52f741c10904594",
+                "A problem with the capture, or with the other program, that `run --from` reads. The message has the "
+                    + "reason. A FIFO or a socket that can't be opened or read is tried again.")
         case .scanningObstructed:
             Row(
                 .warning, "97238172ccbc40938795ef83400fe8b5",

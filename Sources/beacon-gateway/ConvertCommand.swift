@@ -39,13 +39,7 @@ struct ConvertCommand: ParsableCommand {
         transform: DurationArgument.init)
     var interval: DurationArgument?
 
-    @Option(
-        help: ArgumentHelp(
-            "The names of fields in a log, if they are not the standard ones, such as adapter=scannerID,measuredPower=power.",
-            valueName: "map"))
-    var fields: String?
-
-    @OptionGroup var localTime: LocalTimeArguments
+    @OptionGroup var capture: CaptureArguments
 
     @Flag(help: "Exit with 0 also if the capture is truncated or corrupt, or if some of its records are rejected.")
     var lenient = false
@@ -57,8 +51,8 @@ struct ConvertCommand: ParsableCommand {
         }
         try Terminal.run {
             let outcome = try Conversion(
-                .path(input), to: output, format: format, fields: try Terminal.fields(fields),
-                zone: localTime.captureZone, interval: interval?.duration
+                .path(input), to: output, format: format, fields: try capture.fieldMap(),
+                zone: capture.captureZone, interval: interval?.duration
             ).run()
             for loss in outcome.losses { Terminal.say("not stored in the output: \(loss)") }
             for remark in outcome.remarks { Terminal.say(remark) }

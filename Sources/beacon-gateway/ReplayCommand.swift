@@ -74,13 +74,7 @@ struct ReplayCommand: ParsableCommand {
     @Option(help: ArgumentHelp("The speed on a track without times, in metres per second.", valueName: "m/s"))
     var pace: Double?
 
-    @Option(
-        help: ArgumentHelp(
-            "The names of fields in a log, if they are not the standard ones, such as adapter=scannerID,measuredPower=power.",
-            valueName: "map"))
-    var fields: String?
-
-    @OptionGroup var localTime: LocalTimeArguments
+    @OptionGroup var capture: CaptureArguments
 
     func validate() throws {
         if let speed, !ReplayOptions.speeds.contains(speed) {
@@ -111,8 +105,8 @@ struct ReplayCommand: ParsableCommand {
             options.reorder = reorder?.duration
             options.interval = interval?.duration
             options.pace = pace
-            options.fields = try Terminal.fields(fields)
-            options.zone = localTime.captureZone
+            options.fields = try capture.fieldMap()
+            options.zone = capture.captureZone
             options.waitsForBeacons = FileDescriptor.standardOutput.isTerminal
             for warning in options.configuration?.warningLines ?? [] { Terminal.say(warning) }
             let outcome = try Replay(options).run()

@@ -19,16 +19,6 @@ enum Terminal {
         }
     }
 
-    /// Parses the map of `--fields`.
-    static func fields(_ text: String?) throws(ExitFailure) -> FieldMap {
-        guard let text else { return FieldMap() }
-        do {
-            return try FieldMap(text)
-        } catch {
-            throw ExitFailure(error)
-        }
-    }
-
     /// Writes one or more lines to standard error. Text from files is made harmless. On a terminal, lines are broken
     /// between words.
     static func say(_ text: String) {

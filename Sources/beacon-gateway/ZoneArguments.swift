@@ -1,5 +1,7 @@
 import ArgumentParser
 import Captures
+import CommandSupport
+import Replaying
 import Reports
 
 /// The time zone in which dates are read and printed: that of --zone, UTC, that of `TZ`, or that of the machine.
@@ -54,13 +56,27 @@ extension GivenDate {
     }
 }
 
-/// The time zone of a capture whose times have none.
-struct LocalTimeArguments: ParsableArguments {
+/// How a capture is read: the names of fields in a log, and the time zone of times without one.
+struct CaptureArguments: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "The names of fields in a log, if they are not the standard ones, such as adapter=scannerID,measuredPower=power.",
+            valueName: "map"))
+    var fields: String?
+
     @Option(
         help: ArgumentHelp(
             "The time zone of times without one, such as Europe/Vienna: those of hcidump -t, and of a log without offsets.",
             valueName: "name"))
     var zone: String?
+
+    /// Returns the names of the fields.
+    ///
+    /// - Throws: ``ExitFailure`` if they are not valid.
+    func fieldMap() throws(ExitFailure) -> FieldMap {
+        guard let fields else { return FieldMap() }
+        do throws(CaptureError) { return try FieldMap(fields) } catch { throw ExitFailure(error) }
+    }
 
     /// The time zone for a capture reader; `nil` if it was not given.
     var captureZone: CaptureZone? {

@@ -45,6 +45,67 @@ private func listening(_ scanner: ScriptedScanner) {
         #expect(fixture.made(.management) == 1)
     }
 
+    @Test func `an adapter of a capture has its own name, and its silence causes no step and no message`() throws {
+        var options = ScanSupervisor.Options()
+        options.backends = [.capture]
+        let fixture = try ScanFixture(options)
+        try fixture.supervisor.start(fixture.handler)
+        fixture.scanners[.capture]?.say(
+            .capture(.added(adapter: 0, name: "kitchen", address: nil, controller: "a FIFO", listens: true)))
+        fixture.scanners[.capture]?.report()
+        let before = fixture.log
+        #expect(before.contains("notice: scanning with capture: set with --from"))
+        try fixture.go(to: 300)
+        #expect(fixture.log == before)
+        #expect(fixture.scanners[.capture]?.steps == [])
+        let adapter = try #require(fixture.supervisor.status.adapters.first)
+        #expect(
+            adapter.name == "kitchen" && adapter.controller == "a FIFO" && adapter.activity == .listening
+                && adapter.watchdog == .resting)
+        // L4: it scans again without a report, if the capture says so.
+        fixture.scanners[.capture]?.say(.capture(.marked(adapter: 0, isListening: false, since: nil)))
+        #expect(fixture.supervisor.status.adapters.first?.activity == .off)
+        fixture.scanners[.capture]?.say(.capture(.marked(adapter: 0, isListening: true, since: nil)))
+        #expect(fixture.supervisor.status.adapters.first?.activity == .listening)
+        // T5: it stopped at its last report, and scans again from the next one on.
+        _ = fixture.handler.changes()
+        fixture.scanners[.capture]?.say(.capture(.interrupted(reason: "no CPU time")))
+        fixture.scanners[.capture]?.report()
+        #expect(
+            fixture.handler.changes() == [
+                "stopped hci0 300", "interrupted(reason: \"no CPU time\") 300", "listening hci0 300",
+            ])
+        // T5: if it started after its last report, it stopped when it started. L6: it scans again after a suspension.
+        fixture.scanners[.capture]?.say(.capture(.marked(adapter: 0, isListening: false, since: nil)))
+        try fixture.go(to: 306)
+        fixture.scanners[.capture]?.say(.capture(.marked(adapter: 0, isListening: true, since: nil)))
+        try fixture.go(to: 313)
+        _ = fixture.handler.changes()
+        fixture.scanners[.capture]?.say(.capture(.interrupted(reason: "no CPU time")))
+        fixture.scanners[.capture]?.report()
+        fixture.supervisor.resumed(
+            SuspendDetector.Stretch(start: at(320), end: at(350), suspended: .seconds(30)))
+        #expect(
+            fixture.handler.changes() == [
+                "stopped hci0 306", "interrupted(reason: \"no CPU time\") 313", "listening hci0 313",
+                "stopped hci0 320", "listening hci0 350",
+            ])
+        fixture.scanners[.capture]?.say(.capture(.ended(reason: "end")))
+        #expect(fixture.supervisor.status.adapters.first?.activity == .off)
+        // Another capture has other adapters.
+        fixture.scanners[.capture]?.say(
+            .capture(.added(adapter: 0, name: "yard", address: nil, controller: "a FIFO", listens: false)))
+        #expect(fixture.supervisor.status.adapters.map(\.name) == ["yard"])
+        #expect(fixture.supervisor.status.adapters.map(\.activity) == [.off])
+        for number in 1...64 {
+            fixture.scanners[.capture]?.say(
+                .capture(.added(adapter: number, name: "a\(number)", address: nil, controller: "a FIFO", listens: true))
+            )
+        }
+        #expect(fixture.supervisor.status.adapters.count == 64)
+        #expect(fixture.log.last == "warning: a FIFO has more than 64 adapters; reports of a64 are not used")
+    }
+
     @Test func `if no backend is open, start throws the kind of the best one and the reasons of all`() throws {
         let fixture = try ScanFixture { $0.closed = $0.backend == .dbus ? absent : denied }
         let error = #expect(throws: ScannerError.self) { try fixture.supervisor.start(fixture.handler) }

@@ -102,6 +102,7 @@ final class NotingHandler: ScanHandler {
             notes.append("stopped hci\(adapter) \(time.words)" + (since == time ? "" : " since \(since.words)"))
         case .lost(let adapter, let count, let since): notes.append("lost hci\(adapter) \(count) since \(since.words)")
         case .needs(let adapter, let step, _): notes.append("hci\(adapter) needs \(step) \(time.words)")
+        case .capture(let change): notes.append("\(change) \(time.words)")
         case .obstacles(let obstacles): notes.append("obstacles \(obstacles.map { "\($0)" }.sorted())")
         case .ended: notes.append("ended")
         }

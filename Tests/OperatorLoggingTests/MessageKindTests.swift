@@ -27,7 +27,7 @@ import Testing
             .recovered, .capabilityNotDropped, .adapterGone, .adapterNotScanning, .adapterSilent, .adapterNeedsStep,
             .reportsLost, .canarySilent, .duplicatesFiltered, .beaconTooRare, .scannerEnded, .scannerLimited,
             .scanningObstructed, .configurationPostponed, .conditionNotMonitored, .beaconsDoNotFit, .newBeaconsRefused,
-            .uuidReversed,
+            .uuidReversed, .captureProblem,
             .locationProblem, .eventFilesChanged, .aliveNotWritten, .brokerError, .brokerExposed,
             .reportsNotListed,
             .reportsNotTaken, .servingNotReloaded, .certificateExpires, .eventFilesNotRead,

@@ -56,9 +56,13 @@ package struct ShortLines: Equatable {
 package struct MonitorCapture {
     package private(set) var bytes: [UInt8] = Array("btsnoop\0".utf8) + [0, 0, 0, 1, 0, 0, 0x07, 0xD1]
 
+    /// The times of the records, in seconds.
+    package private(set) var times: [Double] = []
+
     package init() {}
 
     package mutating func record(_ opcode: UInt16, at seconds: Double, index: UInt16 = 0, _ payload: [UInt8] = []) {
+        times.append(seconds)
         func append(_ number: some FixedWidthInteger) {
             withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }
         }

@@ -21,11 +21,13 @@ package final class ScanSupervisor {
     package struct Options: Sendable, Hashable {
         /// The backends that can be used, the best first: all for `auto`, otherwise only the configured one, which is
         /// waited for.
-        package var backends: [ScannerBackend] = ScannerBackend.allCases
+        package var backends: [ScannerBackend] = ScannerBackend.ofMachine
         /// The adapters to use.
         package var adapters = AdapterSelection.all
         /// The time of rule L5; `nil`: the rule is off.
         package var deafAfter: Duration? = .seconds(10)
+        /// Whether the watchdog can take steps on the adapters. If it cannot, it does nothing.
+        var hasSteps: Bool { backends != [.capture] }
         /// A beacon that must always be received.
         package var canary: Canary?
         /// How long a report can stay in the kernel's buffer if no deadline is earlier: 10 ms … 1 s.
@@ -61,6 +63,8 @@ package final class ScanSupervisor {
     var cadence = CadenceMeter()
     var suspension: SuspendDetector?
     var obstacles: Set<ScanObstacle> = []
+    /// Whether the capture has ended, so that the numbers of its adapters are free.
+    private var captureHasEnded = false
     // The time at which adapters that the present backend has not reported count as removed.
     private var confirmationDue: Instant?
     private var overall: ScanStatus
@@ -84,7 +88,7 @@ package final class ScanSupervisor {
         self.make = make
         self.exitTimeout = exitTimeout
         self.log = log
-        let backends = options.backends.isEmpty ? ScannerBackend.allCases : options.backends
+        let backends = options.backends.isEmpty ? ScannerBackend.ofMachine : options.backends
         chooser = BackendChooser(backends)
         sources = Array(repeating: nil, count: backends.count)
         overall = ScanStatus(since: loop.now)
@@ -153,6 +157,7 @@ package final class ScanSupervisor {
         status.obstacles = obstacles
         status.adapters = watches.map { watch in
             var adapter = watch.status
+            adapter.name = watch.name
             adapter.controller = watch.controller
             adapter.address = watch.address
             adapter.watchdog = watch.ladder.state
@@ -177,7 +182,7 @@ package final class ScanSupervisor {
     func place(of adapter: Int) -> Int? {
         if let place = watches.firstIndex(where: { $0.number == adapter }) { return place }
         guard watches.count < Self.adaptersMax else { return nil }
-        watches.append(AdapterWatch(number: adapter, deafAfter: options.deafAfter, now: loop.now))
+        watches.append(AdapterWatch(number: adapter, options: options, now: loop.now))
         return watches.count - 1
     }
 
@@ -448,7 +453,7 @@ package final class ScanSupervisor {
         case .obstacles(let obstacles): chooser.obstacles(obstacles, of: source.index, at: time)
         case .listening, .stopped, .disappeared: chooser.listening(source.listening, by: source.index, at: time)
         case .ended(let error): ended(source, error, at: time)
-        case .appeared, .lost, .needs: break
+        case .appeared, .lost, .needs, .capture: break
         }
         if source.isUsed { apply(change, at: time) }
         actSoon()
@@ -480,9 +485,59 @@ package final class ScanSupervisor {
             if let place = place(of: adapter) { lost(place, count: count, since: since, at: time) }
         case .needs(let adapter, let step, let reason):
             if let place = place(of: adapter) { needs(place, step, reason: reason, at: time) }
+        case .capture(let change): apply(change, at: time)
         case .obstacles: reportObstacles(at: time)
         case .ended: break
         }
+    }
+
+    /// Handles a change in a capture. The handler decides by rules L4 and L7 which adapters it is about; here it only
+    /// changes the status.
+    private func apply(_ change: CaptureChange, at time: Instant) {
+        switch change {
+        case .added(let adapter, let name, let address, let controller, let listens):
+            if captureHasEnded { watches = [] }
+            captureHasEnded = false
+            guard let place = place(of: adapter) else {
+                return log(
+                    .captureProblem,
+                    "\(controller) has more than \(Self.adaptersMax) adapters; reports of \(name) are not used")
+            }
+            var isFirst = !watches[place].isPresent
+            watches[place].name = name
+            watches[place].address = address
+            watches[place].controller = controller
+            watches[place].isPresent = true
+            for other in watches.indices where other != place {
+                // A controller that had the name stops. One with the same address is the same, and continues as it is.
+                if watches[other].name == name, watches[other].isReportedListening {
+                    set(other, isListening: false, reason: "another controller has its name", at: time)
+                } else if address != nil, watches[other].address == address, !watches[other].isReportedListening {
+                    isFirst = false
+                }
+            }
+            watches[place].note(reason: "it appeared", at: time)
+            if isFirst, listens { set(place, isListening: true, reason: "first record", at: time) }
+        case .marked(let adapter, let isListening, _):
+            guard let place = place(of: adapter) else { return }
+            set(place, isListening: isListening, reason: "marked in the capture", at: time)
+        case .interrupted(let reason):
+            for place in watches.indices where watches[place].isReportedListening {
+                let last = max(watches[place].status.lastReport ?? .earliest, watches[place].reportedListeningAt)
+                reportStopped(place, since: last, reason: reason, at: last)
+            }
+        case .ended(let reason):
+            for place in watches.indices { set(place, isListening: false, reason: reason, at: time) }
+            captureHasEnded = true
+        }
+        handler?.changed(.capture(change), at: time)
+    }
+
+    private func set(_ place: Int, isListening: Bool, reason: String, at time: Instant) {
+        if isListening { watches[place].reportedListeningAt = time } else { interrupted(place, at: time) }
+        watches[place].isScanning = isListening
+        watches[place].isReportedListening = isListening
+        watches[place].note(reason: reason, at: time)
     }
 
     private func appeared(_ place: Int, _ controller: String, _ address: DeviceAddress?, at time: Instant) {
@@ -509,10 +564,10 @@ package final class ScanSupervisor {
     /// Another controller has the name now (rule L7), so all state of the previous one is discarded.
     private func another(_ place: Int, _ known: DeviceAddress, _ address: DeviceAddress, at time: Instant) {
         let number = watches[place].number
-        disappeared(place, reason: "hci\(number) is now \(address), and was \(known)", at: time)
+        disappeared(place, reason: "\(watches[place].name) is now \(address), and was \(known)", at: time)
         cadence.interrupted(number, at: time)
         canary?.forget(number)
-        watches[place] = AdapterWatch(number: number, deafAfter: options.deafAfter, now: time)
+        watches[place] = AdapterWatch(number: number, options: options, now: time)
     }
 
     func disappeared(_ place: Int, reason: String, at time: Instant) {
@@ -549,7 +604,8 @@ package final class ScanSupervisor {
     // Whether a restarted scan does not prove anything any more: see the documentation of the type, rule L5.
     private func isDoubted(_ place: Int) -> Bool {
         if canary?.isDeaf(watches[place].number) ?? false { return true }
-        guard options.deafAfter != nil else { return false }
+        // In a capture, it is rule L4 that decides when an adapter scans.
+        guard options.deafAfter != nil, options.hasSteps else { return false }
         return watches[place].ladder.isClimbing || watches[place].unproven >= watches[place].ladder.silence
     }
 
@@ -607,7 +663,7 @@ package final class ScanSupervisor {
         watches[place].isReportedListening = true
         watches[place].reportedListeningAt = time
         watches[place].isProven = false
-        if let deafAfter = options.deafAfter, watches[place].unproven > .zero {
+        if let deafAfter = options.deafAfter, options.hasSteps, watches[place].unproven > .zero {
             watches[place].proofDue = time + (deafAfter - watches[place].unproven)
         }
         watches[place].note(reason: reason, at: time)

@@ -89,6 +89,8 @@ package struct WatchdogLadder: Sendable, Hashable {
     /// The silence that starts a climb: half of `deaf_after`, so that a cheap step can still prevent that rule L5
     /// applies.
     package let silence: Duration
+    /// Whether there are steps that it can take. If there are none, it always rests.
+    private let hasSteps: Bool
     /// The numbers of actions.
     package private(set) var counters = Counters()
 
@@ -114,8 +116,11 @@ package struct WatchdogLadder: Sendable, Hashable {
 
     /// Creates the watchdog of an adapter that is not present yet.
     ///
-    /// - Parameter deafAfter: the time of rule L5; `nil` if the rule is off.
-    package init(deafAfter: Duration?) {
+    /// - Parameters:
+    ///   - deafAfter: the time of rule L5; `nil` if the rule is off.
+    ///   - hasSteps: whether there are steps that it can take.
+    package init(deafAfter: Duration?, hasSteps: Bool = true) {
+        self.hasSteps = hasSteps
         silence = deafAfter.map { max($0 / 2, .nanoseconds(1)) } ?? Self.silenceByDefault
     }
 
@@ -247,7 +252,7 @@ extension WatchdogLadder {
     }
 
     private mutating func watch(from time: Instant) {
-        guard isPresent, !isHeldUp else { return }
+        guard isPresent, !isHeldUp, hasSteps else { return }
         phase = .watching
         if time > proof { proof = time }
     }

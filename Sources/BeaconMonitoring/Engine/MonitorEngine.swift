@@ -265,7 +265,7 @@ public struct MonitorEngine: Sendable {
 
     /// Returns whether an adapter does not scan because of an input, or has not scanned yet. False if only reports are
     /// missing (rule L5).
-    func isOff(_ adapter: AdapterID) -> Bool {
+    package func isOff(_ adapter: AdapterID) -> Bool {
         let adapter = AdapterIndex(adapter)
         let adapters = evaluator.held.adapters
         return !adapters.clock(of: adapter).isListening && adapters[adapter].reported != .deaf

@@ -64,7 +64,7 @@ package struct LiveAdapters: Sendable {
             let messages = PlainText.count(count, "message was lost", "messages were lost")
             let reason = count > 0 ? messages : "messages were lost"
             stopped(number, since: since, reason: reason, at: max(time, engine.now), in: &engine, into: &actions)
-        case .needs, .obstacles, .ended: break
+        case .needs, .capture, .obstacles, .ended: break
         }
     }
 

@@ -37,7 +37,7 @@ struct CapabilityNeeds: Equatable {
                 }
                 reasons[.networkAdministration, default: []].append(
                     "management is tried again and must bind its socket")
-            case .dbus: break
+            case .dbus, .capture: break
             case .hci:
                 // Without CAP_NET_RAW, CAP_NET_ADMIN is of no use to this backend.
                 guard present.contains(.rawNetwork) else { continue }
@@ -70,7 +70,7 @@ extension ScanStatus.BackendStatus {
         switch backend {
         case .management: .networkAdministration
         case .hci: .rawNetwork
-        case .dbus: nil
+        case .dbus, .capture: nil
         }
     }
 }

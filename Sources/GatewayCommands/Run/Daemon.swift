@@ -63,21 +63,23 @@ package final class Daemon {
     ///
     /// - Parameters:
     ///   - path: the configuration file. SIGHUP reads it again.
+    ///   - capture: the capture that takes the place of the machine's adapters; `nil` if they scan.
     ///   - makeScanner: creates the scanner of a backend without starting it; `nil` means the scanners of BlueZ and the
     ///     kernel.
     ///   - log: receives the messages for the operator.
     /// - Throws: ``ExitFailure`` if the configuration is invalid, another gateway uses the name of a monitor, or the
     ///   state cannot be read.
     package convenience init(
-        configuration path: String,
+        configuration path: String, from capture: CaptureOrigin? = nil,
         makeScanner: ((ScannerBackend, EventLoop) throws(ScannerError) -> any AdvertisingScanner)? = nil,
         log: @escaping (MessageKind, String) -> Void
     ) throws(ExitFailure) {
-        try self.init(configuration: path, makeScanner: makeScanner, capabilities: ProcessCapabilities(), log: log)
+        try self.init(
+            configuration: path, from: capture, makeScanner: makeScanner, capabilities: ProcessCapabilities(), log: log)
     }
 
     init(
-        configuration path: String,
+        configuration path: String, from capture: CaptureOrigin? = nil,
         makeScanner: ((ScannerBackend, EventLoop) throws(ScannerError) -> any AdvertisingScanner)?,
         capabilities: ProcessCapabilities, log: @escaping (MessageKind, String) -> Void
     ) throws(ExitFailure) {
@@ -98,7 +100,8 @@ package final class Daemon {
         } catch {
             throw ExitFailure(error)
         }
-        scanning = ScanControl(configuration, on: loop, makeScanner: makeScanner, process: capabilities, log: log)
+        scanning = ScanControl(
+            configuration, on: loop, from: capture, makeScanner: makeScanner, process: capabilities, log: log)
         for remark in locks.compactMap(\.remark) { log(.recovered, remark) }
         for remark in monitor.journal.recovery.remarks { log(.recovered, remark) }
         if let remark = aliveRecorder.remark { log(.recovered, remark) }
@@ -330,7 +333,7 @@ extension Daemon: ScanHandler {
             scanning.set(obstacles)
             updateDiagnostics()
         case .ended(let error): fail(error)
-        case .appeared, .disappeared, .listening, .stopped, .lost, .needs: monitor.changed(change, at: time)
+        case .appeared, .disappeared, .listening, .stopped, .lost, .needs, .capture: monitor.changed(change, at: time)
         }
     }
 

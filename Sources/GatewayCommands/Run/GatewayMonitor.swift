@@ -261,12 +261,7 @@ extension GatewayMonitor {
             configuration.setups, naming: configuration.beacons.beacons, from: snapshot ?? live.engine.snapshot, at: now
         )
         live.takeOver(replacement)
-        for adapter in adapters where adapter.activity != .absent {
-            live.appeared(adapter.number, adapter.address, at: now)
-        }
-        for adapter in adapters where adapter.activity == .listening {
-            live.started(adapter.number, reason: reason, at: now)
-        }
+        live.restart(adapters, because: reason, at: now)
         deliver()
     }
 

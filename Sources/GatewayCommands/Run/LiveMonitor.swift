@@ -10,6 +10,8 @@ struct LiveMonitor: ReportHandler {
     var actions = ActionBuffer()
     /// The adapters that the engine knows, by their numbers.
     private var adapters = LiveAdapters()
+    /// The adapters of a capture, if it is used in place of them.
+    private var captured = CapturedAdapters()
     /// The numbers of received reports and iBeacons.
     private(set) var reports = 0
     private(set) var sightings = 0
@@ -29,7 +31,30 @@ struct LiveMonitor: ReportHandler {
 
     /// Handles a change of an adapter.
     mutating func changed(_ change: ScanChange, at time: Instant) {
-        adapters.changed(change, at: time, in: &engine, into: &actions)
+        if case .capture(let change) = change {
+            captured.changed(change, at: time, in: &engine, into: &actions)
+        } else if captured.isUsed {
+            changedInCapture(change, at: time)
+        } else {
+            adapters.changed(change, at: time, in: &engine, into: &actions)
+        }
+    }
+
+    /// Handles a change that is not in the capture.
+    private mutating func changedInCapture(_ change: ScanChange, at time: Instant) {
+        switch change {
+        case .listening(let number, let reason):
+            captured.set(.started, number, reason, at: time, in: &engine, into: &actions)
+        case .stopped(let number, let since, let reason):
+            captured.set(.stopped(since: since), number, reason, at: time, in: &engine, into: &actions)
+        case .appeared, .disappeared, .lost, .needs, .capture, .obstacles, .ended: break
+        }
+    }
+
+    /// Returns the ID of an adapter, and adds it to the engine if it is new; `nil` if the engine has too many adapters.
+    @inline(__always)
+    private mutating func id(of number: Int, at time: Instant) -> AdapterID? {
+        captured.isUsed ? captured.id(of: number) : adapters.id(of: number, at: time, in: &engine, into: &actions)
     }
 
     /// Handles everything that is due at or before `time`.
@@ -53,6 +78,7 @@ struct LiveMonitor: ReportHandler {
     /// Continues with another engine, which has started. The counters continue.
     mutating func takeOver(_ other: LiveMonitor) {
         formerCounters = counters
+        captured.store(from: engine)
         engine = other.engine
         actions = other.actions
         adapters.forgetAll()
@@ -60,7 +86,7 @@ struct LiveMonitor: ReportHandler {
 
     mutating func report(_ report: AdvertisingReport, data: Span<UInt8>, adapter: Int?, time: Instant?) {
         reports &+= 1
-        guard let adapter, let time, let id = adapters.id(of: adapter, at: time, in: &engine, into: &actions) else {
+        guard let adapter, let time, let id = id(of: adapter, at: time) else {
             reportsOfOthers &+= 1
             return
         }
@@ -69,8 +95,7 @@ struct LiveMonitor: ReportHandler {
 
     mutating func beacon(_ beacon: IBeacon, report: AdvertisingReport, adapter: Int?, time: Instant?) {
         sightings &+= 1
-        guard let adapter, let time, let id = adapters.id(of: adapter, at: time, in: &engine, into: &actions)
-        else { return }
+        guard let adapter, let time, let id = id(of: adapter, at: time) else { return }
         let frame = BeaconFrame(beacon, in: report)
         engine.sighted(frame, by: id, into: &actions)
         latest.append((frame, id, time))
@@ -89,14 +114,20 @@ struct LiveMonitor: ReportHandler {
             ListeningChange(.stopped(since: since), adapter: source, reason: reason), at: time, into: &actions)
     }
 
-    /// Reports to a new engine that an adapter exists.
-    mutating func appeared(_ number: Int, _ address: DeviceAddress?, at time: Instant) {
-        adapters.appeared(number, address, at: time, in: &engine, into: &actions)
-    }
-
-    /// Reports to a new engine that an adapter scans.
-    mutating func started(_ number: Int, reason: String, at time: Instant) {
-        adapters.started(number, reason: reason, at: time, in: &engine, into: &actions)
+    /// Adds the present adapters to a new engine.
+    ///
+    /// - Parameters:
+    ///   - present: the adapters that the scanners know.
+    ///   - reason: why those that scan are reported again.
+    ///   - time: the present.
+    mutating func restart(_ present: [ScanStatus.Adapter], because reason: String, at time: Instant) {
+        if captured.isUsed { return captured.restart(at: time, in: &engine, into: &actions) }
+        for adapter in present where adapter.activity != .absent {
+            adapters.appeared(adapter.number, adapter.address, at: time, in: &engine, into: &actions)
+        }
+        for adapter in present where adapter.activity == .listening {
+            adapters.started(adapter.number, reason: reason, at: time, in: &engine, into: &actions)
+        }
     }
 
     /// Handles that an adapter stopped at `since`.

@@ -12,6 +12,8 @@ import OperatorLogging
 final class ScanControl {
     private let loop: EventLoop
     private let makeScanner: ((ScannerBackend, EventLoop) throws(ScannerError) -> any AdvertisingScanner)?
+    /// The capture that takes the place of the machine's adapters; `nil` if they scan.
+    private let capture: CaptureOrigin?
     private let log: (MessageKind, String) -> Void
     private let service = ServiceRegistry()
     private var configuration: Configuration
@@ -27,17 +29,19 @@ final class ScanControl {
     /// - Parameters:
     ///   - configuration: the backend, the adapters and the exit timeouts.
     ///   - loop: the loop of the scanners.
+    ///   - capture: the capture that takes the place of the machine's adapters; `nil` if they scan.
     ///   - makeScanner: creates the scanner of a backend without starting it; `nil` means the scanners of BlueZ and the
     ///     kernel.
     ///   - process: the capabilities of the process.
     ///   - log: receives the messages for the operator.
     init(
-        _ configuration: Configuration, on loop: EventLoop,
+        _ configuration: Configuration, on loop: EventLoop, from capture: CaptureOrigin?,
         makeScanner: ((ScannerBackend, EventLoop) throws(ScannerError) -> any AdvertisingScanner)?,
         process: ProcessCapabilities, log: @escaping (MessageKind, String) -> Void
     ) {
         self.configuration = configuration
         self.loop = loop
+        self.capture = capture
         self.makeScanner = makeScanner
         self.log = log
         session = ServiceSession(configuration, in: service)
@@ -54,8 +58,12 @@ final class ScanControl {
     /// The capabilities that the process still needs, with reasons.
     var needs: [CapabilityNeeds.Need] { capabilities.needs }
 
-    /// Why scanning cannot be started again with other settings, because its capability was dropped; `nil` if it can.
-    var reasonToKeepScanning: String? { supervisor.flatMap { capabilities.reasonToKeepScanning($0.status) } }
+    /// Why scanning cannot be started again with other settings: its capability was dropped, or a capture would start
+    /// again. `nil` if it can.
+    var reasonToKeepScanning: String? {
+        if let capture { return "the gateway reads \(capture.name)" }
+        return supervisor.flatMap { capabilities.reasonToKeepScanning($0.status) }
+    }
 
     /// Starts the scanners, which pass their reports and changes to `handler`.
     ///
@@ -117,15 +125,20 @@ final class ScanControl {
     private func makeSupervisor() -> ScanSupervisor {
         var options = ScanSupervisor.Options()
         let scanner = configuration.scanner
-        if let backend = ScannerBackend(rawValue: scanner.backend.rawValue) { options.backends = [backend] }
-        options.adapters = AdapterSelection(scanner.adapters)
+        if capture != nil {
+            options.backends = [.capture]
+        } else {
+            if let backend = ScannerBackend(rawValue: scanner.backend.rawValue) { options.backends = [backend] }
+            options.adapters = AdapterSelection(scanner.adapters)
+            options.canary = scanner.canary.map { Canary(uuid: $0.uuid, major: $0.major, minor: $0.minor) }
+        }
         options.latency = scanner.latency
         options.deafAfter =
             configuration.engine.settings(deafAfterUnlessSet: EngineConfiguration.liveDeafAfter).deafAfter
-        options.canary = scanner.canary.map { Canary(uuid: $0.uuid, major: $0.major, minor: $0.minor) }
         return ScanSupervisor(
             loop: loop, options: options,
             make: { [unowned self] backend throws(ScannerError) in
+                if let capture { return try capture.makeScanner(on: loop, log: log) }
                 if let makeScanner { return try makeScanner(backend, loop) }
                 return try Backends.make(
                     backend, on: loop, configuration.scanner, state: configuration.output.stateDirectory,

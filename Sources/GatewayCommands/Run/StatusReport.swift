@@ -85,7 +85,7 @@ struct StatusReport {
             json.object("counters") { json in
                 json.write("reports", monitor.reports)
                 json.write("sightings", monitor.sightings)
-                json.write("reportsOfOthers", monitor.reportsOfOthers)
+                json.write("reportsOfOthers", monitor.reportsOfOthers + (scanning?.reportsOfOthers ?? 0))
                 json.write("lateInputs", counters.lateInputs)
                 json.write("untrackedBeacons", counters.untrackedBeacons)
                 json.write("displacedBeacons", counters.displacedBeacons)
@@ -122,7 +122,7 @@ struct StatusReport {
             json.write("exitTimeoutsTooShort", status.exitTimeoutsTooShort)
         }
         json.objects("adapters", leftOut.contains(.adapters) ? [] : status.adapters) { json, adapter in
-            json.write("name", ScanSupervisor.Options.adapterName(of: adapter.number))
+            json.write("name", adapter.name)
             json.write("controller", adapter.controller)
             if let address = adapter.address { json.write("address", address.description) }
             json.write("state", adapter.activity.rawValue)
@@ -211,7 +211,7 @@ struct StatusReport {
             let reason = adapter.reason.isEmpty ? "" : " (\(adapter.reason))"
             lines.append(
                 """
-                  \(ScanSupervisor.Options.adapterName(of: adapter.number))\(adapter.address.map { " \($0)" } ?? ""): \
+                  \(adapter.name)\(adapter.address.map { " \($0)" } ?? ""): \
                 \(adapter.activity.rawValue) for \
                 \((now - adapter.since).inWords)\(reason); \(PlainText.count(adapter.reports, "report"))\(last), \(adapter.lost) lost
                 """)

@@ -120,7 +120,7 @@ struct RecordingWriter: ~Copyable {
         case .stopped(let adapter, let since, _): try stopped(adapter, since: since, at: time)
         // Later reports of other adapters can have been written already.
         case .lost(let adapter, _, let since): try stopped(adapter, since: since, at: latest)
-        case .disappeared, .needs, .obstacles, .ended: break
+        case .disappeared, .needs, .capture, .obstacles, .ended: break
         }
     }
 

@@ -11,7 +11,7 @@ import Testing
     @Test func `each backend has a shortfall for the demands that it cannot meet`() {
         let sparing = ServiceDemand(.lowPower(.low))
         let active = ServiceDemand(.active)
-        for backend in ScannerBackend.allCases {
+        for backend in ScannerBackend.ofMachine {
             #expect(Backends.shortfalls(of: backend, for: .implicit) == [])
         }
         #expect(Backends.shortfalls(of: .management, for: active).count == 1)
