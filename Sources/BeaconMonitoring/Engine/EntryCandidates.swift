@@ -1,7 +1,7 @@
 import BluetoothLE
 
 /// The time at which a beacon that has not entered is forgotten, when the entry was made (rule P1).
-private struct ForgettingEntry: Comparable, Sendable {
+struct ForgettingEntry: SubjectEntry {
     let time: Int64
     let subject: SubjectIndex
 
@@ -10,7 +10,7 @@ private struct ForgettingEntry: Comparable, Sendable {
 
 /// The last qualifying sighting of a beacon that has not entered, when the entry was made. Equal times have the order
 /// of rule T3 (rule P2).
-private struct RemovalEntry: Comparable, Sendable {
+private struct RemovalEntry: SubjectEntry {
     let time: Int64
     let rank: Int32
     let beacon: BeaconIdentity
@@ -25,7 +25,7 @@ private struct RemovalEntry: Comparable, Sendable {
 /// The beacons under conditions that have not entered yet: when each is forgotten (rule P1), and which one is removed
 /// first if there is no room for another (rule P2).
 struct EntryCandidates: Sendable {
-    private var forgettings = RevisedHeap<ForgettingEntry>()
+    private(set) var forgettings = RevisedHeap<ForgettingEntry>()
     /// The number of these beacons.
     private var count = 0
     // Filled when there is no room for another beacon, and valid while the ranks stay the same.
@@ -45,7 +45,7 @@ struct EntryCandidates: Sendable {
     ) -> Int64 {
         let entry = ForgettingEntry(time: Self.forgetting(subject, subjects, conditions), subject: subject)
         forgettings.insert(entry)
-        forgettings.sweep(living: count) { subjects[$0.subject].exists && subjects[$0.subject].isCandidate }
+        forgettings.sweep(living: count) { Self.present($0, subjects, conditions) }
         if areRemovalsKnown, !subjects[subject].isNamed {
             if removals.isCrowded(living: count) {
                 forgetOrder()
@@ -73,10 +73,14 @@ struct EntryCandidates: Sendable {
     }
 
     private mutating func least(_ subjects: SubjectTable, _ conditions: ConditionTable) -> ForgettingEntry? {
-        forgettings.least {
-            guard subjects[$0.subject].exists, subjects[$0.subject].isCandidate else { return nil }
-            return ForgettingEntry(time: Self.forgetting($0.subject, subjects, conditions), subject: $0.subject)
-        }
+        forgettings.least { Self.present($0, subjects, conditions) }
+    }
+
+    private static func present(
+        _ entry: ForgettingEntry, _ subjects: SubjectTable, _ conditions: ConditionTable
+    ) -> ForgettingEntry? {
+        guard subjects[entry.subject].exists, subjects[entry.subject].isCandidate else { return nil }
+        return ForgettingEntry(time: forgetting(entry.subject, subjects, conditions), subject: entry.subject)
     }
 
     private static func forgetting(

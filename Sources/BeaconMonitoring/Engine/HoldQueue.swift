@@ -1,5 +1,5 @@
 /// An entry for a hold in the queue of its adapter.
-struct HoldEntry: Comparable, Sendable {
+struct HoldEntry: SubjectEntry {
     /// The expiry of the hold on the scanning clock of the adapter, when the entry was made.
     let expiry: Int64
     let subject: SubjectIndex
@@ -25,7 +25,7 @@ struct HoldQueue: Sendable {
     /// Adds an entry for a hold that now expires earlier than its entry says.
     mutating func move(_ entry: HoldEntry, among subjects: SubjectTable, of adapter: AdapterIndex) {
         heap.insert(entry)
-        heap.sweep(living: count) { subjects.isHeld($0, by: adapter) }
+        heap.sweep(living: count) { subjects.isHeld($0, by: adapter) ? $0 : nil }
     }
 
     /// Records that a hold ended. Its entry is removed when it reaches the front.
@@ -38,7 +38,7 @@ struct HoldQueue: Sendable {
 
     /// Removes the entries of holds that have ended.
     mutating func sweep(among subjects: SubjectTable, of adapter: AdapterIndex) {
-        heap = RevisedHeap(heap.entries.filter { subjects.isHeld($0, by: adapter) })
+        heap.sweep { subjects.isHeld($0, by: adapter) ? $0 : nil }
     }
 
     /// Returns the entry of the hold that expires first, with its current expiry.

@@ -1,5 +1,5 @@
 /// The last refresh of a present beacon when the entry was made (rule P4).
-private struct RefreshEntry: Comparable, Sendable {
+private struct RefreshEntry: SubjectEntry {
     let time: Int64
     let order: UInt32
     let subject: SubjectIndex

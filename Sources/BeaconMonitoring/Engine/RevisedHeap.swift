@@ -1,10 +1,16 @@
 import HeapModule
 
+/// An entry of a heap for a value of a subject.
+protocol SubjectEntry: Comparable, Sendable {
+    /// The index of the subject. Another subject can have it after the value ended.
+    var subject: SubjectIndex { get }
+}
+
 /// A heap whose entries can be outdated. The value behind an entry can only move back, and it is read again when the
 /// entry reaches the front.
 ///
 /// Therefore a value that changes with every report costs nothing until its entry reaches the front.
-struct RevisedHeap<Entry: Comparable & Sendable>: Sendable {
+struct RevisedHeap<Entry: SubjectEntry>: Sendable {
     private var heap = Heap<Entry>()
 
     var count: Int { heap.count }
@@ -18,9 +24,16 @@ struct RevisedHeap<Entry: Comparable & Sendable>: Sendable {
 
     mutating func insert(_ entry: Entry) { heap.insert(entry) }
 
-    /// Removes the entries for which `isAlive` returns false, if there are too many for `living` values.
-    mutating func sweep(living: Int, keeping isAlive: (Entry) -> Bool) {
-        if isCrowded(living: living) { heap = Heap(heap.unordered.filter(isAlive)) }
+    /// Removes outdated entries, as ``sweep(_:)`` does, if there are too many entries for `living` values.
+    mutating func sweep(living: Int, _ present: (Entry) -> Entry?) {
+        if isCrowded(living: living) { sweep(present) }
+    }
+
+    /// Removes the entries of values that have ended, and all but one of each subject: if a subject has the index of an
+    /// earlier one, the entries of both look current. `present` is that of ``least(_:)``, and updates the entries.
+    mutating func sweep(_ present: (Entry) -> Entry?) {
+        var subjects: Set<SubjectIndex> = []
+        heap = Heap(heap.unordered.compactMap(present).filter { subjects.insert($0.subject).inserted })
     }
 
     /// Returns whether there are more than 2 × `living` + 64 entries.

@@ -7,19 +7,25 @@ private struct Beacons {
     var subjects = SubjectTable()
     var conditions = ConditionTable()
     let condition: ConditionIndex
+    /// A condition with an `enter_window` of 100 ns.
+    let patient: ConditionIndex
 
     init() {
         var settings = ConditionSettings()
         settings.enterWindow = .nanoseconds(10)
         condition = conditions.add(
             .anyA, ScriptGenerator.identifier("lobby"), in: MonitorIndex(0), settings, ordinal: 1)
+        settings.enterWindow = .nanoseconds(100)
+        patient = conditions.add(
+            .anyA, ScriptGenerator.identifier("yard"), in: MonitorIndex(0), settings, ordinal: 2)
         conditions.makeRanks()
     }
 
-    mutating func add(_ minor: UInt16, _ state: BeaconMonitor.Event.State, isNamed: Bool = false)
-        -> SubjectIndex
-    {
-        var subject = Subject(condition: condition, state: state, beacon: .a(minor))
+    mutating func add(
+        _ minor: UInt16, _ state: BeaconMonitor.Event.State, under condition: ConditionIndex? = nil,
+        isNamed: Bool = false
+    ) -> SubjectIndex {
+        var subject = Subject(condition: condition ?? self.condition, state: state, beacon: .a(minor))
         subject.isNamed = isNamed
         return subjects.add(subject, for: .a(minor))
     }
@@ -63,6 +69,24 @@ private struct Beacons {
         _ = candidates.queue(subject, beacons.subjects, beacons.conditions)
         beacons.subjects[subject].become(.satisfied)
         candidates.end()
+        #expect(candidates.nextForgetting(beacons.subjects, beacons.conditions) == nil)
+    }
+
+    @Test func `the queue of pending beacons stays short if each new beacon takes the place of another`() {
+        var beacons = Beacons()
+        var candidates = EntryCandidates()
+        for minor in 1...1000 as ClosedRange<UInt16> {
+            // Every third beacon can wait for longer than the one that gets its place.
+            let subject = beacons.add(minor, .unsatisfied, under: minor % 3 == 0 ? beacons.patient : nil)
+            let (time, window) = (Int64(minor), minor % 3 == 0 ? 100 : 10 as Int64)
+            beacons.qualify(subject, at: time)
+            candidates.begin()
+            #expect(candidates.queue(subject, beacons.subjects, beacons.conditions) == time + window)
+            #expect(candidates.nextForgetting(beacons.subjects, beacons.conditions) == time + window)
+            #expect(candidates.forgettings.count <= 2 + 64)
+            beacons.subjects.remove(subject, of: .a(minor))
+            candidates.end()
+        }
         #expect(candidates.nextForgetting(beacons.subjects, beacons.conditions) == nil)
     }
 
