@@ -58,11 +58,15 @@ extension MonitorError: LocalizedError {
 
 extension ScanningError: LocalizedError {
     /// The text for operators, as for `MonitorError`.
+    ///
+    ///     do { try await monitor.run() } catch let error as ScanningError { print(error.localizedDescription) }
     public var errorDescription: String? { description }
 }
 
 extension LocationError: LocalizedError {
     /// The text for operators, as for `MonitorError`.
+    ///
+    ///     do { try await monitor.run() } catch let error as LocationError { print(error.localizedDescription) }
     public var errorDescription: String? { description }
 }
 

@@ -22,6 +22,10 @@ public struct LocationVisit: Sendable, Hashable {
     public var arrivalDate: WallDate?
     /// ``departure``, on the wall clock (`CLVisit.departureDate`); `nil` while the visit is open, and if the last fix
     /// at the place has no date.
+    ///
+    ///     for await visit in feed.visits {
+    ///         if let date = visit.departureDate { print("left", visit.coordinate, date) }
+    ///     }
     public var departureDate: WallDate?
 }
 

@@ -21,8 +21,12 @@ public protocol LocatingSource: Sendable {
 }
 
 /// The error of a source of the `Location` library that cannot deliver fixes, as for a file that cannot be read.
+///
+///     do { try await monitor.run() } catch let error as LocationError { print("no position: \(error)") }
 public struct LocationError: Error, Hashable, CustomStringConvertible {
     /// A text for operators: what failed, where, and what to do.
+    ///
+    ///     do { try await monitor.run() } catch let error as LocationError { problems.append(error.description) }
     public let description: String
 
     package init(description: String) { self.description = description }

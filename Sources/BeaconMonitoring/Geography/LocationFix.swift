@@ -16,6 +16,8 @@ public struct LocationFix: Sendable, Hashable {
     public var course: Double?
     /// How far the wall clock is ahead of the timeline when the fix was received; `nil` if that is unknown, as for a
     /// fix that a program creates and passes on itself. The providers of the `Location` library set it.
+    ///
+    ///     fix.clockOffset = clock.offset
     public var clockOffset: ClockOffset?
 
     /// ``time``, on the wall clock (`CLLocation.timestamp`); `nil` without ``clockOffset``.

@@ -41,6 +41,8 @@ public struct Diagnostics: OptionSet, Sendable, Hashable {
 
     /// The monitor needs ``BeaconMonitor/run()`` and does not run (``Diagnosed/monitorNotRunning``). Only a program sees
     /// this flag: no line, no store and no encoded value has it.
+    ///
+    ///     if let event, event.diagnostics.contains(.monitorNotRunning) { print("\(event.monitor) does not run") }
     public static let monitorNotRunning = Diagnostics(rawValue: 1 << 31)
 
     /// The names of the flags of lines, each at the position of its bit.

@@ -9,6 +9,8 @@ public enum MonitorRemark: Sendable, Hashable, CustomStringConvertible {
     case adapterForeign(count: Int)
     /// The program waits for events of the monitor, or reads its records or states, but has not called
     /// ``BeaconMonitor/run()`` for 5 s.
+    ///
+    ///     await monitor.onRemark { remark in if remark == .notRunning { assertionFailure("\(remark)") } }
     case notRunning
 
     /// A text for operators: what happened, and what to do.

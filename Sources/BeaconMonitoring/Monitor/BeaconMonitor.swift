@@ -61,7 +61,9 @@ public actor BeaconMonitor {
     ///
     /// With a store, the conditions and records of an earlier monitor with that name exist again without being added
     /// (rule N4). An event becomes the `lastEvent` of its record when it has been handled (rule N3). The first
-    /// subscription starts with the events that the earlier process stored and that were not handled, in order.
+    /// subscription starts with the events that the earlier process stored and that were not handled, in order. Events
+    /// that this initializer itself makes, such as `unknown` after a long pause, count as handled: the records have
+    /// them.
     ///
     /// - Parameters:
     ///   - name: 1 to 128 bytes that can be part of a topic (rule C6).

@@ -10,8 +10,12 @@ public struct RangedBeacon: Sendable, Hashable {
     ///     for beacon in ranging.beacons { print(beacon.uuid, beacon.major, beacon.minor, beacon.proximity) }
     public var uuid: ProximityUUID { beacon.uuid }
     /// The major of the beacon (`CLBeacon.major`).
+    ///
+    ///     for beacon in ranging.beacons where beacon.major == 2 { print("visitor", beacon.minor) }
     public var major: UInt16 { beacon.major }
     /// The minor of the beacon (`CLBeacon.minor`).
+    ///
+    ///     if let nearest = ranging.beacons.first { print("badge \(nearest.minor) is the nearest") }
     public var minor: UInt16 { beacon.minor }
     /// The mean RSSI of the window in dBm; `nil` if no sighting had an RSSI.
     public var rssi: Double?

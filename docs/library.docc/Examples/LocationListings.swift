@@ -82,6 +82,9 @@ import Testing
         for await visit in feed.visits {
             if let date = visit.departureDate ?? visit.arrivalDate { print(date, visit.coordinate) }
         }
+        for await visit in feed.visits {
+            if let date = visit.departureDate { print("left", visit.coordinate, date) }
+        }
         for await update in LocationUpdate.liveUpdates() {
             if update.isStationary { print("parked") }
         }

@@ -32,7 +32,10 @@ import Testing
         try await monitor.add(.beacon(uuid: uuid, major: 1), identifier: "visitors")
         try await monitor.add(.circle(latitude: 50, longitude: 8, radius: 200), identifier: "pier")
         if await monitor.record(for: "pier")?.lastEvent.monitorNotRunning == true { print("call run()") }
+        let event = await monitor.record(for: "pier")?.lastEvent
+        if let event, event.diagnostics.contains(.monitorNotRunning) { print("\(event.monitor) does not run") }
         await monitor.onRemark { remark in print("site: \(remark)") }
+        await monitor.onRemark { remark in if remark == .notRunning { assertionFailure("\(remark)") } }
         await monitor.remove("pier")
         let pier = try BeaconMonitor.CircularGeographicCondition(latitude: 50, longitude: 8, radius: 200)
         try await monitor.add(.circle(pier), identifier: "pier")
@@ -173,6 +176,8 @@ import Testing
         }
         for await ranging in monitor.ranging(for: condition) {
             for beacon in ranging.beacons { print(beacon.uuid, beacon.major, beacon.minor, beacon.proximity) }
+            for beacon in ranging.beacons where beacon.major == 2 { print("visitor", beacon.minor) }
+            if let nearest = ranging.beacons.first { print("badge \(nearest.minor) is the nearest") }
         }
         for try await event in monitor.events {
             if let badge = event.refinement {
@@ -194,6 +199,12 @@ import Testing
         try await monitor.monitorNearest(20, of: candidates, to: fix)
         await monitor.located(fix)
         do { try await monitor.run() } catch { print(error.localizedDescription) }
+        do { try await monitor.run() } catch let error as ScanningError { print(error.localizedDescription) }
+        do { try await monitor.run() } catch let error as LocationError { print(error.localizedDescription) }
+        do { try await monitor.run() } catch let error as LocationError { print("no position: \(error)") }
+        var problems: [String] = []
+        do { try await monitor.run() } catch let error as LocationError { problems.append(error.description) }
+        print(problems)
     }
 
     static func scanning() async throws {
