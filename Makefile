@@ -71,7 +71,8 @@ run: deps-build ## Builds and shows the beacons in range; without an adapter or 
 	  '`event` lines show when it arrived and left, for the condition and for the beacon itself; `visit`' \
 	  'lines show how long it stayed. It is present as long as one of the adapters receives it.' ''; \
 	$(BUILT)/beacon-gateway replay '$(CAPTURE)' $(CAPTURE_OPTIONS); \
-	say '' 'Your own: $(BUILT)/beacon-gateway replay FILE (btmon -w, Wireshark, hcidump, JSON lines). See docs/replay.md'
+	say '' 'Your own: $(BUILT)/beacon-gateway replay FILE (btmon -w, Wireshark, hcidump, JSON lines). See docs/replay.md' \
+	  'A running gateway with simulated badges: $(BUILT)/beacon-gateway run --demo'
 
 test: deps ## Builds and runs the tests, without those that are slow or need a browser.
 	$(BUILD) --build-tests $(SWIFT_FLAGS)

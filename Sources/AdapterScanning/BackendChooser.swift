@@ -218,7 +218,7 @@ extension BackendChooser {
         let better = candidates.indices.prefix(index)
         guard !better.isEmpty else {
             if candidates.count > 1 { return "the best backend" }
-            return candidates[index].backend == .capture ? "set with --from" : "set in the configuration"
+            return candidates[index].backend == .capture ? "set on the command line" : "set in the configuration"
         }
         return better.map { place in
             let candidate = candidates[place]

@@ -31,11 +31,22 @@ struct RunCommand: ParsableCommand {
 
     @OptionGroup var capture: CaptureArguments
 
+    @Flag(
+        help: "Try the gateway without a radio: run with simulated badges in the new folder \(Demo.folder).")
+    var demo = false
+
     @Flag(help: "Log also messages for developers (info and debug).")
     var verbose = false
 
     func validate() throws {
-        guard from == nil, capture.fields != nil || capture.zone != nil else { return }
+        let hasCaptureOptions = capture.fields != nil || capture.zone != nil
+        if demo, from != nil || hasCaptureOptions || config != ConfigurationFile.defaultPath {
+            throw ValidationError(
+                """
+                --demo has a configuration and a capture of its own; omit --config, --from, --fields and --zone
+                """)
+        }
+        guard from == nil, hasCaptureOptions else { return }
         throw ValidationError("--fields and --zone are for the capture of --from")
     }
 
@@ -43,13 +54,39 @@ struct RunCommand: ParsableCommand {
         let log = OperatorLog(atLeast: verbose ? .debug : .notice)
         try Terminal.run(saying: log.end) {
             let options = CaptureOptions(fields: try capture.fieldMap(), zone: capture.captureZone)
-            let origin = try from.map { try CaptureOrigin($0, options: options) }
             Program.protectFiles()
+            let demo = demo ? try Demo() : nil
+            let origin = try (demo?.capture ?? from).map {
+                try CaptureOrigin($0, options: options, repeats: demo != nil)
+            }
+            let config = demo?.configuration ?? config
             try Daemon.holdSignals()
+            if demo != nil { Terminal.write(Self.advice) }
             // On a slow disk, this is the only message until the files are read.
             log.write(.gatewayStarts, "reads \(config) and the stored state")
             let daemon = try Daemon(configuration: config, from: origin, log: log.write)
             try daemon.run()
         }
+    }
+
+    /// The commands that show the demo.
+    private static var advice: String {
+        // The program as the user called it, unless a shell would need quotation marks.
+        let name = CommandLine.arguments.first ?? ""
+        let isPlain =
+            !name.isEmpty && name.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "./_-".contains($0)) }
+        let program = isPlain ? name : "beacon-gateway"
+        let option = "--config \(Demo.folder)/gateway.yaml"
+        return """
+            Simulated badges instead of a radio. In another terminal, in the same folder:
+
+              \(program) visits --now \(option)
+              \(program) explain Marie \(option)   # after a minute: why she left
+              \(program) serve \(option)           # http://127.0.0.1:8080/
+
+            The day has ten minutes and repeats. Ctrl-C ends it. You can then delete the folder \(Demo.folder).
+
+
+            """
     }
 }

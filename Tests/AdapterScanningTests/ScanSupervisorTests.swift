@@ -54,7 +54,7 @@ private func listening(_ scanner: ScriptedScanner) {
             .capture(.added(adapter: 0, name: "kitchen", address: nil, controller: "a FIFO", listens: true)))
         fixture.scanners[.capture]?.report()
         let before = fixture.log
-        #expect(before.contains("notice: scanning with capture: set with --from"))
+        #expect(before.contains("notice: scanning with capture: set on the command line"))
         try fixture.go(to: 300)
         #expect(fixture.log == before)
         #expect(fixture.scanners[.capture]?.steps == [])

@@ -24,10 +24,14 @@ final class CaptureFileScanner: AdvertisingScanner {
     private var firstTime = Instant.earliest
     private var last = Instant.earliest
     private var hasEnded = false
+    /// The number of times that the file started again.
+    private var repetitions = 0
     /// The number of records that are handled in a turn of the loop.
     private static let recordsPerTurn = 512
     /// A gap between records that is so long that it is logged.
     private static let gapToReport = Duration.seconds(3600)
+    /// The time from the last record to the first one if the file starts again.
+    private static let pause = Duration.seconds(1)
 
     /// Opens the file.
     ///
@@ -72,16 +76,27 @@ final class CaptureFileScanner: AdvertisingScanner {
         isPassing = true
         defer { isPassing = false }
         var left = most
+        repeat {
+            guard pass(until: now, &left, to: handler) else { return }
+            for line in feed.newRemarks() where repetitions == 0 { log(.captureProblem, line) }
+            handler.changed(.capture(.ended(reason: "\(origin.name) has ended")), at: last)
+        } while origin.repeats && startAgain()
+        hasEnded = true
+    }
+
+    /// Passes on records, and returns whether the last one was passed on. `left` is the number of records that are
+    /// still allowed in this turn.
+    private func pass(until now: Instant, _ left: inout Int, to handler: any ScanHandler) -> Bool {
         while let record = pending {
             // A record that is earlier than the first one is received at the start (rule T2).
             let due = max(start + ((record.time ?? firstTime) - firstTime), start)
             guard due <= now else {
                 wait(until: due, from: now)
-                return
+                return false
             }
             guard left > 0 else {
                 if let timer { loop.set(timer, at: now) }
-                return
+                return false
             }
             left -= 1
             last = max(last, due)
@@ -91,9 +106,30 @@ final class CaptureFileScanner: AdvertisingScanner {
             if pending == nil { feed.finish(into: &batch) }
             batch.pass(from: origin.name, to: handler)
         }
-        hasEnded = true
-        for line in feed.newRemarks() { log(.captureProblem, line) }
-        handler.changed(.capture(.ended(reason: "\(origin.name) has ended")), at: last)
+        return true
+    }
+
+    /// Opens the file again, and returns whether it has a record.
+    private func startAgain() -> Bool {
+        repetitions += 1
+        // Opening a FIFO would wait for another program.
+        guard origin.isFile else {
+            log(.captureProblem, "\(origin.name) does not exist any more, or is not a file")
+            return false
+        }
+        do throws(CaptureError) {
+            feed = try CaptureFeed(origin)
+            pending = try feed.next()
+            guard let time = pending?.time else {
+                log(.captureProblem, "\(origin.name) has no records any more")
+                return false
+            }
+            (start, firstTime) = (last + Self.pause, time)
+            return true
+        } catch {
+            log(.captureProblem, "\(error)")
+            return false
+        }
     }
 
     private func wait(until due: Instant, from now: Instant) {
@@ -118,6 +154,7 @@ final class CaptureFileScanner: AdvertisingScanner {
     }
 
     private func report() {
+        guard repetitions == 0 else { return }
         for line in damages.new(in: feed.damages, of: origin.name) { log(.captureProblem, line) }
     }
 }

@@ -31,15 +31,18 @@ package struct CaptureOrigin: Sendable {
     private let type: mode_t
     /// How the capture is read.
     let options: CaptureOptions
+    /// Whether a file starts again after its end.
+    let repeats: Bool
 
     /// Examines a path.
     ///
     /// - Parameters:
     ///   - path: the path; `-` is standard input.
     ///   - options: how the capture is read.
+    ///   - repeats: whether a file starts again after its end.
     /// - Throws: ``ExitFailure`` if nothing is at the path, it is a folder, or this user may not read it.
-    package init(_ path: String, options: CaptureOptions) throws(ExitFailure) {
-        self.options = options
+    package init(_ path: String, options: CaptureOptions, repeats: Bool = false) throws(ExitFailure) {
+        (self.options, self.repeats) = (options, repeats)
         var status = stat()
         let result = unsafe path == "-" ? fstat(STDIN_FILENO, &status) : stat(path, &status)
         guard result == 0 else { throw Self.failure(path, Errno(rawValue: errno)) }
@@ -106,6 +109,12 @@ package struct CaptureOrigin: Sendable {
 
     private static func failure(_ path: String, _ error: Errno) -> ExitFailure {
         ExitFailure(CaptureError.openFailed(path: CaptureInput.path(path).name, error))
+    }
+
+    /// Whether a file is at the path now.
+    var isFile: Bool {
+        var status = stat()
+        return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
     }
 
     /// The name in messages.

@@ -2,6 +2,7 @@ import BaseTypes
 import Captures
 import CommandSupport
 import Foundation
+import Glibc
 import ProgramSupport
 import Testing
 
@@ -32,6 +33,50 @@ import Testing
         try scan.go(to: 100)
         #expect(scan.takeNotes().isEmpty)
         #expect(scan.log.isEmpty)
+    }
+
+    @Test func `L4: a file that repeats starts again 1 s after its last record, and its damage is logged once`() throws
+    {
+        let path = try scratch.log(
+            "a.jsonl",
+            [Log.sighting("10"), #"{"time":11,"uuid":"x"}"#, Log.sighting("12", adapter: "hci1", minor: 2)])
+        let scan = try CapturedScan(path, hasOwnTime: true, repeats: true)
+        try scan.go(to: 2.999)
+        let round = ["0 0: hci0 scans", "0 0: badge 1/-59 -60", "2 1: hci1 scans", "2 1: badge 2/-59 -60", "2 end"]
+        func expected(_ start: Int) -> [String] {
+            round.map { note in
+                let second = start + (note.first?.wholeNumberValue ?? 0)
+                return "\(second).0\(note.dropFirst())" + (note.hasSuffix("end") ? ": \(path) has ended" : "")
+            }
+        }
+        #expect(scan.takeNotes() == expected(0))
+        try scan.go(to: 3)
+        #expect(scan.takeNotes() == Array(expected(3).prefix(2)))
+        // Also if the loop is late, each record has the time at which it was due.
+        scan.set(9)
+        scan.drain()
+        #expect(scan.takeNotes() == Array(expected(3).dropFirst(2)) + expected(6) + expected(9).prefix(2))
+        #expect(scan.log.count == 1, "\(scan.log)")
+    }
+
+    @Test func `a file that repeats and that was deleted, emptied or replaced by a FIFO has ended, with a warning`()
+        throws
+    {
+        for content in [nil, "", "{}\n", "FIFO"] {
+            let path = try scratch.log("a.jsonl", [Log.sighting("10"), Log.sighting("12")])
+            let scan = try CapturedScan(path, hasOwnTime: true, repeats: true)
+            try scan.go(to: 1)
+            try FileManager.default.removeItem(atPath: path)
+            if content == "FIFO" {
+                try #require(mkfifo(path, 0o600) == 0)
+            } else if let content {
+                _ = try scratch.write("a.jsonl", content)
+            }
+            for time in [2, 3, 60] { try scan.go(to: Double(time)) }
+            #expect(scan.takeNotes().last == "2.0 end: \(path) has ended")
+            #expect(scan.reports == 2)
+            #expect(scan.log.count == 1 && scan.log.first?.contains(path) == true, "\(scan.log)")
+        }
     }
 
     @Test func `T5: a drain delivers the records that are due, and no others`() throws {

@@ -85,7 +85,7 @@ import Testing
         let fifo = scratch.path("fifo")
         try #require(mkfifo(fifo, 0o600) == 0)
         let (process, log) = try start(fifo, "--fields", "adapter=radio")
-        try log.line(with: "scanning with capture: set with --from")
+        try log.line(with: "scanning with capture: set on the command line")
         let status = try Gateway.run("status", "--config", scratch.path("g.yaml"))
         #expect(
             status.status == 0 && status.text.hasPrefix("lobby: no adapter of the capture scans;"), "\(status.text)")

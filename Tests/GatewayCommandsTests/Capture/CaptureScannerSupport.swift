@@ -36,11 +36,13 @@ final class CapturedScan: ScanHandler {
     let start: Instant
 
     /// Starts the scanner. If the time is not that of the machine, only ``go(to:)`` and ``set(_:)`` change it.
-    init(_ path: String, hasOwnTime: Bool = false, options: CaptureOptions = CaptureOptions()) throws {
+    init(
+        _ path: String, hasOwnTime: Bool = false, options: CaptureOptions = CaptureOptions(), repeats: Bool = false
+    ) throws {
         let clock = clock
         start = clock.now
         loop = hasOwnTime ? try EventLoop(clock: { clock.read() }) : try EventLoop()
-        let origin = try CaptureOrigin(path, options: options)
+        let origin = try CaptureOrigin(path, options: options, repeats: repeats)
         let scanner = try origin.makeScanner(on: loop) { [unowned self] kind, text in
             log.append("\(kind.level) \(text)")
         }
