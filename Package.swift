@@ -337,8 +337,9 @@ let package = Package(
         .testTarget(
             name: "ReportsTests",
             dependencies: [
-                "BaseTypes", "beacon-gateway", "beacon-gateway-serve", "BeaconMonitoring", "BluetoothLE", "EventLog",
-                "JSON", "OperatorLogging", "ProgramSupport", "Reports", "TestSupport", systemPackage,
+                "BaseTypes", "beacon-gateway", "beacon-gateway-serve", "BeaconMonitoring", "BluetoothLE",
+                "CommandSupport", "EventLog", "JSON", "OperatorLogging", "ProgramSupport", "Reports", "TestSupport",
+                systemPackage,
             ]),
         .testTarget(
             name: "ProgramTests",

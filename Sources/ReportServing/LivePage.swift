@@ -1,4 +1,5 @@
 import BeaconMonitoring
+import CommandSupport
 import JSON
 import OperatorLogging
 import Reports

@@ -32,7 +32,7 @@ enum PageFrame {
 
     /// Returns the element `time` of a date: the text in the zone of the report, and UTC as its attribute. A date that
     /// is `nil` results in `unknown`.
-    static func time(_ date: WallDate?, _ time: VisitsTime) -> String {
+    static func time(_ date: WallDate?, _ time: ZonedTime) -> String {
         guard let date else { return "unknown" }
         let text = "\(time.text(date)) \(time.zone(at: date))"
         return "<time datetime=\"\(date.lineText.prefix(19))Z\">\(text)</time>"

@@ -1,4 +1,5 @@
 import BeaconMonitoring
+import CommandSupport
 import JSON
 import OperatorLogging
 import Reports
@@ -14,7 +15,7 @@ struct ReportOrders {
     /// The path of the configuration.
     let configuration: String
     /// The format and zone of dates.
-    let time: VisitsTime
+    let time: ZonedTime
 
     /// Returns the request with dates as the client intended them: with `+` before an offset.
     func meant(_ request: HTTPRequest) -> HTTPRequest {

@@ -1,3 +1,4 @@
+import CommandSupport
 import EventLog
 import GatewayConfiguration
 import OperatorLogging
@@ -25,7 +26,7 @@ struct ReportQuery {
     private static let valueMax = 1000
 
     /// The zone in which dates are read.
-    let time: VisitsTime
+    let time: ZonedTime
     /// The named beacons, which can have groups.
     let directory: BeaconDirectory
 

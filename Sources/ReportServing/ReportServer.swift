@@ -1,4 +1,5 @@
 import BeaconMonitoring
+import CommandSupport
 import EventLog
 import EventLoops
 import GatewayConfiguration
@@ -23,7 +24,7 @@ final class ReportServer {
         /// The path of the gateway's status socket; empty means that the gateway is not asked.
         var statusSocket = ""
         /// The format and zone of dates.
-        var time = VisitsTime(isUTC: false)
+        var time = ZonedTime(isUTC: false)
     }
 
     /// The names of beacons. SIGHUP reads them again.

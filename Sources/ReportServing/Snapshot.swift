@@ -16,7 +16,7 @@ struct Snapshot {
     /// The texts of the state, which `visits --now` uses too.
     let words: PresentWriter
     /// The format and zone of dates.
-    let time: VisitsTime
+    let time: ZonedTime
     /// The reason why the files cannot be read; `nil` if they can.
     let failure: String?
     let missed: Int
@@ -34,7 +34,7 @@ struct Snapshot {
         let now: WallDate
 
         /// Copies the state of `following` at `now`.
-        init(_ following: Following, _ directory: BeaconDirectory, _ time: VisitsTime, now: WallDate) {
+        init(_ following: Following, _ directory: BeaconDirectory, _ time: ZonedTime, now: WallDate) {
             (state, proof, failure) = (following.state, following.proof, following.failure?.description)
             (missed, damaged) = (following.missed, following.damaged)
             var options = VisitsOptions(paths: [following.directory])

@@ -40,12 +40,12 @@ package struct ErasureReport {
     /// The date of the erasure.
     package var made: WallDate
     /// The form of dates.
-    package var time: VisitsTime
+    package var time: ZonedTime
 
     /// Creates the report of an erasure that found nothing.
     package init(
         _ beacon: BeaconIdentity, in folder: FilePath, isDryRun: Bool, before: WallDate?, made: WallDate,
-        time: VisitsTime
+        time: ZonedTime
     ) {
         (self.beacon, self.folder, self.isDryRun) = (beacon, folder, isDryRun)
         (self.before, self.made, self.time) = (before, made, time)

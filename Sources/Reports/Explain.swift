@@ -49,14 +49,14 @@ package struct Explain {
     private let paths: [FilePath]
     private let target: Target
     private var subject: SubjectName
-    private let time: VisitsTime
+    private let time: ZonedTime
     private let directory: BeaconDirectory
 
     /// Creates an explanation. ``run(_:)`` searches for the line.
     ///
     /// - Throws: ``ExitFailure`` if more than one beacon has the requested name.
     package init(
-        _ target: Target, paths: [FilePath], time: VisitsTime, directory: BeaconDirectory = BeaconDirectory()
+        _ target: Target, paths: [FilePath], time: ZonedTime, directory: BeaconDirectory = BeaconDirectory()
     ) throws(ExitFailure) {
         self.target = target
         if case .subject(let name, _) = target {

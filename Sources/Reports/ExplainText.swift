@@ -10,11 +10,11 @@ import OperatorLogging
 /// The text of an explanation: the event, its reason, the evidence, and the settings that would have avoided it.
 struct ExplainText {
     private let finding: Explain.Finding
-    private let time: VisitsTime
+    private let time: ZonedTime
     private let directory: BeaconDirectory
     private var lines: [String] = []
 
-    init(_ finding: Explain.Finding, _ time: VisitsTime, _ directory: BeaconDirectory) {
+    init(_ finding: Explain.Finding, _ time: ZonedTime, _ directory: BeaconDirectory) {
         self.finding = finding
         self.time = time.showing(from: finding.line.date, to: finding.line.date)
         self.directory = directory
@@ -38,7 +38,7 @@ struct ExplainText {
     var rawLines: [String] { lines }
 
     /// Writes a page that loads nothing and runs no script. `pageTime` gives the form of its dates.
-    func writePage(_ pageTime: VisitsTime, into buffer: inout LineBuffer) {
+    func writePage(_ pageTime: ZonedTime, into buffer: inout LineBuffer) {
         let parts = PageParts(pageTime)
         let line = finding.line.sequence.map { "line \($0)" } ?? "a line"
         parts.begin(

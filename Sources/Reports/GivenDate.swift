@@ -1,5 +1,6 @@
 import BaseTypes
 package import BeaconMonitoring
+package import CommandSupport
 
 /// A date that a person gave, and the one or two instants that it means.
 package struct GivenDate: Sendable, Hashable {
@@ -54,7 +55,7 @@ package struct GivenDate: Sendable, Hashable {
     /// A day without a time means its first instant.
     ///
     /// - Throws: ``Invalid`` if `text` is not such a date, or if the date does not exist.
-    package init(_ text: String, in time: VisitsTime) throws(Invalid) {
+    package init(_ text: String, in time: ZonedTime) throws(Invalid) {
         var parser = Parser(text)
         let day = try parser.day()
         self.text = text
@@ -85,19 +86,19 @@ package struct GivenDate: Sendable, Hashable {
     package func date(_ occurrence: Occurrence) -> WallDate { occurrence == .first ? first : second ?? first }
 
     /// Returns the instant that was taken, and the other one in a form that can be given; `nil` if there is only one.
-    package func ambiguity(of option: String, taken: Occurrence, in time: VisitsTime) -> AmbiguousDate? {
+    package func ambiguity(of option: String, taken: Occurrence, in time: ZonedTime) -> AmbiguousDate? {
         guard let second else { return nil }
         return AmbiguousDate(option: option, text: text, first: first, second: second, taken: taken, time: time)
     }
 
-    private static func start(ofDay day: Int64, in time: VisitsTime) throws(Invalid) -> WallDate {
+    private static func start(ofDay day: Int64, in time: ZonedTime) throws(Invalid) -> WallDate {
         let start = time.start(ofDay: day)
         guard time.day(atSecond: start) == day else { throw skipped(day * 86_400, in: time) }
         return WallDate(microseconds: start * 1_000_000)
     }
 
     /// Returns the error for a local time that a zone's clocks do not show, with the times between which it lies.
-    private static func skipped(_ local: Int64, in time: VisitsTime) -> Invalid {
+    private static func skipped(_ local: Int64, in time: ZonedTime) -> Invalid {
         // Searches for the first instant at which clocks show a later time.
         var (low, high) = (local - 2 * 86_400, local + 2 * 86_400)
         while high - low > 1 {
@@ -109,14 +110,6 @@ package struct GivenDate: Sendable, Hashable {
             return "\(time.plainText(date)) \(time.zone(at: date))"
         }
         return .skipped(from: text(low), to: text(high))
-    }
-}
-
-extension VisitsTime {
-    /// Returns the instants at which clocks show a local time: none, one or two. All are in seconds since 1970; `local`
-    /// is in seconds on the zone's clock.
-    func instants(local: Int64) -> [Int64] {
-        isUTC ? [local] : CivilDate.instants(local: local) { offset(atSecond: $0) }
     }
 }
 
@@ -134,7 +127,7 @@ package struct AmbiguousDate: Sendable, Hashable, CustomStringConvertible {
     package let description: String
 
     fileprivate init(
-        option: String, text: String, first: WallDate, second: WallDate, taken: GivenDate.Occurrence, time: VisitsTime
+        option: String, text: String, first: WallDate, second: WallDate, taken: GivenDate.Occurrence, time: ZonedTime
     ) {
         self.option = option
         self.text = text
@@ -168,7 +161,7 @@ private struct Parser {
         guard 1...12 ~= month else { throw .noSuchMonth }
         guard let days = CivilDate.existingDay(year: year, month: month, day: day) else {
             throw .noSuchDay(
-                month: "\(year)-\(VisitsTime.two(month))", days: CivilDate.daysInMonth(year: year, month: month))
+                month: "\(year)-\(ZonedTime.two(month))", days: CivilDate.daysInMonth(year: year, month: month))
         }
         return Int64(days)
     }

@@ -1,4 +1,5 @@
 package import BeaconMonitoring
+package import CommandSupport
 package import EventLog
 
 /// The beacons that are present, updated line by line by a program that follows the files. It computes visits

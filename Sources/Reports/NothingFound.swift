@@ -104,7 +104,7 @@ package enum NothingFound {
     }
 
     /// Returns the message that the files do not cover a range.
-    static func unknownRange(_ range: String, _ covered: (first: WallDate, last: WallDate), _ time: VisitsTime)
+    static func unknownRange(_ range: String, _ covered: (first: WallDate, last: WallDate), _ time: ZonedTime)
         -> String
     {
         "there is no data for the time \(range); the files cover \(time.text(covered.first)) to \(time.text(covered.last))"

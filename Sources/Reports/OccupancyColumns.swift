@@ -1,11 +1,12 @@
 import BeaconMonitoring
+import CommandSupport
 
 /// An interval of a series, with the facts that its columns need.
 struct OccupancyRow {
     let interval: OccupancyReport.Interval
     let series: OccupancyReport.Series
     let by: OccupancyOptions.Division
-    let time: VisitsTime
+    let time: ZonedTime
 
     /// The columns of `occupancy`.
     static func columns(_ scope: OccupancyReport.Scope) -> [ReportColumn<OccupancyRow>] {

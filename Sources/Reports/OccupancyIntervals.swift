@@ -1,4 +1,5 @@
 import BeaconMonitoring
+import CommandSupport
 
 /// The intervals of an occupancy report. They are aligned to the midnights of a zone, also across changes of its clock.
 ///
@@ -31,7 +32,7 @@ struct OccupancyIntervals {
     ///   - from: the earliest start of the first interval.
     ///   - to: the latest end of the last interval.
     ///   - time: the zone.
-    init?(every: Duration, first: WallDate, last: WallDate, from: WallDate?, to: WallDate?, in time: VisitsTime) {
+    init?(every: Duration, first: WallDate, last: WallDate, from: WallDate?, to: WallDate?, in time: ZonedTime) {
         let length = every.components.seconds
         let (begin, end) = (Self.seconds(first), max(Self.seconds(last), Self.seconds(first) + 1))
         // Days with a clock change have an hour more or less, and their last interval can be cut. Twice the maximum is
@@ -68,7 +69,7 @@ struct OccupancyIntervals {
     }
 
     /// Returns the starts of the intervals of one day, in seconds since 1970.
-    private static func bounds(from midnight: Int64, to next: Int64, _ length: Int64, _ time: VisitsTime) -> [Int64] {
+    private static func bounds(from midnight: Int64, to next: Int64, _ length: Int64, _ time: ZonedTime) -> [Int64] {
         let change = next - midnight - day
         var bounds: [Int64] = []
         var number: Int64 = 0

@@ -17,7 +17,7 @@ struct OccupancyPage {
 
     private let options: OccupancyOptions
     private let report: OccupancyReport
-    private let time: VisitsTime
+    private let time: ZonedTime
     private let parts: PageParts
     private let range: (from: Int64, to: Int64)
 

@@ -82,7 +82,7 @@ package struct OccupancyReport {
     package let remarks: [String]
 
     private let intervals: OccupancyIntervals
-    private let time: VisitsTime
+    private let time: ZonedTime
     private let sheet: OccupancySheet
     private let known: [KnownTime]
 

@@ -1,4 +1,5 @@
 import BeaconMonitoring
+import CommandSupport
 
 /// The average number of subjects that were present at each hour of each day of the week, over the known time.
 struct OccupancyWeek {
@@ -13,7 +14,7 @@ struct OccupancyWeek {
     private var cells = Array(repeating: Cell(), count: 7 * 24)
 
     /// Computes the week from intervals of one hour each.
-    init(_ hours: [OccupancyReport.Interval], _ time: VisitsTime) {
+    init(_ hours: [OccupancyReport.Interval], _ time: ZonedTime) {
         for hour in hours {
             let seconds = hour.from.microseconds / 1_000_000 + time.offset(at: hour.from)
             // 1970-01-01 was a Thursday.

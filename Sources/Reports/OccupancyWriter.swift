@@ -9,7 +9,7 @@ struct OccupancyWriter {
     private let report: OccupancyReport
     /// The number of columns of the terminal; `nil` if the output is not a terminal.
     private let columns: Int?
-    private let time: VisitsTime
+    private let time: ZonedTime
 
     init(_ options: OccupancyOptions, _ report: OccupancyReport, columns: Int?) {
         self.options = options

@@ -1,4 +1,5 @@
 import BeaconMonitoring
+import CommandSupport
 import EventLog
 import JSON
 import OperatorLogging
@@ -8,9 +9,9 @@ struct PageParts {
     private static let skeleton = PageSkeleton(PackageResources.report_html)
     private static let style = String(decoding: PackageResources.report_css, as: UTF8.self)
 
-    private let time: VisitsTime
+    private let time: ZonedTime
 
-    init(_ time: VisitsTime) { self.time = time }
+    init(_ time: ZonedTime) { self.time = time }
 
     /// Writes the start of the page, up to the body.
     ///

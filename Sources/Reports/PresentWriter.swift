@@ -9,7 +9,7 @@ import OperatorLogging
 package struct PresentWriter {
     private let report: PresentReport
     private let options: VisitsOptions
-    private let time: VisitsTime
+    private let time: ZonedTime
 
     /// Creates a writer that uses the format, the zone and the names of `options`.
     package init(_ report: PresentReport, _ options: VisitsOptions) {

@@ -1,5 +1,6 @@
 import BeaconMonitoring
 import BluetoothLE
+import CommandSupport
 import EventLog
 import JSON
 import OperatorLogging
@@ -87,7 +88,7 @@ struct ReportColumns<Row> {
     private let pageCells: [ReportColumn<Row>.Cell]
 
     /// Creates the columns. Dates in CSV are in the zone of `time`.
-    init(_ columns: [ReportColumn<Row>], _ time: VisitsTime) {
+    init(_ columns: [ReportColumn<Row>], _ time: ZonedTime) {
         members = columns.compactMap { column in column.json.map { ($0, column.value) } }
         fields = columns.flatMap { column in column.csv.map { Self.fields(column.value, $0, time) } ?? [] }
             .sorted { $0.place < $1.place }
@@ -137,7 +138,7 @@ struct ReportColumns<Row> {
     }
 
     private static func fields(
-        _ value: ReportColumn<Row>.Value, _ field: ReportColumn<Row>.Field, _ time: VisitsTime
+        _ value: ReportColumn<Row>.Value, _ field: ReportColumn<Row>.Field, _ time: ZonedTime
     ) -> [Field] {
         func fields(_ names: [String], _ texts: [(Row, inout LineBuffer) -> Void]) -> [Field] {
             zip(names, texts).enumerated().map { number, part in

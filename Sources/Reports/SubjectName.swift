@@ -55,3 +55,19 @@ struct SubjectName {
         return beacon.identifiers?.contains(event.identifier) ?? true && beacon.filter.matches(refinement)
     }
 }
+
+extension BeaconDirectory {
+    /// Returns the text for a subject in tables: `staff`, `staff 100/7`, or `Ada (staff)` if the beacon has a name.
+    func label(_ subject: VisitTracker.Subject) -> String {
+        guard let beacon = subject.beacon else { return subject.identifier.text }
+        return label(beacon, [subject.identifier])
+    }
+
+    /// Returns the text for a beacon under several conditions: `staff+visitors 100/7`, or `Ada (staff+visitors)` if it
+    /// has a name.
+    func label(_ beacon: BeaconIdentity, _ identifiers: [Identifier]) -> String {
+        let conditions = identifiers.map(\.text).joined(separator: "+")
+        guard self[beacon] != nil else { return "\(conditions) \(beacon.numbers)" }
+        return "\(label(beacon)) (\(conditions))"
+    }
+}

@@ -1,4 +1,5 @@
 import BeaconMonitoring
+import CommandSupport
 
 /// The ticks of a time axis: at local midnights and, if there is room, at hours between them, also across clock
 /// changes.
@@ -17,9 +18,9 @@ struct TimeAxis {
     static let ticksMax = 10
     private static let day: Int64 = 86_400
 
-    private let time: VisitsTime
+    private let time: ZonedTime
 
-    init(_ time: VisitsTime) { self.time = time }
+    init(_ time: ZonedTime) { self.time = time }
 
     /// Returns the ticks between two times in seconds since 1970, in order. The times themselves are excluded.
     func ticks(from: Int64, to: Int64) -> [Tick] {
@@ -107,6 +108,6 @@ struct TimeAxis {
     private func text(_ second: Int64) -> String { time.plainText(WallDate(microseconds: second * 1_000_000)) }
 
     private func clock(_ offset: Int) -> String {
-        "\(VisitsTime.two(offset / 3600)):\(VisitsTime.two(offset / 60 % 60))"
+        "\(ZonedTime.two(offset / 3600)):\(ZonedTime.two(offset / 60 % 60))"
     }
 }

@@ -1,4 +1,5 @@
 package import BeaconMonitoring
+import CommandSupport
 import EventLog
 import JSON
 import OperatorLogging
@@ -113,7 +114,7 @@ package struct GatewayProof: Sendable, Hashable {
     package let state: State
 
     /// Returns the proof as a sentence: `As of 2026-11-21 17:42:10: lobby is alive.`
-    func sentence(_ time: VisitsTime) -> String {
+    func sentence(_ time: ZonedTime) -> String {
         let words =
             switch state {
             case .alive: "is alive"
@@ -135,7 +136,7 @@ package struct GatewayProof: Sendable, Hashable {
 
     /// Writes the first date of the files and the sentence of each proof below a table.
     static func writeSentences(
-        _ proofs: [GatewayProof], first: WallDate, _ time: VisitsTime, into buffer: inout LineBuffer
+        _ proofs: [GatewayProof], first: WallDate, _ time: ZonedTime, into buffer: inout LineBuffer
     ) {
         buffer.append("\nThe files start at \(time.text(first)).\n")
         for proof in proofs { buffer.append(PlainText.safe(proof.sentence(time)) + "\n") }

@@ -1,12 +1,13 @@
 import BaseTypes
 import BeaconMonitoring
+import CommandSupport
 import GatewayConfiguration
 import OperatorLogging
 
 /// A visit with the facts that its columns need.
 struct VisitsRow {
     let visit: VisitTracker.SubjectVisit
-    let time: VisitsTime
+    let time: ZonedTime
     let directory: BeaconDirectory
     /// The start of the address of explanations, to which the number of the line is appended; `nil` means no links.
     let explanations: String?

@@ -1,5 +1,6 @@
 package import BeaconMonitoring
 package import BluetoothLE
+package import CommandSupport
 package import SystemPackage
 
 /// The options of `visits`.
@@ -27,7 +28,7 @@ package struct VisitsOptions: Sendable {
     /// The only beacons whose visits are reported; `nil` means all.
     package var beacon: BeaconFilter?
     /// The form of dates.
-    package var time = VisitsTime(isUTC: false)
+    package var time = ZonedTime(isUTC: false)
     /// The names and groups of beacons in the configuration.
     package var directory = BeaconDirectory()
     /// The time at which the report is made, by the machine's wall clock.

@@ -28,7 +28,7 @@ struct VisitsPage {
     }
 
     private let options: VisitsOptions
-    private var time: VisitsTime
+    private var time: ZonedTime
     private var bars: [VisitTracker.Subject: [Bar]] = [:]
     private var barCount = 0
     private(set) var leftOut = 0

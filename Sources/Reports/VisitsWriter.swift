@@ -11,7 +11,7 @@ import OperatorLogging
 struct VisitsWriter {
     private let options: VisitsOptions
     private let columns: ReportColumns<VisitsRow>
-    private var time: VisitsTime
+    private var time: ZonedTime
     private var count = 0
     private var silences = 0
     private var table = TextTable()

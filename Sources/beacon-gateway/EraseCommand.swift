@@ -55,7 +55,7 @@ struct EraseCommand: ParsableCommand {
             throw ValidationError("use only one of --json, --csv and --html")
         }
         try ZoneArguments.check(isUTC: utc)
-        _ = try GivenDate.checked(before, of: "before", in: VisitsTime(isUTC: utc))
+        _ = try GivenDate.checked(before, of: "before", in: ZonedTime(isUTC: utc))
     }
 
     func run() throws {
@@ -70,7 +70,7 @@ struct EraseCommand: ParsableCommand {
             // This throws if the folder has no event files. A folder that was given by mistake must not look like one
             // without the beacon.
             if let folder { _ = try NothingFound.uuids(of: identity.major, identity.minor, in: FilePath(folder)) }
-            let time = VisitsTime(isUTC: utc)
+            let time = ZonedTime(isUTC: utc)
             let date = try GivenDate.checked(before, of: "before", in: time)
             // Erased lines cannot be restored. If clocks show a date twice, the instant that erases less is used.
             if let ambiguity = date?.ambiguity(of: "before", taken: .first, in: time) { Terminal.say("--\(ambiguity)") }

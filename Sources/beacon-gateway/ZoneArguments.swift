@@ -13,7 +13,7 @@ struct ZoneArguments: ParsableArguments {
     var zone: String?
 
     /// The conversion of dates in this time zone.
-    var time: VisitsTime { VisitsTime(isUTC: utc) }
+    var time: ZonedTime { ZonedTime(isUTC: utc) }
 
     /// Rejects a time zone that this machine does not know, which the C library would silently treat as UTC.
     ///
@@ -22,7 +22,7 @@ struct ZoneArguments: ParsableArguments {
     func validate() throws {
         if let zone {
             if utc { throw ValidationError("use only one of --utc and --zone") }
-            guard VisitsTime.use(zone: zone) else { throw Self.unknown("--zone", zone) }
+            guard ZonedTime.use(zone: zone) else { throw Self.unknown("--zone", zone) }
             return
         }
         try Self.check(isUTC: utc)
@@ -30,7 +30,7 @@ struct ZoneArguments: ParsableArguments {
 
     /// Rejects a `TZ` that is not a known time zone.
     static func check(isUTC: Bool) throws {
-        if !isUTC, let zone = VisitsTime.unknownZone { throw unknown("TZ", zone) }
+        if !isUTC, let zone = ZonedTime.unknownZone { throw unknown("TZ", zone) }
     }
 
     fileprivate static func unknown(_ what: String, _ zone: String, utc: String = "--utc") -> ValidationError {
@@ -46,7 +46,7 @@ extension GivenDate {
     /// Returns the date of an option; `nil` if it was not given. `option` is the name without hyphens.
     ///
     /// - Throws: `ValidationError` if the date does not exist.
-    static func checked(_ text: String?, of option: String, in time: VisitsTime) throws(ValidationError) -> GivenDate? {
+    static func checked(_ text: String?, of option: String, in time: ZonedTime) throws(ValidationError) -> GivenDate? {
         guard let text else { return nil }
         do {
             return try GivenDate(text, in: time)
@@ -81,11 +81,11 @@ struct CaptureArguments: ParsableArguments {
     /// The time zone for a capture reader; `nil` if it was not given.
     var captureZone: CaptureZone? {
         guard let zone else { return nil }
-        let time = VisitsTime(isUTC: false)
+        let time = ZonedTime(isUTC: false)
         return CaptureZone(name: zone) { time.offset(atSecond: $0) }
     }
 
     func validate() throws {
-        if let zone, !VisitsTime.use(zone: zone) { throw ZoneArguments.unknown("--zone", zone, utc: "--zone UTC") }
+        if let zone, !ZonedTime.use(zone: zone) { throw ZoneArguments.unknown("--zone", zone, utc: "--zone UTC") }
     }
 }

@@ -1,4 +1,5 @@
 import BeaconMonitoring
+import CommandSupport
 import ProgramSupport
 import Reports
 import SystemPackage

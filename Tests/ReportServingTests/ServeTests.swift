@@ -1,5 +1,6 @@
 import BeaconMonitoring
 import BluetoothLE
+import CommandSupport
 import EventLog
 import Foundation
 import Glibc

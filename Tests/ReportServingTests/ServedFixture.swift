@@ -1,5 +1,6 @@
 import BaseTypes
 import BeaconMonitoring
+import CommandSupport
 import EventLoops
 import Foundation
 import Glibc
@@ -88,7 +89,7 @@ final class ServedFixture {
         served = try ReportServer(
             ReportServer.Source(
                 directory: FilePath(directory), names: names, configuration: scratch.path("gateway.yaml"),
-                program: program, statusSocket: statusSocket, time: VisitsTime(isUTC: true)), listener: listener.socket,
+                program: program, statusSocket: statusSocket, time: ZonedTime(isUTC: true)), listener: listener.socket,
             settings,
             on: loop,
             wall: { [unowned self] in WallDate(microseconds: Int64((writer.offset + time) * 1_000_000)) })

@@ -1,5 +1,6 @@
 import BeaconMonitoring
 import BluetoothLE
+import CommandSupport
 import EventLoops
 import Foundation
 import ProgramSupport
@@ -41,7 +42,7 @@ import Testing
                     key: { [unowned self] in key },
                     source: { [unowned self] () throws(HTTPProblem) in
                         if let problem { throw problem }
-                        return Snapshot.Source(following, BeaconDirectory(names), VisitsTime(isUTC: true), now: now)
+                        return Snapshot.Source(following, BeaconDirectory(names), ZonedTime(isUTC: true), now: now)
                     }, addServer: { _ in }))
             try await turn(until: "the files are read") { following.isCurrent }
         }

@@ -1,4 +1,5 @@
 import BeaconMonitoring
+import CommandSupport
 import ProgramSupport
 import Testing
 
@@ -6,7 +7,7 @@ import Testing
 
 /// Instants of dates that people enter, in UTC. Zones are tested with the program, because a process has only one zone.
 @Suite struct GivenDateTests {
-    private let time = VisitsTime(isUTC: true)
+    private let time = ZonedTime(isUTC: true)
 
     /// Returns the instant of a date that has only one, such as `2026-11-21T09:00:00.000000Z`.
     private func instant(_ text: String) throws -> String {

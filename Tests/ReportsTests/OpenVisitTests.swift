@@ -1,4 +1,5 @@
 import BeaconMonitoring
+import CommandSupport
 import Foundation
 import ProgramSupport
 import Reports
@@ -26,7 +27,7 @@ import Testing
     private func page(_ paths: String..., made time: Double, from: Double? = nil) throws -> String {
         func date(_ time: Double) -> WallDate { WallDate(microseconds: Int64((LineWriter().offset + time) * 1e6)) }
         var options = VisitsOptions(paths: paths.map { FilePath($0) })
-        options.time = VisitsTime(isUTC: true)
+        options.time = ZonedTime(isUTC: true)
         options.made = date(time)
         options.from = from.map(date)
         options.html = FilePath(scratch.path("page.html"))

@@ -1,3 +1,4 @@
+import CommandSupport
 import JSON
 import Testing
 
@@ -7,7 +8,7 @@ import Testing
 /// CSV by their position.
 @Suite struct ReportColumnTests {
     private func headings<Row>(_ columns: [ReportColumn<Row>]) -> (csv: String, table: String, page: String) {
-        let columns = ReportColumns(columns, VisitsTime(isUTC: true))
+        let columns = ReportColumns(columns, ZonedTime(isUTC: true))
         func text(_ write: (inout LineBuffer) -> Void) -> String {
             var buffer = LineBuffer()
             write(&buffer)

@@ -1,3 +1,4 @@
+import CommandSupport
 import ProgramSupport
 import Testing
 
@@ -16,18 +17,18 @@ import Testing
         "", "UTC", "Etc/UTC", "Vienna", ":Vienna", "CET-1CEST,M3.5.0,M10.5.0/3", "EST5EDT", "<+0330>-3:30", "UTC0",
     ])
     func `a file, a rule and an empty value are zones`(zone: String) {
-        #expect(VisitsTime.isKnown(zone: zone, in: scratch.url.path))
+        #expect(ZonedTime.isKnown(zone: zone, in: scratch.url.path))
     }
 
     @Test(arguments: [
         "Foo/Bar", "Europe/Viena", "vienna", "zone.tab", ".", "CET", "C-1", "<+03-3", "<>3", "<", ":", " ", "5", "/",
     ])
     func `a value that the C library would read as UTC is not a zone, except a colon alone`(zone: String) {
-        #expect(VisitsTime.isKnown(zone: zone, in: scratch.url.path) == (zone == ":"))
+        #expect(ZonedTime.isKnown(zone: zone, in: scratch.url.path) == (zone == ":"))
     }
 
     @Test func `the path of a zone file is a zone, and the path of another file is not`() {
-        #expect(VisitsTime.isKnown(zone: scratch.path("Vienna"), in: "/nowhere"))
-        #expect(!VisitsTime.isKnown(zone: scratch.path("zone.tab"), in: "/nowhere"))
+        #expect(ZonedTime.isKnown(zone: scratch.path("Vienna"), in: "/nowhere"))
+        #expect(!ZonedTime.isKnown(zone: scratch.path("zone.tab"), in: "/nowhere"))
     }
 }

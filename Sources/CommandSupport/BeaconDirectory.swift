@@ -1,6 +1,4 @@
-import BeaconMonitoring
 package import BluetoothLE
-package import CommandSupport
 package import GatewayConfiguration
 
 /// The names and groups that the configuration gives to beacons, for output that people read.
@@ -34,20 +32,6 @@ package struct BeaconDirectory: Sendable {
         return shared.contains(name) ? "\(name) \(beacon.numbers)" : name
     }
 
-    /// Returns the text for a subject in tables: `staff`, `staff 100/7`, or `Ada (staff)` if the beacon has a name.
-    func label(_ subject: VisitTracker.Subject) -> String {
-        guard let beacon = subject.beacon else { return subject.identifier.text }
-        return label(beacon, [subject.identifier])
-    }
-
-    /// Returns the text for a beacon under several conditions: `staff+visitors 100/7`, or `Ada (staff+visitors)` if it
-    /// has a name.
-    func label(_ beacon: BeaconIdentity, _ identifiers: [Identifier]) -> String {
-        let conditions = identifiers.map(\.text).joined(separator: "+")
-        guard names[beacon] != nil else { return "\(conditions) \(beacon.numbers)" }
-        return "\(label(beacon)) (\(conditions))"
-    }
-
     /// Returns the beacons with exactly this name or, if there are none, with a name that differs only in upper and
     /// lower case. The text of ``label(_:)`` counts as a name too.
     package func beacons(called text: String) -> [BeaconIdentity] {
@@ -62,7 +46,7 @@ package struct BeaconDirectory: Sendable {
     /// `nil` if there is none, or if `text` has fewer than two characters or no letter.
     ///
     /// - Throws: ``ExitFailure`` if there are several, with their names.
-    func only(containing text: String) throws(ExitFailure) -> BeaconIdentity? {
+    package func only(containing text: String) throws(ExitFailure) -> BeaconIdentity? {
         let lowered = text.lowercased()
         guard lowered.count > 1, lowered.contains(where: \.isLetter) else { return nil }
         let found = names.all.filter { label($0.beacon).lowercased().contains(lowered) }.map { label($0.beacon) }
@@ -95,7 +79,7 @@ package struct BeaconDirectory: Sendable {
     /// Returns the one beacon with this name; `nil` if there is none.
     ///
     /// - Throws: ``ExitFailure`` if several beacons have the name. It lists up to eight of them.
-    func only(called text: String) throws(ExitFailure) -> BeaconIdentity? {
+    package func only(called text: String) throws(ExitFailure) -> BeaconIdentity? {
         let found = beacons(called: text)
         if found.count > 1 { throw Self.ambiguous(text, found) }
         return found.first
@@ -119,7 +103,7 @@ package struct BeaconDirectory: Sendable {
 
     /// Returns a suggestion for a name that no beacon has: the nearest name if one is near enough, then the existing
     /// names. `nil` if no beacon has a name.
-    func hint(_ text: String) -> String? {
+    package func hint(_ text: String) -> String? {
         guard !isEmpty else { return nil }
         let nearest = NameSuggestion.nearest(to: text, among: names.all.lazy.map(\.name))
         return "\(nearest.map { "did you mean “\($0)”? The" } ?? "the") configuration has the names "

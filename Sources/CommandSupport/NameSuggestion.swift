@@ -1,10 +1,10 @@
 import BaseTypes
 
 /// Suggests an existing name for an unknown one.
-enum NameSuggestion {
+package enum NameSuggestion {
     /// Returns the nearest of `names` if it is near enough: its edit distance must be at most a third of the number of
     /// letters of `name`, but a distance of 1 is always accepted. Upper and lower case do not matter.
-    static func nearest(to name: String, among names: some Sequence<String>) -> String? {
+    package static func nearest(to name: String, among names: some Sequence<String>) -> String? {
         let wanted = Array(name.lowercased().unicodeScalars.prefix(lengthMax))
         var best: (name: String, distance: Int)?
         for candidate in names {

@@ -1,10 +1,11 @@
+import BaseTypes
 package import BeaconMonitoring
 import Glibc
 import SystemPackage
 
 /// Formats dates for people, in the machine's zone (localtime(3), `TZ`) or in UTC. Dates that people write are in the
 /// same zone.
-package struct VisitsTime: Sendable {
+package struct ZonedTime: Sendable {
     /// The dates that are written with their offset from UTC.
     private enum Offsets {
         case none
@@ -27,7 +28,7 @@ package struct VisitsTime: Sendable {
     ///
     /// If the zone's offset from UTC changes within the range, every text has the offset. Otherwise a visit can seem to
     /// end before its arrival. If it does not change, only texts of dates with another offset than the range's have it.
-    package func showing(from: WallDate, to: WallDate) -> VisitsTime {
+    package func showing(from: WallDate, to: WallDate) -> ZonedTime {
         guard !isUTC else { return self }
         var time = self
         time.offsets = changes(from: from, to: to, most: 1).isEmpty ? .other(than: offset(at: from)) : .all
@@ -35,7 +36,7 @@ package struct VisitsTime: Sendable {
     }
 
     /// Whether every text has its offset.
-    var showsAllOffsets: Bool { if case .all = offsets { true } else { false } }
+    package var showsAllOffsets: Bool { if case .all = offsets { true } else { false } }
 
     // MARK: Writing
 
@@ -68,7 +69,7 @@ package struct VisitsTime: Sendable {
     package func zone(at date: WallDate) -> String { isUTC ? "UTC" : Self.zone(parts(date), colon: "") }
 
     /// Returns how many seconds the zone is ahead of UTC at a date.
-    func offset(at date: WallDate) -> Int64 { isUTC ? 0 : parts(date).offset }
+    package func offset(at date: WallDate) -> Int64 { isUTC ? 0 : parts(date).offset }
 
     /// Returns how many seconds the zone is ahead of UTC at an instant in seconds since 1970.
     package func offset(atSecond second: Int64) -> Int64 { offset(at: WallDate(microseconds: second * 1_000_000)) }
@@ -82,7 +83,7 @@ package struct VisitsTime: Sendable {
         "\(parts.year)-\(two(parts.month))-\(two(parts.day)) \(two(parts.hour)):\(two(parts.minute)):\(two(parts.second))"
     }
 
-    static func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+    package static func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
 
     private struct Parts {
         var (year, month, day, hour, minute, second) = (0, 0, 0, 0, 0, 0)
@@ -104,7 +105,7 @@ package struct VisitsTime: Sendable {
 
     /// Returns the number of the local day at an instant: days since 1970-01-01 on the zone's calendar. The instant is
     /// in seconds since 1970.
-    func day(atSecond second: Int64) -> Int64 {
+    package func day(atSecond second: Int64) -> Int64 {
         let local = second + offset(atSecond: second)
         return local / 86_400 - (local % 86_400 < 0 ? 1 : 0)
     }
@@ -112,7 +113,7 @@ package struct VisitsTime: Sendable {
     /// Returns the first instant of a local day, or of the next day that the zone has, in seconds since 1970.
     ///
     /// Some zones have days without a midnight, and some have skipped a day.
-    func start(ofDay day: Int64) -> Int64 {
+    package func start(ofDay day: Int64) -> Int64 {
         if let midnight = instants(local: day * 86_400).first { return midnight }
         var (low, high) = ((day - 2) * 86_400, (day + 2) * 86_400)
         while high - low > 1 {
@@ -120,6 +121,12 @@ package struct VisitsTime: Sendable {
             if self.day(atSecond: middle) >= day { high = middle } else { low = middle }
         }
         return high
+    }
+
+    /// Returns the instants at which clocks show a local time: none, one or two. All are in seconds since 1970; `local`
+    /// is in seconds on the zone's clock.
+    package func instants(local: Int64) -> [Int64] {
+        isUTC ? [local] : CivilDate.instants(local: local) { offset(atSecond: $0) }
     }
 
     /// Returns the first instant of the local day in which a date lies.
@@ -158,12 +165,12 @@ package struct VisitsTime: Sendable {
 
     /// Returns the last sentence of a report: `Times are UTC.`, or `Times are local, +0100.` with the changes of the
     /// zone's offset between the two dates.
-    func zoneSentence(from: WallDate, to: WallDate) -> String {
+    package func zoneSentence(from: WallDate, to: WallDate) -> String {
         "Times are \(isUTC ? "UTC" : "local, \(zones(from: from, to: to))")."
     }
 
     /// Returns the name of the zone between two dates, with its changes: `+0200, from 2026-10-25 02:00:00 on +0100`.
-    func zones(from: WallDate, to: WallDate) -> String {
+    package func zones(from: WallDate, to: WallDate) -> String {
         var text = zone(at: from)
         for change in changes(from: from, to: to, most: 8) {
             text += ", from \(plainText(change)) on \(zone(at: change))"
@@ -176,7 +183,7 @@ package struct VisitsTime: Sendable {
     ///
     /// Changes less than a day apart are not found, but no zone has them. Only the first 50 years of a range are
     /// searched.
-    func changes(from: WallDate, to: WallDate, most: Int = .max) -> [WallDate] {
+    package func changes(from: WallDate, to: WallDate, most: Int = .max) -> [WallDate] {
         guard !isUTC else { return [] }
         var changes: [WallDate] = []
         let day: Int64 = 86_400
@@ -208,7 +215,7 @@ package struct VisitsTime: Sendable {
 
     /// Returns whether a value of `TZ` means a zone: a file of tzfile(5) below `folder` or by its path, or a rule such
     /// as `CET-1CEST,M3.5.0,M10.5.0/3` (POSIX, Base Definitions §8.3).
-    static func isKnown(zone: String, in folder: String) -> Bool {
+    package static func isKnown(zone: String, in folder: String) -> Bool {
         let name = zone.hasPrefix(":") ? String(zone.dropFirst()) : zone
         // A machine without zone files knows these zones too.
         if ["", "UTC", "GMT", "Etc/UTC", "Etc/GMT"].contains(name) { return true }
