@@ -68,8 +68,8 @@ run: deps-build ## Builds and shows the beacons in range; without an adapter or 
 	fi; \
 	say '' 'Replaying $(CAPTURE):' \
 	  'four Raspberry Pis in four rooms (the adapters), and a beacon that was carried from one to the next.' \
-	  '`event` lines show when it arrived and left, for the condition and for the beacon itself; `visit`' \
-	  'lines show how long it stayed. It is present as long as one of the adapters receives it.' ''; \
+	  'The events show when it arrived and left, for the condition and for the beacon itself. It is present as' \
+	  'long as one of the adapters receives it.' ''; \
 	$(BUILT)/beacon-gateway replay '$(CAPTURE)' $(CAPTURE_OPTIONS); \
 	say '' 'Your own: $(BUILT)/beacon-gateway replay FILE (btmon -w, Wireshark, hcidump, JSON lines). See docs/replay.md' \
 	  'A running gateway with simulated badges: $(BUILT)/beacon-gateway run --demo'

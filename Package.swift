@@ -338,8 +338,8 @@ let package = Package(
             name: "ReportsTests",
             dependencies: [
                 "BaseTypes", "beacon-gateway", "beacon-gateway-serve", "BeaconMonitoring", "BluetoothLE",
-                "CommandSupport", "EventLog", "JSON", "OperatorLogging", "ProgramSupport", "Reports", "TestSupport",
-                systemPackage,
+                "CommandSupport", "EventLog", "GatewayConfiguration", "JSON", "OperatorLogging", "ProgramSupport",
+                "Reports", "TestSupport", systemPackage,
             ]),
         .testTarget(
             name: "ProgramTests",

@@ -3,10 +3,12 @@ import BeaconMonitoring
 import BluetoothLE
 import CommandSupport
 import EventLog
+import GatewayConfiguration
+import JSON
 import SystemPackage
 
-/// Writes the lines of a replay to standard output, or to a folder. The file in the folder is created with the first
-/// line.
+/// Writes the lines of a replay to standard output, as JSON or as short lines for people, or to a folder. The file in
+/// the folder is created with the first line.
 struct ReplayLines: ~Copyable {
     private var encoder: LineEncoder
     private var output = LineOutput.standardOutput
@@ -17,6 +19,8 @@ struct ReplayLines: ~Copyable {
     private let gateway: Identifier
     /// The evidence for exits; `nil` if it is not written.
     private var evidence: EvidenceRecorder?
+    /// The short lines for people; `nil` if the lines are JSON.
+    private var text: EventText?
 
     /// Creates the output of a replay.
     ///
@@ -28,6 +32,7 @@ struct ReplayLines: ~Copyable {
         isOpen = directory == nil
         gate = FirstBeaconGate(options)
         if options.writesEvidence { evidence = EvidenceRecorder() }
+        if options.writesText { text = EventText(options.configuration?.beacons ?? BeaconNames()) }
     }
 
     private static func directory(_ options: ReplayOptions) throws(ExitFailure) -> SegmentDirectory? {
@@ -50,7 +55,11 @@ struct ReplayLines: ~Copyable {
         _ actions: ActionBuffer, of engine: MonitorEngine, counted statistics: ReplayStatistics, isUrgent: Bool
     ) throws(ExitFailure) {
         if !actions.isEmpty { try open(at: engine.now) }
-        if var recorder = evidence.take() {
+        if text != nil {
+            for action in actions.actions {
+                if let lines = text?.lines(of: action) { output.buffer.append(text: lines) }
+            }
+        } else if var recorder = evidence.take() {
             encoder.encode(actions, evidence: &recorder, into: &output.buffer)
             evidence = recorder
         } else {
@@ -66,6 +75,8 @@ struct ReplayLines: ~Copyable {
 
     /// Writes the beacons in view of a second that has ended.
     mutating func write(_ reported: [(Ranging, RangingLines.Name)], at now: Instant) throws(ExitFailure) {
+        // The beacons in view of each second are not events.
+        guard text == nil else { return }
         try open(at: now)
         for (ranging, name) in reported {
             encoder.encode(ranging, monitor: name.monitor, identifier: name.identifier, into: &output.buffer)

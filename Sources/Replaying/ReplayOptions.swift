@@ -54,6 +54,9 @@ package struct ReplayOptions: Sendable {
     /// Whether lines to standard output wait for the first beacon, and are not written if there is none. This is for
     /// terminals.
     package var waitsForBeacons = false
+    /// Whether events are written to standard output as short lines for people, without evidence and ranging, instead
+    /// of JSON.
+    package var writesText = false
     /// Whether an `evidence` line is written after each exit.
     package var writesEvidence = false
     /// The only adapter whose records are used; `nil` means all.

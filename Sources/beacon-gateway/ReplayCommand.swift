@@ -10,12 +10,15 @@ import SystemPackage
 struct ReplayCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay",
-        abstract: "Replays captures through the monitor and writes its lines.",
+        abstract: "Replays captures through the monitor and writes its events.",
         discussion: """
             Reads btsnoop, pcap, pcapng, PacketLogger, hcidump text and the advertisement log (JSON or CSV), also compressed with \
             gzip, bzip2, xz or zstd. The content of a file determines its format. GPX files have the positions of the \
             gateway, for conditions with a center. Without --config, each UUID is a condition with events for each of \
             its beacons.
+
+            Writes one short line per event on a terminal, and JSON Lines to a pipe or file. --sightings are always JSON \
+            Lines.
 
             Times are those of the capture. At its last record time stops, unless --settle is set.
             """)
@@ -45,8 +48,11 @@ struct ReplayCommand: ParsableCommand {
     @Flag(help: "Write sightings instead of events, one per line.")
     var sightings = false
 
-    @Flag(help: "Write the evidence of each exit, for explain.")
+    @Flag(help: "Write the evidence of each exit, for explain. This implies --json.")
     var evidence = false
+
+    @Flag(help: "Write JSON Lines also on a terminal.")
+    var json = false
 
     @Flag(help: "Write counters to standard error, as one JSON object.")
     var stats = false
@@ -108,6 +114,7 @@ struct ReplayCommand: ParsableCommand {
             options.fields = try capture.fieldMap()
             options.zone = capture.captureZone
             options.waitsForBeacons = FileDescriptor.standardOutput.isTerminal
+            options.writesText = options.waitsForBeacons && output == nil && !json && !evidence
             for warning in options.configuration?.warningLines ?? [] { Terminal.say(warning) }
             let outcome = try Replay(options).run()
             if stats { Terminal.write(outcome.statistics.json) }

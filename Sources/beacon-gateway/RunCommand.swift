@@ -5,6 +5,7 @@ import CommandSupport
 import GatewayCommands
 import GatewayConfiguration
 import OperatorLogging
+import SystemPackage
 
 struct RunCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -15,6 +16,8 @@ struct RunCommand: ParsableCommand {
             (CAP_NET_ADMIN), bluetoothd over D-Bus (any user), or the raw HCI channel (CAP_NET_RAW). If an adapter or \
             bluetoothd fails, it recovers automatically. --from replaces the adapters by a capture, or by another program \
             that writes one.
+
+            On a terminal, it shows one short line per event.
 
             SIGTERM stops it; SIGHUP applies the changed configuration; SIGUSR1 starts a new event file. Exits with 69 if \
             this machine cannot scan, and with 77 if this user may not scan; `beacon-gateway doctor` finds the reason.
@@ -64,7 +67,8 @@ struct RunCommand: ParsableCommand {
             if demo != nil { Terminal.write(Self.advice) }
             // On a slow disk, this is the only message until the files are read.
             log.write(.gatewayStarts, "reads \(config) and the stored state")
-            let daemon = try Daemon(configuration: config, from: origin, log: log.write)
+            let terminal = FileDescriptor.standardOutput.isTerminal ? FileDescriptor.standardOutput : nil
+            let daemon = try Daemon(configuration: config, from: origin, showingEventsOn: terminal, log: log.write)
             try daemon.run()
         }
     }

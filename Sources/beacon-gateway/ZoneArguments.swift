@@ -66,7 +66,7 @@ struct CaptureArguments: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The time zone of times without one, such as Europe/Vienna: those of hcidump -t, and of a log without offsets.",
+            "The time zone of times without one, such as Europe/Vienna: those of hcidump -t, and of a log without offsets. Also that of times on a terminal.",
             valueName: "name"))
     var zone: String?
 

@@ -7,7 +7,8 @@ extension Gateway {
         import fcntl, os, pty, struct, subprocess, sys, termios
         main, terminal = pty.openpty()
         fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, int(sys.argv[1]), 0, 0))
-        process = subprocess.Popen(sys.argv[2:], stdin=subprocess.DEVNULL, stdout=terminal, stderr=terminal)
+        process = subprocess.Popen(sys.argv[3:], stdin=subprocess.DEVNULL, stdout=terminal, stderr=terminal,
+                                   env={**os.environ, "TZ": sys.argv[2]})
         os.close(terminal)
         while True:
             try: data = os.read(main, 65536)
@@ -17,10 +18,14 @@ extension Gateway {
         sys.exit(process.wait())
         """
 
-    /// Runs the command with standard output and standard error on a terminal of this number of columns. Both are in
-    /// the output.
-    package static func run(columns: Int, _ arguments: String...) throws -> Ending {
-        var ending = try ProgramSupport.run(Tool.python, ["-c", onTerminal, "\(columns)", path] + arguments)
+    /// Runs the command with standard output and standard error on a terminal of this number of columns, and with this
+    /// value of `TZ`. Both streams are in the output.
+    package static func run(columns: Int, zone: String = "UTC", _ arguments: String...) throws -> Ending {
+        try run(columns: columns, zone: zone, arguments)
+    }
+
+    package static func run(columns: Int, zone: String = "UTC", _ arguments: [String]) throws -> Ending {
+        var ending = try ProgramSupport.run(Tool.python, ["-c", onTerminal, "\(columns)", zone, path] + arguments)
         try #require(ending.errors.isEmpty, "\(ending.errors)")
         ending.output.removeAll { $0 == 0x0D }
         return ending

@@ -45,6 +45,6 @@ import Testing
         #expect(ending.lines.count == 1 && ending.text.hasSuffix(": nothing to monitor\n"), "\(ending.text)")
         let received = try Gateway.run(columns: 80, "replay", capture)
         #expect(received.lines.last == "412 records, 412 reports, 11 iBeacons: 3 events")
-        #expect(received.lines.dropLast() == (try Gateway.replay([capture]).lines)[...])
+        #expect(received.lines.count == 6 && received.lines[0] == "2021-02-01 (+0000)", "\(received.text)")
     }
 }

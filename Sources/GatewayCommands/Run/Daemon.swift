@@ -9,7 +9,7 @@ import GatewayConfiguration
 import Glibc
 package import OperatorLogging
 import PublisherProtocol
-import SystemPackage
+package import SystemPackage
 
 /// The command `run`: scans, monitors and writes event files on one thread.
 ///
@@ -41,6 +41,8 @@ package final class Daemon {
     private let gateway: Identifier
     private let startTime: Instant
     private let log: (MessageKind, String) -> Void
+    /// Shows the events on a terminal; `nil` if there is none.
+    private let display: EventDisplay?
     private let manager: ManagerReports
     private var aliveRecorder: AliveRecorder
     private var broker: BrokerLink?
@@ -66,22 +68,25 @@ package final class Daemon {
     ///   - capture: the capture that takes the place of the machine's adapters; `nil` if they scan.
     ///   - makeScanner: creates the scanner of a backend without starting it; `nil` means the scanners of BlueZ and the
     ///     kernel.
+    ///   - terminal: the terminal that shows the events as short lines; `nil` if they are only written.
     ///   - log: receives the messages for the operator.
     /// - Throws: ``ExitFailure`` if the configuration is invalid, another gateway uses the name of a monitor, or the
     ///   state cannot be read.
     package convenience init(
         configuration path: String, from capture: CaptureOrigin? = nil,
         makeScanner: ((ScannerBackend, EventLoop) throws(ScannerError) -> any AdvertisingScanner)? = nil,
-        log: @escaping (MessageKind, String) -> Void
+        showingEventsOn terminal: FileDescriptor? = nil, log: @escaping (MessageKind, String) -> Void
     ) throws(ExitFailure) {
         try self.init(
-            configuration: path, from: capture, makeScanner: makeScanner, capabilities: ProcessCapabilities(), log: log)
+            configuration: path, from: capture, makeScanner: makeScanner, capabilities: ProcessCapabilities(),
+            showingEventsOn: terminal, log: log)
     }
 
     init(
         configuration path: String, from capture: CaptureOrigin? = nil,
         makeScanner: ((ScannerBackend, EventLoop) throws(ScannerError) -> any AdvertisingScanner)?,
-        capabilities: ProcessCapabilities, log: @escaping (MessageKind, String) -> Void
+        capabilities: ProcessCapabilities, showingEventsOn terminal: FileDescriptor? = nil,
+        log: @escaping (MessageKind, String) -> Void
     ) throws(ExitFailure) {
         self.path = path
         self.log = log
@@ -89,14 +94,21 @@ package final class Daemon {
         self.configuration = configuration
         if let name = configuration.gatewayName { gateway = name } else { gateway = try Program.hostName() }
         manager = ManagerReports(log: log)
-        loop = try ExitFailure.ofLoop(EventLoop())
+        let loop = try ExitFailure.ofLoop(EventLoop())
+        self.loop = loop
         let now = loop.now
         startTime = now
+        if let terminal {
+            display = try ExitFailure.ofLoop(EventDisplay(terminal, configuration.beacons, on: loop))
+        } else {
+            display = nil
+        }
         do throws(EventLogError) {
             locks = try Self.lock(configuration)
             let boot = try Self.boot()
             aliveRecorder = AliveRecorder(in: FilePath(configuration.output.directory), gateway: gateway, boot: boot)
-            monitor = try GatewayMonitor(configuration, gateway: gateway, boot: boot, at: now, log: log)
+            monitor = try GatewayMonitor(
+                configuration, gateway: gateway, boot: boot, at: now, display: display, log: log)
         } catch {
             throw ExitFailure(error)
         }
@@ -195,6 +207,7 @@ extension Daemon {
         finishTurn()
         monitor.journal.close(monitor.live.engine.snapshot, at: end)
         writeAlive(at: end, isLast: true)
+        display?.close()
         broker?.stop(durable: monitor.journal.durableSequence)
         broker = nil
         statusServer = nil
@@ -406,6 +419,9 @@ extension Daemon {
             }
         }
         configuration = wanted
+        // The changes so far are about beacons with the old names.
+        monitor.deliver()
+        display?.use(wanted.beacons)
         monitor.reloadRanging(wanted)
         scanning.reload(wanted)
         for line in change.words(for: path) { log(.configurationApplied, line) }

@@ -9,7 +9,8 @@ import GatewayConfiguration
 import OperatorLogging
 import SystemPackage
 
-/// The engine of a running gateway and the effects of its decisions: lines, evidence and log messages.
+/// The engine of a running gateway and the effects of its decisions: lines, evidence, log messages, and short lines on
+/// a terminal.
 ///
 /// It has no scanner. The daemon passes in reports and times, and writes the lines at the end of a turn.
 final class GatewayMonitor {
@@ -24,6 +25,7 @@ final class GatewayMonitor {
     /// The last sightings of each beacon, as the evidence for an exit.
     private var recorder = EvidenceRecorder()
     private let log: (MessageKind, String) -> Void
+    private let display: EventDisplay?
     private var loggedFailure: String?
     private var loggedReversed: [ReversedUUID] = []
 
@@ -34,13 +36,15 @@ final class GatewayMonitor {
     ///   - gateway: the name of the gateway.
     ///   - boot: the present start of the machine and the process.
     ///   - now: the present.
+    ///   - display: shows the events; `nil` if they are only written.
     ///   - log: receives the messages for the operator.
     /// - Throws: ``EventLogError`` if the event files or records cannot be read or written.
     init(
         _ configuration: Configuration, gateway: Identifier, boot: BootID, at now: Instant,
-        log: @escaping (MessageKind, String) -> Void
+        display: EventDisplay? = nil, log: @escaping (MessageKind, String) -> Void
     ) throws(EventLogError) {
         self.log = log
+        self.display = display
         let reading = ClockWatcher.Reading.machine
         journal = try Journal(
             JournalOptions(configuration.output, gateway: gateway, mqtt: configuration.mqtt), boot: boot, now: now,
@@ -155,7 +159,10 @@ final class GatewayMonitor {
     func deliver() {
         guard !live.actions.isEmpty else { return }
         journal.append(live.actions, evidence: &recorder)
-        for action in live.actions.actions { log(action) }
+        for action in live.actions.actions {
+            log(action)
+            display?.show(action)
+        }
         live.actions.removeAll()
     }
 

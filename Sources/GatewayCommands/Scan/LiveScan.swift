@@ -38,7 +38,7 @@ package final class LiveScan: ScanHandler {
     private let makeScanner: ((ScannerBackend, EventLoop) throws(ScannerError) -> any AdvertisingScanner)?
     private let log: (MessageKind, String) -> Void
     private let terminal: ScanTerminal?
-    private let output: ScanOutput
+    private let output: LiveOutput
     private var supervisor: ScanSupervisor?
     private var beacons: BeaconTable
     private var advertisers = AdvertiserTable()
@@ -68,12 +68,12 @@ package final class LiveScan: ScanHandler {
     ) throws(ExitFailure) {
         let loop = try ExitFailure.ofLoop(EventLoop())
         self.init(
-            options, on: loop, output: ScanOutput(.standardOutput, isOurs: false, on: loop),
+            options, on: loop, output: LiveOutput(.standardOutput, isOurs: false, on: loop),
             terminal: options.writesJSON ? nil : ScanTerminal(), makeScanner: makeScanner, log: log)
     }
 
     init(
-        _ options: Options, on loop: EventLoop, output: ScanOutput, terminal: ScanTerminal?,
+        _ options: Options, on loop: EventLoop, output: LiveOutput, terminal: ScanTerminal?,
         makeScanner: ((ScannerBackend, EventLoop) throws(ScannerError) -> any AdvertisingScanner)?,
         log: @escaping (MessageKind, String) -> Void
     ) {

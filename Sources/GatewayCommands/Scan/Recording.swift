@@ -248,7 +248,7 @@ package final class Recording: ScanHandler {
 /// The file of a recording, or standard output.
 final class RecordingFile {
     let name: String
-    let output: ScanOutput
+    let output: LiveOutput
     private let path: String?
     private let isNew: Bool
     private let descriptor: FileDescriptor
@@ -262,7 +262,7 @@ final class RecordingFile {
             self.path = nil
             isNew = false
             descriptor = .standardOutput
-            output = ScanOutput(.standardOutput, isOurs: false, on: loop)
+            output = LiveOutput(.standardOutput, isOurs: false, on: loop)
             return
         }
         let (descriptor, isNew) = try Self.open(path)
@@ -270,7 +270,7 @@ final class RecordingFile {
         self.path = path
         self.isNew = isNew
         self.descriptor = descriptor
-        output = ScanOutput(descriptor, isOurs: true, on: loop)
+        output = LiveOutput(descriptor, isOurs: true, on: loop)
     }
 
     private static func open(_ path: String) throws(CaptureError) -> (FileDescriptor, isNew: Bool) {

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import ProgramSupport
+import SystemPackage
 import TestSupport
 import Testing
 
@@ -27,14 +28,26 @@ import Testing
 
     /// Starts a gateway without Bluetooth and without a bus.
     private func start(
-        _ from: String, _ more: String..., input: SpawnedProcess.Stream = .null
+        _ from: String, _ more: String..., input: SpawnedProcess.Stream = .null, output: SpawnedProcess.Stream = .null
     ) throws -> (process: SpawnedProcess, log: LineReader) {
         let process = try SpawnedProcess(
             Gateway.path, ["run", "--config", try configuration(), "--from", from] + more,
             environment: ProcessInfo.processInfo.environment.merging(
                 ["DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(scratch.path("no-bus"))"]
-            ) { $1 }, input: input, errors: .pipe)
+            ) { $1 }, input: input, output: output, errors: .pipe)
         return (process, LineReader(try #require(process.errors)))
+    }
+
+    /// Capabilities belong to threads, so those that read the FIFO and write to the terminal must have none either
+    /// (proc(5)).
+    private func expectNoCapabilities(_ process: SpawnedProcess, threads count: Int) throws {
+        let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.identifier)/task")
+        #expect(threads.count == count, "\(threads)")
+        for thread in threads {
+            let path = "/proc/\(process.identifier)/task/\(thread)/status"
+            let text = try String(contentsOfFile: path, encoding: .utf8)
+            #expect(text.contains("CapEff:\t0000000000000000\n") && text.contains("CapPrm:\t0000000000000000\n"))
+        }
     }
 
     private func lines() throws -> [String] {
@@ -81,6 +94,43 @@ import Testing
         try Schema.expectValid(Array(try lines().map { $0 + "\n" }.joined().utf8))
     }
 
+    @Test func `on a terminal, each event is a short line with the names that the configuration has then`() throws {
+        let fifo = scratch.path("fifo")
+        try #require(mkfifo(fifo, 0o600) == 0)
+        let terminal = try PseudoTerminal(columns: 200, rows: 24)
+        let (process, log) = try start(fifo, output: .file(terminal.path))
+        let shown = LineReader(FileHandle(fileDescriptor: terminal.master.rawValue))
+        try log.line(with: "scanning with capture")
+        let writer = try #require(FileHandle(forWritingAtPath: fifo))
+        try writer.write(contentsOf: Data((Log.sighting("5") + "\n").utf8))
+        #expect(try shown.next()?.contains("-") == true)
+        try shown.line(with: "staff is present  1/1, −60 dBm")
+        try shown.line(with: "1/1 arrived (staff)  −60 dBm")
+        try expectNoCapabilities(process, threads: 3)
+        _ = try configuration(
+            """
+            monitor: {exit_timeout: 1s, deaf_after: 500ms}
+            beacons: [{name: Ada, uuid: \(Log.uuid), major: 1, minor: 1}, {name: Bo, uuid: \(Log.uuid), major: 1, minor: 2}]
+            """)
+        process.signal(SIGHUP)
+        try log.line(with: "beacons")
+        try writer.write(contentsOf: Data((Log.sighting("6", minor: 2) + "\n").utf8))
+        try shown.line(with: "Bo arrived (staff)  −60 dBm")
+        #expect(process.end() == 0)
+        try writer.close()
+        #expect(shown.lines.count(where: { $0.contains("arrived") }) == 2, "\(shown.lines)")
+    }
+
+    @Test func `without a terminal, standard output stays empty`() throws {
+        let path = try scratch.log("a.jsonl", [Log.sighting("1000"), Log.report("1000.2")])
+        let output = scratch.path("output")
+        let (process, log) = try start(path, output: .file(output))
+        try log.line(with: "hci0 is off: \(path) has ended")
+        #expect(process.end() == 0)
+        #expect(try payloads(try lines(), type: "event").count == 2)
+        #expect(try contents(of: output).isEmpty)
+    }
+
     @Test func `the status has the adapters of another program with their own names`() throws {
         let fifo = scratch.path("fifo")
         try #require(mkfifo(fifo, 0o600) == 0)
@@ -109,12 +159,7 @@ import Testing
         #expect(adapter["name"] as? String == "kitchen" && adapter["controller"] as? String == fifo, "\(object)")
         #expect((object["scanner"] as? [String: Any])?["backend"] as? String == "capture")
         #expect((object["capabilities"] as? [Any])?.isEmpty == true)
-        // Capabilities belong to threads, and the one that reads the FIFO has none either (proc(5)).
-        for thread in try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.identifier)/task") {
-            let path = "/proc/\(process.identifier)/task/\(thread)/status"
-            let text = try String(contentsOfFile: path, encoding: .utf8)
-            #expect(text.contains("CapEff:\t0000000000000000\n") && text.contains("CapPrm:\t0000000000000000\n"))
-        }
+        try expectNoCapabilities(process, threads: 2)
         // A read of the FIFO waits at this time.
         #expect(process.end() == 0)
         try writer.close()

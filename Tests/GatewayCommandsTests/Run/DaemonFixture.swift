@@ -31,7 +31,10 @@ final class DaemonFixture {
 
     /// Starts a daemon with the configuration in the folder, as `run` does, but without a turn of the loop.
     /// Capabilities that it drops are removed from ``rights``.
-    init(_ folder: Scratch, capabilities: Set<Capabilities.Capability> = []) throws {
+    init(
+        _ folder: Scratch, capabilities: Set<Capabilities.Capability> = [],
+        showingEventsOn terminal: FileDescriptor? = nil
+    ) throws {
         let bench = Bench()
         self.bench = bench
         self.folder = folder
@@ -50,7 +53,8 @@ final class DaemonFixture {
                 let scanner = ScriptedScanner(backend, now: { loop.now })
                 bench.scanners.append(scanner)
                 return scanner
-            }, capabilities: process, log: { kind, line in bench.log.append("\(kind.level): \(line)") })
+            }, capabilities: process, showingEventsOn: terminal,
+            log: { kind, line in bench.log.append("\(kind.level): \(line)") })
         try daemon.scanning.start(daemon)
         daemon.scanning.dropCapabilities()
     }

@@ -94,6 +94,14 @@ import Testing
                 "1/5": [44, 418], "2/1": [11, 59, 421, 519], "2/2": [90, 448], "2/3": [201, 354, 481, 559],
                 "2/99": [150, 258],
             ], "\(changes)")
+        let page = try String(
+            contentsOf: Fixtures.tests.deletingLastPathComponent().appending(path: "docs/replay.md"), encoding: .utf8)
+        let example = try #require(page.components(separatedBy: "beacon-gateway-demo/day.jsonl\n").last)
+        let shown = try #require(example.components(separatedBy: "\n```").first).split(separator: "\n").map(String.init)
+        let terminal = try Gateway.run(
+            columns: 80, "replay", "--config", folder + "/gateway.yaml", folder + "/day.jsonl"
+        ).lines
+        #expect(shown.count > 8 && shown.allSatisfy { $0 == "…" || terminal.contains($0) }, "\(terminal)")
         let adapters = try payloads(replayed.lines, type: "adapter").filter { $0["adapter"] as? String == "hci1" }
         #expect(adapters.compactMap { $0["state"] as? String } == ["listening", "off", "listening"], "\(adapters)")
     }

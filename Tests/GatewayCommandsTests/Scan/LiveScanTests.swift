@@ -13,6 +13,8 @@ import Testing
 final class PseudoTerminal {
     let master: FileDescriptor
     let slave: FileDescriptor
+    /// The path of ``slave``.
+    let path: String
 
     init(columns: UInt16, rows: UInt16) throws {
         master = try FileDescriptor.open("/dev/ptmx", .readWrite)
@@ -20,7 +22,8 @@ final class PseudoTerminal {
         var (lock, number): (Int32, UInt32) = (0, 0)
         #expect(ioctl(master.rawValue, 0x4004_5431, &lock) == 0)
         #expect(ioctl(master.rawValue, 0x8004_5430, &number) == 0)
-        let opened = open("/dev/pts/\(number)", O_RDWR | O_NOCTTY)
+        path = "/dev/pts/\(number)"
+        let opened = open(path, O_RDWR | O_NOCTTY)
         #expect(opened >= 0)
         slave = FileDescriptor(rawValue: opened)
         resize(columns: columns, rows: rows)
@@ -83,7 +86,7 @@ final class PseudoTerminal {
         // These reports are received during the start, and delivered when the first page is drawn.
         scanner.unread = [{ $0.receive(badge(1), rssi: -70) }, { $0.receive(badge(2), rssi: -50) }]
         scanner.onStart = { more($0, loop) }
-        let output = ScanOutput(output, isOurs: false, on: loop)
+        let output = LiveOutput(output, isOurs: false, on: loop)
         output.patience = 0
         let scan = LiveScan(
             options, on: loop, output: output,

@@ -6,10 +6,12 @@ import SystemPackage
 ///
 /// A reader that does not read must not prevent the process from scanning or from ending. Bytes that it has not read
 /// wait here. The caller must limit their number with ``waiting``.
-final class ScanOutput {
+final class LiveOutput {
     /// The maximum number of bytes in one write to an output that can be full. If a pipe is ready, it accepts PIPE_BUF
     /// bytes (pipe(7)).
     private static let chunk = 4096
+    /// The maximum number of written bytes that are kept, if others wait.
+    private static let keptMax = 64 << 10
     // A terminal that is ready can accept less.
     private static let terminalChunk = 512
 
@@ -60,6 +62,10 @@ final class ScanOutput {
     /// Writes the bytes for which there is room. The rest waits.
     func write(_ more: some Collection<UInt8>) {
         guard error == nil else { return }
+        if written >= Self.keptMax {
+            bytes.removeFirst(written)
+            written = 0
+        }
         bytes += more
         pump()
         arm()
