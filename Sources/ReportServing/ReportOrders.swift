@@ -17,10 +17,23 @@ struct ReportOrders {
     /// The format and zone of dates.
     let time: ZonedTime
 
-    /// Returns the request with dates as the client intended them: with `+` before an offset.
-    func meant(_ request: HTTPRequest) -> HTTPRequest {
+    /// Returns the request with dates as the client intended them: with `+` before an offset, and with `from` and `to`
+    /// in place of `on` and of dates such as `today`, so that all pages of a report have the same range. Invalid dates
+    /// are not changed.
+    func meant(_ request: HTTPRequest, now: WallDate) -> HTTPRequest {
         var meant = request
         meant.query = request.query.map { HTTPRequest.Member(key: $0.key, value: Self.value($0)) }
+        let names = ["from", "to", "on"]
+        func given(_ name: String) -> String? { meant[name].flatMap { $0.isEmpty ? nil : $0 } }
+        guard ReportQuery.parameters[request.path]?.contains("on") ?? false,
+            let range = try? GivenRange(from: given("from"), to: given("to"), on: given("on"), in: time, now: now),
+            range.fixed != (given("from"), given("to")),
+            Set(meant.query.map(\.key)).count == meant.query.count
+        else { return meant }
+        meant.query.removeAll { names.contains($0.key) }
+        for (name, text) in [("from", range.fixed.from), ("to", range.fixed.to)] {
+            if let text { meant.query.append(HTTPRequest.Member(key: name, value: text)) }
+        }
         return meant
     }
 
@@ -106,7 +119,7 @@ struct ReportOrders {
     /// Returns the part of a page's query that the command accepts, with a range if there is none.
     private func query(_ names: [String], _ request: HTTPRequest, _ now: WallDate) -> [HTTPRequest.Member] {
         var query = request.query.filter { names.contains($0.key) && !$0.value.isEmpty }
-        if request["from"] == nil, request["to"] == nil {
+        if request["from"] == nil, request["to"] == nil, request["on"] == nil {
             let days = WallDate(microseconds: now.microseconds - (Self.pageDays - 1) * 86_400_000_000)
             query.insert(HTTPRequest.Member(key: "from", value: String(time.text(days).prefix(10))), at: 0)
         }
@@ -136,8 +149,8 @@ struct ReportOrders {
     /// (WHATWG URL §5.1) is a `+` again.
     private static func value(_ member: HTTPRequest.Member) -> String {
         let text = member.value
-        guard member.key == "from" || member.key == "to", let space = text.lastIndex(of: " "),
-            text[..<space].contains(":"), text[space...].dropFirst().first?.isNumber ?? false
+        guard ["from", "to", "on"].contains(member.key), let space = text.lastIndex(of: " "),
+            member.key == "on" || text[..<space].contains(":"), text[space...].dropFirst().first?.isNumber ?? false
         else { return text }
         return "\(text[..<space])+\(text[space...].dropFirst())"
     }
@@ -148,7 +161,8 @@ struct ReportOrders {
             query.first { $0.key == name }.map { PlainText.html($0.value) } ?? ""
         }
         let hints = ["from": "2026-11-21", "to": "2026-11-21T18:00", "every": "15m", "by": "condition"]
-        let fields = names.map { name in
+        // A valid range that is given as `on` is in the fields from and to.
+        let fields = names.filter { name in name != "on" || query.contains { $0.key == name } }.map { name in
             "<label>\(name)<br><input name=\"\(name)\" value=\"\(value(name))\" placeholder=\"\(hints[name] ?? "")\" size=\"14\"></label>"
         }.joined(separator: " ")
         let same = query.map { "\(PageBounds.encoded($0.key))=\(PageBounds.encoded($0.value))" }

@@ -1,3 +1,4 @@
+import BeaconMonitoring
 import CommandSupport
 import EventLog
 import GatewayConfiguration
@@ -7,7 +8,7 @@ import Reports
 /// The parameters of the paths, and the check of a query before any file is read. Nothing in a query is ignored.
 struct ReportQuery {
     /// The parameters of reports of visits, which other reports have too.
-    static let visits = ["from", "to", "condition", "beacon"]
+    static let visits = ["from", "to", "on", "condition", "beacon"]
     /// The parameters of reports of occupancy.
     static let occupancy = visits + ["every", "by"]
     /// The path before the number of a line.
@@ -29,6 +30,8 @@ struct ReportQuery {
     let time: ZonedTime
     /// The named beacons, which can have groups.
     let directory: BeaconDirectory
+    /// The present, for dates such as `today`.
+    let now: WallDate
 
     /// Returns the names of the parameters of `path`; `nil` if the path does not exist.
     static func parameters(of path: String) -> [String]? {
@@ -89,7 +92,7 @@ struct ReportQuery {
                     hint: "use after=GATEWAY:NUMBER")
             }
         }
-        try checkRange(values["from"] ?? "", values["to"] ?? "")
+        try checkRange(values)
         if request.path == "/api/v1/explain", values["event"] == nil {
             throw HTTPProblem(
                 400, "event is missing",
@@ -102,13 +105,6 @@ struct ReportQuery {
     private func check(_ member: HTTPRequest.Member) throws(HTTPProblem) {
         let expected: String
         switch member.key {
-        case "from", "to":
-            do throws(GivenDate.Invalid) {
-                _ = try GivenDate(member.value, in: time)
-                return
-            } catch {
-                expected = "\(error)"
-            }
         case "every":
             if let duration = try? Duration(setting: member.value), OccupancyOptions.lengths.contains(duration),
                 duration.components.attoseconds == 0
@@ -140,12 +136,22 @@ struct ReportQuery {
         throw Self.wrong(member.key, member.value, expected)
     }
 
-    private func checkRange(_ from: String, _ to: String) throws(HTTPProblem) {
-        guard let begin = try? GivenDate(from, in: time), let end = try? GivenDate(to, in: time),
-            begin.date(.first) >= end.date(.second)
-        else { return }
-        throw HTTPProblem(
-            400, "from is “\(from)”, which is not before to, “\(to)”", hint: "swap them, or use a later to")
+    private func checkRange(_ values: [String: String]) throws(HTTPProblem) {
+        func given(_ name: String) -> String? { values[name].flatMap { $0.isEmpty ? nil : $0 } }
+        do throws(GivenRange.Invalid) {
+            _ = try GivenRange(from: given("from"), to: given("to"), on: given("on"), in: time, now: now)
+        } catch {
+            switch error {
+            case .date(let name, let text, let reason): throw Self.wrong(name, text, "\(reason)")
+            case .onNotPeriod(let text):
+                throw Self.wrong("on", text, "expected a day or a week, such as 2026-11-21 or last-week")
+            case .onWithOthers:
+                throw HTTPProblem(400, "on is given together with from or to", hint: "use only on, or from and to")
+            case .reversed(let from, let to):
+                throw HTTPProblem(
+                    400, "from is “\(from)”, which is not before to, “\(to)”", hint: "swap them, or use a later to")
+            }
+        }
     }
 
     /// Returns the problem of a parameter with an invalid value.

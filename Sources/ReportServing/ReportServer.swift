@@ -129,7 +129,7 @@ final class ReportServer {
     private static let icon = HTTPResponse(contentType: "image/svg+xml", body: PackageResources.icon_svg)
 
     private func answer(_ original: HTTPRequest) -> HTTPAnswer {
-        let request = orders.meant(original)
+        let request = orders.meant(original, now: wall())
         let answer: HTTPAnswer
         do throws(HTTPProblem) {
             answer = try checkedAnswer(request)
@@ -142,7 +142,7 @@ final class ReportServer {
 
     private func checkedAnswer(_ request: HTTPRequest) throws(HTTPProblem) -> HTTPAnswer {
         following.checkFolder()
-        try ReportQuery(time: orders.time, directory: directory).check(request)
+        try ReportQuery(time: orders.time, directory: directory, now: wall()).check(request)
         switch request.path {
         case "/style.css":
             return .whole(Self.style)

@@ -2,7 +2,7 @@ import BaseTypes
 package import BeaconMonitoring
 package import CommandSupport
 
-/// A date that a person gave, and the one or two instants that it means.
+/// A date or period that a person gave, and the instants that it means.
 package struct GivenDate: Sendable, Hashable {
     /// The instant that is taken if clocks show the date twice.
     package enum Occurrence: Sendable, Hashable {
@@ -30,7 +30,8 @@ package struct GivenDate: Sendable, Hashable {
         package var description: String {
             switch self {
             case .malformed:
-                "expected a date such as 2026-11-21 or 2026-11-21T09:00, with an offset from UTC (+01:00) if needed"
+                "expected a date such as 2026-11-21 or 2026-11-21T09:00, with an offset from UTC (+01:00) if needed; "
+                    + "or today, yesterday, this-week, last-week, or -7d for 7 days ago"
             case .yearOutOfRange: "years are 1970…2200"
             case .noSuchMonth: "months are 01…12"
             case .noSuchDay(let month, let days): "\(month) has \(days) days"
@@ -44,10 +45,64 @@ package struct GivenDate: Sendable, Hashable {
 
     /// The text as it was given.
     package let text: String
-    /// The only instant, or the first of two.
+    /// The only instant, or the first of two. Of a period, its start.
     package let first: WallDate
     /// The second instant, if clocks show the date twice.
     package let second: WallDate?
+    /// The end of the day or week that the text names, which is not part of it; `nil` if the text names an instant.
+    package let end: WallDate?
+    /// Whether the text means another date on another day.
+    package let isRelative: Bool
+
+    /// Parses a date as ``init(_:in:)`` does, or a date that depends on the present:
+    ///
+    /// - `today`, `yesterday`, `this-week` and `last-week`: the start of this day or week. Weeks start on Monday (ISO
+    ///   8601). Capitals do not matter, and a space can be in place of the hyphen.
+    /// - `-7d`, `-12h`, `-90m`: this time ago, to the second. The units are `s`, `m`, `h`, `d` and `w`.
+    ///
+    /// - Throws: ``Invalid`` if `text` is not such a date, or if the date does not exist.
+    package init(_ text: String, in time: ZonedTime, now: WallDate) throws(Invalid) {
+        let second = now.microseconds / 1_000_000
+        if text.first == "-" {
+            let start = second - (try Self.seconds(ago: text))
+            guard start >= 0 else { throw .yearOutOfRange }
+            self.init(text, first: WallDate(microseconds: start * 1_000_000), isRelative: true)
+            return
+        }
+        let today = time.day(atSecond: second)
+        // 1970-01-01, the day 0, was a Thursday.
+        let monday = today - (today + 3) % 7
+        let days: Range<Int64>
+        switch text.lowercased().replacing(" ", with: "-") {
+        case "today": days = today..<today + 1
+        case "yesterday": days = today - 1..<today
+        case "this-week": days = monday..<monday + 7
+        case "last-week": days = monday - 7..<monday
+        default:
+            try self.init(text, in: time)
+            return
+        }
+        guard days.lowerBound >= 0 else { throw .yearOutOfRange }
+        func start(_ day: Int64) -> WallDate { WallDate(microseconds: time.start(ofDay: day) * 1_000_000) }
+        self.init(text, first: start(days.lowerBound), end: start(days.upperBound), isRelative: true)
+    }
+
+    private static let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800]
+
+    /// Returns the number of seconds in `-7d`, with at most nine digits.
+    private static func seconds(ago text: String) throws(Invalid) -> Int64 {
+        let digits = text.dropFirst().dropLast()
+        guard (1...9).contains(digits.utf8.count), digits.utf8.allSatisfy({ 0x30...0x39 ~= $0 }),
+            let number = Int64(digits), let unit = text.last.flatMap({ units[$0] })
+        else { throw .malformed }
+        return number * unit
+    }
+
+    private init(
+        _ text: String, first: WallDate, second: WallDate? = nil, end: WallDate? = nil, isRelative: Bool = false
+    ) {
+        (self.text, self.first, self.second, self.end, self.isRelative) = (text, first, second, end, isRelative)
+    }
 
     /// Parses a date in the zone of `time`: `2026-11-21`, `2026-11-21T09:00` or `2026-11-21 09:00:30.5`. With `Z`,
     /// `+01:00`, `+0100` or `+01` at the end, the date is at that offset.
@@ -58,15 +113,15 @@ package struct GivenDate: Sendable, Hashable {
     package init(_ text: String, in time: ZonedTime) throws(Invalid) {
         var parser = Parser(text)
         let day = try parser.day()
-        self.text = text
         guard !parser.isAtEnd else {
-            first = try Self.start(ofDay: day, in: time)
-            second = nil
+            let end = WallDate(microseconds: time.start(ofDay: day + 1) * 1_000_000)
+            self.init(text, first: try Self.start(ofDay: day, in: time), end: end)
             return
         }
         if let offset = try parser.offset() {
-            first = WallDate(microseconds: (day * 86_400 - offset) * 1_000_000)
-            second = nil
+            let start = (day * 86_400 - offset) * 1_000_000
+            self.init(
+                text, first: WallDate(microseconds: start), end: WallDate(microseconds: start + 86_400_000_000))
             return
         }
         let (local, fraction) = try parser.time(of: day)
@@ -78,8 +133,9 @@ package struct GivenDate: Sendable, Hashable {
             instants = time.instants(local: local)
         }
         guard let first = instants.first else { throw Self.skipped(local, in: time) }
-        self.first = WallDate(microseconds: first * 1_000_000 + fraction)
-        second = instants.count > 1 ? WallDate(microseconds: instants[1] * 1_000_000 + fraction) : nil
+        self.init(
+            text, first: WallDate(microseconds: first * 1_000_000 + fraction),
+            second: instants.count > 1 ? WallDate(microseconds: instants[1] * 1_000_000 + fraction) : nil)
     }
 
     /// Returns the instant for an occurrence; the only one if there are not two.

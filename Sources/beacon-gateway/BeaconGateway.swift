@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandSupport
+import Reports
 
 /// The command line. Each command has a file in this folder.
 @main
@@ -20,10 +21,9 @@ struct BeaconGateway: ParsableCommand {
 
     static func main() {
         do {
-            if let problem = CommandNames.problem(in: Array(CommandLine.arguments.dropFirst())) {
-                throw ValidationError(problem)
-            }
-            var command = try parseAsRoot()
+            let arguments = Array(CommandLine.arguments.dropFirst())
+            if let problem = CommandNames.problem(in: arguments) { throw ValidationError(problem) }
+            var command = try parseAsRoot(GivenDate.joined(arguments))
             try command.run()
         } catch {
             guard exitCode(for: error) == .validationFailure else { exit(withError: error) }

@@ -32,7 +32,8 @@ struct EraseCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Erase only data from before this date, such as 2026-11-21 or 2026-11-21T09:00.", valueName: "date"))
+            "Erase only data from before this date: 2026-11-21, 2026-11-21T09:00, or -30d for 30 days ago.",
+            valueName: "date"))
     var before: String?
 
     @Flag(help: "The date is in UTC.")

@@ -26,7 +26,8 @@ struct ExplainCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Explain the last event of the condition or beacon at or before this date.", valueName: "date"))
+            "Explain the last event of the condition or beacon at or before this date: 2026-11-21T09:00, or -2h for 2 hours ago.",
+            valueName: "date"))
     var at: String?
 
     @OptionGroup var zone: ZoneArguments

@@ -8,11 +8,19 @@ import SystemPackage
 struct ReportArguments: ParsableArguments {
     @OptionGroup var files: EventFilesArguments
 
-    @Option(help: ArgumentHelp("Report from this date on, such as 2026-11-21 or 2026-11-21T09:00.", valueName: "date"))
+    @Option(
+        help: ArgumentHelp(
+            "Report from this date on: 2026-11-21, 2026-11-21T09:00, today, yesterday, this-week, last-week, or -7d for 7 days ago.",
+            valueName: "date"))
     var from: String?
 
     @Option(help: ArgumentHelp("Report until this date.", valueName: "date"))
     var to: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Report this day or week: 2026-11-21, today, yesterday, this-week or last-week.", valueName: "day"))
+    var on: String?
 
     @Option(help: ArgumentHelp("Report only this condition.", valueName: "identifier"))
     var condition: String?
@@ -39,10 +47,24 @@ struct ReportArguments: ParsableArguments {
         if [json, csv, html != nil].filter({ $0 }).count > 1 {
             throw ValidationError("use only one of --json, --csv and --html")
         }
-        let begin = try GivenDate.checked(from, of: "from", in: zone.time)
-        let end = try GivenDate.checked(to, of: "to", in: zone.time)
-        if let from, let to, let begin, let end, begin.date(.first) >= end.date(.second) {
-            throw ValidationError("--from is \(from); must be before --to, which is \(to)")
+        _ = try range()
+    }
+
+    /// Returns the range of the report.
+    ///
+    /// - Throws: `ValidationError` if a date or the range is invalid.
+    private func range() throws -> GivenRange {
+        do throws(GivenRange.Invalid) {
+            return try GivenRange(from: from, to: to, on: on, in: zone.time, now: .machine)
+        } catch {
+            switch error {
+            case .date(let option, let text, let reason): throw ValidationError("--\(option) is \(text); \(reason)")
+            case .onNotPeriod(let text):
+                throw ValidationError("--on is \(text); expected a day or a week, such as 2026-11-21 or last-week")
+            case .onWithOthers: throw ValidationError("--on is a complete range; use it without --from and --to")
+            case .reversed(let from, let to):
+                throw ValidationError("--from is \(from); must be before --to, which is \(to)")
+            }
         }
     }
 
@@ -53,14 +75,8 @@ struct ReportArguments: ParsableArguments {
         options.directory = places.directory
         options.made = .machine
         options.time = zone.time
-        let time = options.time
-        // If clocks show a date twice, the instants that leave nothing out are used.
-        let begin = try GivenDate.checked(from, of: "from", in: time)
-        let end = try GivenDate.checked(to, of: "to", in: time)
-        (options.from, options.to) = (begin?.date(.first), end?.date(.second))
-        options.ambiguousDates = [
-            begin?.ambiguity(of: "from", taken: .first, in: time), end?.ambiguity(of: "to", taken: .second, in: time),
-        ].compactMap(\.self)
+        let range = try range()
+        (options.from, options.to, options.ambiguousDates) = (range.from, range.to, range.ambiguousDates)
         for date in options.ambiguousDates { Terminal.say("--\(date)") }
         options.condition = condition
         options.beacon = try beacon.map { (text) throws(ExitFailure) in try places.directory.filter(text) }

@@ -24,8 +24,8 @@ struct VisitsCommand: ParsableCommand {
     @Option(help: .hidden) var after: Int?
 
     func validate() throws {
-        if now, report.from != nil || report.to != nil {
-            throw ValidationError("--now reports one moment; use it without --from and --to")
+        if now, report.from != nil || report.to != nil || report.on != nil {
+            throw ValidationError("--now reports one moment; use it without --from, --to and --on")
         }
     }
 

@@ -43,13 +43,31 @@ struct ZoneArguments: ParsableArguments {
 }
 
 extension GivenDate {
+    /// Returns arguments with `--from=-12h` in place of `--from -12h`.
+    ///
+    /// The argument parser reads an argument that starts with a hyphen as options. It would not find the date or,
+    /// because of the `h`, print the help.
+    static func joined(_ arguments: [String]) -> [String] {
+        var joined: [String] = []
+        for (index, argument) in arguments.enumerated() {
+            let isAgo = argument.hasPrefix("-") && argument.dropFirst().first?.isNumber ?? false
+            let takesDate = index > 0 && ["--from", "--to", "--on", "--at", "--before"].contains(arguments[index - 1])
+            if isAgo, takesDate, !joined.contains("--") {
+                joined[joined.count - 1] += "=\(argument)"
+            } else {
+                joined.append(argument)
+            }
+        }
+        return joined
+    }
+
     /// Returns the date of an option; `nil` if it was not given. `option` is the name without hyphens.
     ///
     /// - Throws: `ValidationError` if the date does not exist.
     static func checked(_ text: String?, of option: String, in time: ZonedTime) throws(ValidationError) -> GivenDate? {
         guard let text else { return nil }
         do {
-            return try GivenDate(text, in: time)
+            return try GivenDate(text, in: time, now: .machine)
         } catch {
             throw ValidationError("--\(option) is \(text); \(error)")
         }

@@ -11,7 +11,7 @@ import Testing
         "{\"error\":\"\(error)\",\"hint\":\"\(hint)\"}\n"
     }
 
-    private static let subjectVisits = "from, to, condition, beacon"
+    private static let subjectVisits = "from, to, on, condition, beacon"
 
     @Test(arguments: [
         (
@@ -30,8 +30,13 @@ import Testing
         ),
         ("visits?from=2026-11-21&from=2026-11-22", 400, "from is given more than once", "give it once"),
         (
-            "visits?from=yesterday", 400, "from is “yesterday”",
-            "expected a date such as 2026-11-21 or 2026-11-21T09:00, with an offset from UTC (+01:00) if needed"
+            "visits?from=tomorrow", 400, "from is “tomorrow”",
+            "expected a date such as 2026-11-21 or 2026-11-21T09:00, with an offset from UTC (+01:00) if needed; or today, yesterday, this-week, last-week, or -7d for 7 days ago"
+        ),
+        ("visits?on=-7d", 400, "on is “-7d”", "expected a day or a week, such as 2026-11-21 or last-week"),
+        (
+            "visits?on=today&from=2026-11-21", 400, "on is given together with from or to",
+            "use only on, or from and to"
         ),
         (
             "visits?to=2026-11-21&from=2026-11-22", 400, "from is “2026-11-22”, which is not before to, “2026-11-21”",
@@ -83,6 +88,50 @@ import Testing
         #expect(answer.head.hasPrefix("HTTP/1.1 \(status) "), "\(answer)")
         #expect(answer.head.contains("Content-Type: application/json\r\n") && !answer.head.contains("ETag"))
         #expect(answer.body == Self.json(error, hint).replacing("FOLDER", with: folder))
+    }
+
+    @Test
+    func `on, and dates that depend on the present, become a fixed range, also in the links and fields of a page`()
+        async throws
+    {
+        // The wall clock of the server is in the day of the visits.
+        let fixture = try ReportsTests.fixture()
+        // This waits until all lines are read.
+        _ = try await fixture.get("/style.css")
+        func body(_ path: String) async throws -> String {
+            let peer = try fixture.open(path)
+            try await fixture.turn(until: "\(path) is answered") {
+                peer.read()
+                return peer.isAtEndOfChunks || peer.isAnswered
+            }
+            if peer.isAtEndOfChunks { return peer.dechunked }
+            return String(peer.text.split(separator: "\r\n\r\n", maxSplits: 1).last ?? "")
+        }
+        let day = try await body("/api/v1/visits?from=2026-11-21&to=2026-11-22")
+        for query in ["on=today", "on=2026-11-21", "from=today&to=today", "from=2026-11-21&to=2026-11-21&on="] {
+            #expect(try await body("/api/v1/visits?\(query)") == day, "\(query)")
+        }
+        #expect(day.contains("\"kind\":\"visit\""))
+        let limited = try await body("/api/v1/visits?on=today&limit=1")
+        #expect(limited.contains("next\":\"/api/v1/visits?limit=1&from=2026-11-21&to=2026-11-22&after="), "\(limited)")
+        let week = try await body("/occupancy?from=last+week&by=condition")
+        #expect(week.contains(#"<input name="from" value="2026-11-09""#), "\(week)")
+        #expect(week.contains("/api/v1/occupancy?format=csv&amp;by=condition&amp;from=2026-11-09"), "\(week)")
+        #expect(!week.contains(#"name="on""#))
+        // A form without dates has no default range.
+        let all = try await body("/visits?from=&to=&condition=staff")
+        #expect(all.contains(#"name="from" value="""#) && !all.contains("&amp;from="))
+        // The form of an error has the value, and no default range.
+        let wrong = try await body("/visits?on=tomorrow")
+        #expect(wrong.contains(#"name="on" value="tomorrow""#) && wrong.contains(#"name="from" value="""#), "\(wrong)")
+        #expect(!wrong.contains("&amp;from="))
+        let plus = try await body("/api/v1/visits?on=2026-11-21+00:00")
+        let whole = try await body("/api/v1/visits?on=2026-11-21Z")
+        #expect(plus.hasPrefix("[") && plus == whole, "\(plus)")
+        let twice = try await body("/api/v1/visits?on=today&on=today")
+        #expect(twice.hasSuffix(Self.json("on is given more than once", "give it once")))
+        let elsewhere = try await body("/api/v1/events?on=today")
+        #expect(elsewhere.contains("on is not a parameter of /api/v1/events"), "\(elsewhere)")
     }
 
     /// Returns the server of a folder whose gateway does not run.

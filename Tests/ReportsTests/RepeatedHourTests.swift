@@ -300,6 +300,46 @@ import Testing
         #expect(!second.contains { $0["kind"] as? String == "ambiguousDate" })
     }
 
+    @Test func `a day is the range of --on, and of --from and --to with the same day, also if it has 25 hours`() throws
+    {
+        let path = try night()
+        for command in [["visits", "--csv"], ["occupancy", "--csv", "--every", "1h"]] {
+            func text(_ range: String...) throws -> String {
+                let ending = try Gateway.run(command + ["--zone", "Europe/Vienna"] + range + [path])
+                #expect(ending.status == 0 && ending.errors.isEmpty, "\(ending.errors)")
+                return ending.text
+            }
+            let day = try text("--from", "2025-10-26", "--to", "2025-10-27")
+            #expect(try text("--on", "2025-10-26") == day)
+            #expect(try text("--from", "2025-10-26", "--to", "2025-10-26") == day)
+            #expect(try text("--from", "2025-10-26T00:00+02:00", "--to", "2025-10-27T00:00+01:00") == day)
+            let utc = try text("--on", "2025-10-26Z")
+            #expect(try text("--from", "2025-10-26T00:00Z", "--to", "2025-10-27T00:00Z") == utc)
+        }
+    }
+
+    @Test func `a range with a time, or of other days, is refused if its end is not after its start`() throws {
+        let path = try night()
+        for (arguments, words) in [
+            (
+                ["--from", "2025-10-26", "--to", "2025-10-26T00:00"],
+                "--from is 2025-10-26; must be before --to, which is 2025-10-26T00:00"
+            ),
+            (
+                ["--from", "2025-10-26", "--to", "2025-10-25"],
+                "--from is 2025-10-26; must be before --to, which is 2025-10-25"
+            ),
+            (["--from", "-1h", "--to", "-1h"], "--from is -1h; must be before --to, which is -1h"),
+            (["--on", "2025-10-26T09:00"], "--on is 2025-10-26T09:00; expected a day or a week"),
+            (["--on", "-7d"], "--on is -7d; expected a day or a week"),
+            (["--on", "2025-10-26", "--to", "2025-10-27"], "--on is a complete range; use it without --from and --to"),
+            (["--on", "today", "--now"], "--now reports one moment; use it without --from, --to and --on"),
+        ] {
+            let ending = try Gateway.run(["visits", "--zone", "Europe/Vienna"] + arguments + [path])
+            #expect(ending.status == 64 && ending.output.isEmpty && ending.errors.contains(words), "\(ending.errors)")
+        }
+    }
+
     // MARK: dates that do not exist
 
     @Test(arguments: [
@@ -310,8 +350,9 @@ import Testing
             "this local time does not exist: clocks change from 2025-03-30 01:59:59 +0100 to 2025-03-30 03:00:00 +0200"
         ),
         (
-            "yesterday",
-            "expected a date such as 2026-11-21 or 2026-11-21T09:00, with an offset from UTC (+01:00) if needed"
+            "tomorrow",
+            "expected a date such as 2026-11-21 or 2026-11-21T09:00, with an offset from UTC (+01:00) if needed; "
+                + "or today, yesterday, this-week, last-week, or -7d for 7 days ago"
         ),
     ])
     func `every option that takes a date refuses one that does not exist`(date: String, words: String) throws {

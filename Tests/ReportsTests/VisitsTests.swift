@@ -175,7 +175,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ["--beacon", "x"], ["--beacon", "1/2/3"], ["--from", "yesterday"], ["--to", "2026-13-01"], ["--json", "--csv"],
+        ["--beacon", "x"], ["--beacon", "1/2/3"], ["--from", "tomorrow"], ["--to", "2026-13-01"], ["--json", "--csv"],
     ])
     func `an invalid beacon, date or pair of options fails with 64`(arguments: [String]) throws {
         #expect(try Gateway.run(["visits"] + arguments).status == 64)
